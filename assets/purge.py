@@ -70,8 +70,8 @@ def purge_job() -> dg.JobDefinition:
 
 
 def purge_schedule(job: dg.JobDefinition) -> dg.ScheduleDefinition:
-    """The schedule that purges every week. A person switches it on in the UI."""
-    return dg.ScheduleDefinition(job=job, name="purge_weekly", cron_schedule="23 4 * * 0")
+    """The schedule that purges every week, hours after the audits. A person switches it on in the UI."""
+    return dg.ScheduleDefinition(job=job, name="purge_weekly", cron_schedule="41 9 * * 0")
 
 
 def purge_runs(

@@ -154,6 +154,12 @@ def test_jobs_and_sensors_have_the_names_that_people_are_told() -> None:
     }
 
 
+def test_no_two_schedules_begin_in_the_same_hour() -> None:
+    hours = {schedule.name: str(schedule.cron_schedule).split()[1] for schedule in load(KIT).schedule_defs}
+    assert {"audits_schedule", "purge_weekly"} <= set(hours)
+    assert len(set(hours.values())) == len(hours), hours
+
+
 def test_a_source_that_is_not_watched_has_no_sensor() -> None:
     sources = {"diary": replace(KIT.sources["diary"], watched=False)}
     location = load(Catalogue(sources, {"count-1": KIT.taggers["count-1"]}, {}, {}))

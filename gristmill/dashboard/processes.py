@@ -6,6 +6,7 @@ of a bounded size. The daemon prints warnings and errors alone: the UI shows the
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -33,6 +34,14 @@ PATIENCE = 60
 LOG_BYTES = 5_000_000
 """Size at which a log becomes `<name>.log.1`, in place of the one before."""
 
+NOT_LOST = (
+    "no run is lost: those in the queue wait, and what a run has finished is kept in the lake; start the UI again by"
+    " the same command"
+)
+"""What a person needs to know when a process has ended while all of them were at work."""
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+"""What Dagster puts around words for a terminal, also in a file."""
+
 STOPS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -41,6 +50,7 @@ class Child:
 
     def __init__(self, name: str, command: Sequence[str], folder: Path, variables: Mapping[str, str]) -> None:
         self.name = name
+        self._asked = False
         self.log = folder / f"{name.replace(' ', '-')}.log"
         self.log.write_bytes(b"")
         with self.log.open("ab") as sink:  # to append: so it goes on at the new end after `trim`
@@ -63,11 +73,12 @@ class Child:
             time.sleep(0.2)
 
     def last_lines(self, number: int) -> list[str]:
-        """The end of what it printed."""
+        """The end of what it printed, without colours and empty lines."""
         try:
-            return self.log.read_text(errors="replace").strip().splitlines()[-number:]
+            printed = _COLOURS.sub("", self.log.read_text(errors="replace"))
         except OSError as error:
             return [f"it cannot be read: {error.strerror}"]
+        return [line for line in printed.splitlines() if line.strip()][-number:]
 
     def trim(self, most: int = LOG_BYTES) -> None:
         """Moves what it printed to `<name>.log.1`, if that is longer. Lines of that moment may be lost.
@@ -80,19 +91,48 @@ class Child:
                     shutil.copyfile(self.log, self.log.with_suffix(".log.1"))
                 os.truncate(self.log, 0)
 
-    def ended(self) -> GristmillError:
-        """The error for its end, with the last lines that it printed."""
-        return GristmillError("\n".join([f"the {self.name} has ended; the end of {self.log}:", *self.last_lines(5)]))
+    def how(self) -> str:
+        """Which process has ended, and by which exit code or signal."""
+        code = self.process.wait()
+        if code >= 0:
+            return f"the {self.name} has ended with exit code {code}"
+        number = -code
+        name = signal.Signals(number).name if number in set(signal.Signals) else "unknown"
+        why = ": a person did it, or the system, whose memory was full" if number == signal.SIGKILL else ""
+        return f"the {self.name} was ended by signal {number} ({name}){why}"
+
+    def ended(self, then: str = "") -> GristmillError:
+        """The error for its end, with the last lines that it printed. A process that is killed prints nothing about it.
+
+        Args:
+            then: what a person should know besides.
+        """
+        killed = self.process.wait() in {-signal.SIGKILL, -signal.SIGTERM}
+        last = [f"its log is {self.log}"] if killed else [f"the end of {self.log}:", *self.last_lines(5)]
+        return GristmillError("\n".join([f"{self.how()}; {last[0]}", *last[1:], *([then] if then else [])]))
+
+    def ask(self) -> None:
+        """Asks it to end, once: a second signal would stop it from ending its own processes."""
+        if not self._asked and self.process.poll() is None:
+            self.process.terminate()
+        self._asked = True
 
     def end(self) -> None:
         """Ends it, and waits."""
-        if self.process.poll() is None:
-            self.process.terminate()
-            try:
-                self.process.wait(PATIENCE)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
+        self.ask()
+        try:
+            self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+def end_all(children: Sequence[Child]) -> None:
+    """Ends all, at once: each takes seconds. Those that started last are waited for first."""
+    for child in reversed(children):
+        child.ask()
+    for child in reversed(children):
+        child.end()
 
 
 class Dashboard:
@@ -140,8 +180,7 @@ class Dashboard:
             finally:
                 for number in STOPS:  # a second Ctrl-C would leave children behind
                     signal.signal(number, signal.SIG_IGN)
-                for child in reversed(self._children):
-                    child.end()
+                end_all(self._children)
                 for number, handler in before.items():
                     signal.signal(number, handler)
 
@@ -173,7 +212,9 @@ class Dashboard:
             for child in self._children:
                 child.trim()
             time.sleep(0.5)
-        raise next(child for child in self._children if child.process.pid == ended.si_pid).ended()
+        child = next(child for child in self._children if child.process.pid == ended.si_pid)
+        self._say(f"{child.how()}; ending the others ...")
+        raise child.ended(NOT_LOST)
 
     def _shown(self, sync: Child) -> None:
         """Waits for the end of `sync`. If it failed, says why the lake is not shown: the UI is of use all the same."""

@@ -22,6 +22,9 @@ from gristmill.lake.rows.shard_file import gzip_bytes, rows_of, unpacked_whole
 from gristmill.lake.store.json_object import NOT_DECODED, decode_object, undecoded
 from gristmill.lake.store.protocol import Store
 
+MOST = 8
+"""Number of fields that a message about changed recipes tells; the others are counted."""
+
 _encoder = msgspec.json.Encoder(order="sorted")
 
 
@@ -220,8 +223,41 @@ def told_change(name: str, old: object, new: object) -> str:
     """
     if isinstance(old, Mapping) and isinstance(new, Mapping) and old and new:
         keys = [key for key in sorted(old.keys() | new.keys()) if old.get(key) != new.get(key)]
-        return "; ".join(told_change(f"{name}.{key}", old.get(key), new.get(key)) for key in keys)
-    return f"{name} was {shorten(repr(old))}, is {shorten(repr(new))}"
+        told = [told_change(f"{name}.{key}", old.get(key), new.get(key)) for key in keys[:MOST]]
+        return "; ".join([*told, f"and {len(keys) - MOST} more of {name}"] if len(keys) > MOST else told)
+    was, is_ = shown_apart(repr(old), repr(new))
+    return f"{name} was {was}, is {is_}"
+
+
+def shown_apart(one: str, other: str, most: int = 80) -> tuple[str, str]:
+    """Two texts for a message, each of at most `most` characters; long ones begin near the place where they differ.
+
+    >>> shown_apart("aaaaaaaaaaaaaaaaaaaab", "aaaaaaaaaaaaaaaaaaaac", most=12)
+    ('...aaaaaab', '...aaaaaac')
+    """
+    same = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    cut = same - most // 2
+    if cut <= 0 or max(len(one), len(other)) <= most:
+        return shorten(one, most), shorten(other, most)
+    return f"...{shorten(one[cut:], most - 3)}", f"...{shorten(other[cut:], most - 3)}"
+
+
+def told_changes(old: Recipe, new: Recipe) -> str:
+    """The fields in which two recipes differ, with both values of each, for messages.
+
+    Args:
+        old: the recipe in a ledger.
+        new: the declared recipe.
+
+    >>> told_changes(Recipe("a-1", 1, {"size": 300, "eos": "|"}), Recipe("a-1", 1, {"size": 400, "eos": "|"}))
+    'size was 300, is 400'
+    """
+    names = changed_fields(old, new)
+    told = [
+        told_change(n, getattr(old, n, old.parameters.get(n)), getattr(new, n, new.parameters.get(n)))
+        for n in names[:MOST]
+    ]
+    return "; ".join([*told, f"and {len(names) - MOST} more fields"] if len(names) > MOST else told)
 
 
 def check_same_recipe(old: Recipe, new: Recipe, place: Place) -> None:
@@ -237,13 +273,9 @@ def check_same_recipe(old: Recipe, new: Recipe, place: Place) -> None:
     """
     if old.digest == new.digest or (old.draft and new.draft):
         return
-    shown = "; ".join(
-        told_change(n, getattr(old, n, old.parameters.get(n)), getattr(new, n, new.parameters.get(n)))
-        for n in changed_fields(old, new)
-    )
     mend = ", or mark the recipe draft=True" if old.draft else "; a draft replaces only what a draft made"
     raise RecipeError(
-        f"{place.asset} ({place.snapshot}) was made by another recipe of the same name: {shown}."
+        f"{place.asset} ({place.snapshot}) was made by another recipe of the same name: {told_changes(old, new)}."
         f" Declare the change under the next number (or version){mend}"
     )
 

@@ -9,7 +9,7 @@ import msgspec
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.asset_kinds import LABELS, MODEL, ledger_of_asset
 from gristmill.lake.identity import digest_of
-from gristmill.lake.ledger.files import changed_fields, dump
+from gristmill.lake.ledger.files import dump, told_changes
 from gristmill.lake.ledger.model import Recipe
 from gristmill.lake.ledger.schema import refuse_newer
 from gristmill.lake.store.json_object import decode_object
@@ -109,7 +109,7 @@ def check_same(old: FolderLedger, recipe: Recipe) -> None:
     """
     if old.recipe.digest != recipe.digest and not (old.recipe.draft and recipe.draft):
         raise RecipeError(
-            f"{old.asset} is there already, but its recipe changed: {', '.join(changed_fields(old.recipe, recipe))};"
+            f"{old.asset} is there already, but its recipe changed: {told_changes(old.recipe, recipe)};"
             " declare the change under the next number, or mark drafts with draft=True from the start"
         )
 

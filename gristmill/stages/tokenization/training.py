@@ -14,11 +14,11 @@ from tokenizers import decoders, models, pre_tokenizers, trainers
 
 from gristmill.encoding.engines import panics_as_errors
 from gristmill.encoding.reference import REFERENCE_FILE, ask_reference, dump_reference
-from gristmill.errors import DataError, RecipeError, shorten
+from gristmill.errors import DataError, RecipeError
 from gristmill.execution.work import Say
 from gristmill.lake.address import mix_asset, place, tokenizer_asset
 from gristmill.lake.asset_kinds import TOKEN_CACHE
-from gristmill.lake.ledger.files import dump, read_ledger
+from gristmill.lake.ledger.files import dump, read_ledger, told_changes
 from gristmill.lake.ledger.model import Recipe
 from gristmill.lake.ledger.walk import ledger_folders
 from gristmill.lake.rows.batches import TextRow, read_rows
@@ -92,8 +92,8 @@ def make_tokenizer(
     if old is not None and (old.recipe.digest == recipe.digest or not (old.recipe.draft and tokenizer.draft)):
         if old.recipe.digest != recipe.digest:
             raise RecipeError(
-                f"{tokenizer_asset(tokenizer.name)} is there already, made of {_short(old.recipe.parameters)}, not of"
-                f" {_short(recipe.parameters)}; a tokenizer never changes: declare one of the next number"
+                f"{tokenizer_asset(tokenizer.name)} is there already, and was made by another recipe:"
+                f" {told_changes(old.recipe, recipe)}; a tokenizer never changes: declare one of the next number"
             )
         _, data = read_tokenizer(store, tokenizer.name)
         if old.recipe.draft and not recipe.draft:  # from now on it is protected
@@ -146,11 +146,6 @@ def _with_reference(store: Store, name: str, old: TokenizerLedger, data: bytes) 
     ledger = ledger.sealed()
     store.put(ledger_path(name), dump(ledger))
     return ledger
-
-
-def _short(value: object) -> str:
-    """A value as JSON, at most 200 characters."""
-    return shorten(json.dumps(value, sort_keys=True), 200)
 
 
 def _inputs(store: Store, training: Training, slices: Slices) -> tuple[tuple[str, str, str], ...]:

@@ -68,4 +68,8 @@ def test_a_child_that_ends_is_named_and_the_others_end_too(tmp_path: Path) -> No
     os.kill(ui.children["web server"], signal.SIGKILL)
     code, said = ui.end()
     assert code == 2
-    assert said.startswith(f"the web server has ended; the end of {tmp_path / 'home' / 'ui' / 'web-server.log'}:")
+    log = tmp_path / "home" / "ui" / "web-server.log"
+    first, then = said.splitlines()
+    assert first.startswith("the web server was ended by signal 9 (SIGKILL): ")
+    assert first.endswith(f"; its log is {log}")
+    assert then.startswith("no run is lost: ")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gristmill.dashboard.processes import Child, Dashboard
+from gristmill.dashboard.processes import Child, Dashboard, end_all
 from gristmill.errors import GristmillError, RecipeError
 
 
@@ -24,9 +24,54 @@ def test_a_child_that_ends_early_is_told_with_its_last_lines(tmp_path: Path) -> 
     child = Child("code server", [sys.executable, "-c", words], tmp_path, {})
     with pytest.raises(GristmillError) as told:
         child.wait_for(socket.AF_UNIX, str(tmp_path / "nobody"))
-    assert str(told.value).splitlines()[0] == f"the code server has ended; the end of {tmp_path}/code-server.log:"
+    first = f"the code server has ended with exit code 1; the end of {tmp_path}/code-server.log:"
+    assert str(told.value).splitlines()[0] == first
     assert set(str(told.value).splitlines()[1:]) == {"one", "no such module"}
     child.end()
+
+
+def test_a_child_that_is_killed_is_told_by_its_signal_without_old_lines(tmp_path: Path) -> None:
+    child = Child(
+        "daemon", [sys.executable, "-c", "import time; print('old', flush=True); time.sleep(99)"], tmp_path, {}
+    )
+    while not child.log.read_text():
+        time.sleep(0.02)
+    child.process.kill()
+    first, then = str(child.ended("start it again")).splitlines()
+    assert first.startswith("the daemon was ended by signal 9 (SIGKILL): ")
+    assert first.endswith(f"; its log is {tmp_path}/daemon.log")
+    assert then == "start it again"
+
+
+def test_shown_lines_have_no_colours_and_are_not_empty(tmp_path: Path) -> None:
+    words = "print('\\x1b[32m2026-11-23\\x1b[0m - \\x1b[1;31mERROR\\x1b[0m - no disk\\n\\n'); raise SystemExit(3)"
+    child = Child("daemon", [sys.executable, "-c", words], tmp_path, {})
+    assert child.process.wait() == 3
+    assert "\x1b[32m" in child.log.read_text()
+    assert str(child.ended()).splitlines()[1:] == ["2026-11-23 - ERROR - no disk"]
+
+
+def test_all_children_are_asked_to_end_before_one_is_waited_for(tmp_path: Path) -> None:
+    asked = tmp_path / "asked"
+    begin = f"""
+import pathlib, signal, sys, time
+asked = pathlib.Path({str(asked)!r})
+def end(number, frame):
+"""
+    wait = """
+print("ready", flush=True)
+time.sleep(99)
+"""
+    first = "    asked.touch(); sys.exit(0)\nsignal.signal(signal.SIGTERM, end)"
+    last = "    while not asked.exists(): time.sleep(0.02)\n    sys.exit(0)\nsignal.signal(signal.SIGTERM, end)"
+    children = [
+        Child(name, [sys.executable, "-c", begin + body + wait], tmp_path, {})
+        for name, body in [("code server", first), ("web server", last)]
+    ]
+    while not all(child.log.read_text() for child in children):
+        time.sleep(0.02)
+    end_all(children)
+    assert [child.process.returncode for child in children] == [0, 0]  # else the last one would wait, and be killed
 
 
 def test_a_child_is_ended(tmp_path: Path) -> None:

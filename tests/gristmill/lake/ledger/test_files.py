@@ -21,6 +21,7 @@ from gristmill.lake.ledger.files import (
     read_head,
     read_ledger,
     recorded_recipe,
+    told_changes,
 )
 from gristmill.lake.ledger.model import Quarantine, Recipe, Shard, Upstream
 from gristmill.stages.conversion.step import ConversionStep
@@ -172,6 +173,24 @@ def test_another_recipe_of_the_same_name_names_what_changed(mill: Mill) -> None:
     with pytest.raises(RecipeError, match=r"fold was None, is True; select was None, is '.*next number"):
         mill.make(ConversionStep(changed, SNAPSHOT, ("gristmill", "testshelf")))
     assert mill.stamps() == before
+
+
+def test_changed_recipes_are_told_by_the_fields_that_differ_in_few_words() -> None:
+    days = [f"2024-01-{day:02}" for day in range(1, 32)]
+    old = Recipe("bpe-1", 1, {"eos": "|", "snapshots": {"web": days}, "vocabulary": 300})
+    new = Recipe("bpe-1", 1, {"eos": "|", "snapshots": {"web": [*days[:-1], "2024-02-01"]}, "vocabulary": 400})
+    days_told, size_told = told_changes(old, new).split("; ")
+    was, is_ = days_told.removeprefix("snapshots.web was ").split(", is ")
+    assert was.startswith("...")
+    assert (was[-13:], is_[-13:]) == ("'2024-01-31']", "'2024-02-01']")
+    assert max(len(was), len(is_)) <= 80
+    assert size_told == "vocabulary was 300, is 400"
+
+
+def test_changed_recipes_of_many_fields_are_told_in_part() -> None:
+    old, new = (Recipe("a-1", 1, {f"f{n}": value for n in range(10)} | {"g": {"h": value}}) for value in (1, 2))
+    told = told_changes(old, new).split("; ")
+    assert (len(told), told[0], told[-1]) == (9, "f0 was 1, is 2", "and 3 more fields")
 
 
 def test_a_draft_may_change_and_other_fields_never_count(mill: Mill) -> None:

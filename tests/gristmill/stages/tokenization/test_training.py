@@ -47,8 +47,12 @@ def test_a_tokenizer_is_replaced_only_if_both_recipes_are_drafts(tmp_path: Path)
     larger = replace(BYTES, training=Training(mix="talk", snapshots=slices, vocabulary=300), draft=True)
     before = mill.tree()
     assert not make_tokenizer(mill.store, replace(BYTES, draft=True), mill.said.append)[1]
-    with pytest.raises(RecipeError, match="declare one of the next number"):
+    with pytest.raises(
+        RecipeError, match=r"made by another recipe: .*; a tokenizer .* declare one of the next number"
+    ) as no:
         make_tokenizer(mill.store, larger, mill.said.append)
+    assert "vocabulary was " in str(no.value)
+    assert "eos" not in str(no.value)  # it is the same
     assert mill.tree() == before
     mill.store.delete([ledger_path(BYTES.name)])
     assert make_tokenizer(mill.store, replace(BYTES, draft=True), mill.said.append)[1]
