@@ -140,7 +140,7 @@ def build(
             *resolution_sensors(catalogue, environment.interval),
             *automation_sensors(catalogue, environment.interval),
             *watched_folder_sensors(catalogue, environment.interval),
-            *alert_sensors(environment),
+            *alert_sensors(environment, catalogue),
         ],
         **common,
     )

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -13,11 +14,13 @@ from dagster._core.storage.tags import WILL_RETRY_TAG
 
 from assets.support.keys import address_of
 from assets.support.last_reading import AS_OF
-from assets.support.next_steps import OF_KIND, OF_LATE, next_of_check
+from assets.support.next_steps import OF_KIND, next_of_check
 from gristmill.environment import Environment
 from gristmill.errors import StoreError, shorten, visible
+from gristmill.recipes.catalogue import Catalogue
 from resources.webhook import post
 from sensors.alert_messages import Alert, message_of, message_of_more
+from sensors.lateness import LONGEST_NAME, expected_hours, late_alert, never_come
 from sensors.ticks import found
 
 PAGE = 200
@@ -30,8 +33,6 @@ UNDECIDED = 60
 """Seconds after which a run that failed is not tried again, unless Dagster has said so."""
 LONGEST = 2000
 """Characters of an error in a message; the run's page has all of it."""
-LONGEST_NAME = 200
-"""Characters of a partition's key."""
 REMEMBERED = 256
 """Number of alerts for which the cursor knows when they were last posted."""
 
@@ -53,25 +54,32 @@ class Memory:
             beginning of a cursor.
         after: by the kind of event, the storage id of the newest that was looked at.
         posted: by topic, when it was last posted, and how many alerts were left out since.
+        awaited: when sources were first seen that may never have had a snapshot, see never_come().
     """
 
     said: str = ""
     after: dict[str, int] = field(default_factory=dict)
     posted: dict[str, tuple[float, int]] = field(default_factory=dict)
+    awaited: dict[str, float | None] = field(default_factory=dict)
 
 
-def alert_sensors(environment: Environment) -> list[dg.SensorDefinition]:
+def alert_sensors(environment: Environment, catalogue: Catalogue) -> list[dg.SensorDefinition]:
     """The sensor, if the environment names a webhook."""
-    return [alert_sensor(environment)] if environment.webhook else []
+    return [alert_sensor(environment, expected_hours(catalogue))] if environment.webhook else []
 
 
 def alert_sensor(
-    environment: Environment, post: Post = post, now: Callable[[], float] = time.time, box: float = BOX
+    environment: Environment,
+    hours: Mapping[str, float],
+    post: Post = post,
+    now: Callable[[], float] = time.time,
+    box: float = BOX,
 ) -> dg.SensorDefinition:
     """The sensor.
 
     Args:
         environment: names the webhook.
+        hours: within which a snapshot is expected, by the address of the raw asset.
         post: posts a message.
         now: the clock, in seconds.
         box: seconds after which a tick posts nothing more.
@@ -89,7 +97,7 @@ def alert_sensor(
             memory = Memory(after={kind.value: _newest(context.instance, kind) for kind in _KINDS})
             context.update_cursor(json.dumps(asdict(memory)))
             return dg.SkipReason("failures from now on are posted")
-        tick = _Tick(context.instance, environment, memory, post, now(), box)
+        tick = _Tick(context.instance, environment, memory, hours, post, now(), box)
         words = tick.run()
         memory.said = words if tick.posted else ""
         context.update_cursor(json.dumps(asdict(memory)))
@@ -112,11 +120,13 @@ class _Tick:
         instance: dg.DagsterInstance,
         environment: Environment,
         memory: Memory,
+        hours: Mapping[str, float],
         post: Post,
         now: float,
         box: float,
     ) -> None:
         self._instance, self._environment, self._memory = instance, environment, memory
+        self._hours = hours
         self._post, self._now, self._end = post, now, time.monotonic() + box
         self.posted = self._silenced = 0
         self._crowd: dict[str, int] = {}
@@ -126,6 +136,8 @@ class _Tick:
         """Posts what is new, and says what was done."""
         try:
             whole = True
+            for late in never_come(self._instance, self._hours, self._memory.awaited, self._now):
+                self._tell(late)
             for kind in _KINDS:
                 for record in _events(self._instance, kind, self._memory.after[kind.value]):
                     if time.monotonic() > self._end:
@@ -133,7 +145,7 @@ class _Tick:
                         break
                     if _is_undecided(self._instance, record.event_log_entry, self._now):
                         break
-                    alert = _alert_of(self._instance, record.event_log_entry)
+                    alert = _alert_of(self._instance, record.event_log_entry, self._hours)
                     if alert is not None:
                         self._tell(alert)
                     self._memory.after[kind.value] = record.storage_id
@@ -141,7 +153,8 @@ class _Tick:
         except StoreError as error:
             if self.posted == 0:
                 raise
-            self._memory.after, self._memory.posted = self._before_crowd.after, self._before_crowd.posted
+            before = self._before_crowd
+            self._memory.after, self._memory.posted, self._memory.awaited = before.after, before.posted, before.awaited
             return f"{self.posted} posted; {error}; the next tick tries again"
         for topic in list(self._memory.posted)[:-REMEMBERED]:
             del self._memory.posted[topic]
@@ -161,7 +174,7 @@ class _Tick:
             self.posted += 1
         else:
             if not self._crowd:
-                self._before_crowd = Memory(after=dict(self._memory.after), posted=dict(self._memory.posted))
+                self._before_crowd = deepcopy(self._memory)
             self._crowd[alert.topic] = self._crowd.get(alert.topic, 0) + 1
 
     def _tell_of_more(self) -> None:
@@ -198,10 +211,12 @@ def _is_undecided(instance: dg.DagsterInstance, entry: dg.EventLogEntry, now: fl
     return run is not None and WILL_RETRY_TAG not in run.tags
 
 
-def _alert_of(instance: dg.DagsterInstance, entry: dg.EventLogEntry) -> Alert | None:
+def _alert_of(instance: dg.DagsterInstance, entry: dg.EventLogEntry, hours: Mapping[str, float]) -> Alert | None:
     """The alert for an event; None if it is no failure, or if its run will be tried again or tells it itself."""
     if entry.dagster_event and entry.dagster_event.event_type == dg.DagsterEventType.FRESHNESS_STATE_CHANGE:
-        return _late(entry.dagster_event)
+        change = entry.dagster_event.asset_freshness_state_change_data
+        is_late = change.new_state == FreshnessState.FAIL
+        return late_alert(instance, change.key, hours.get(address_of(change.key))) if is_late else None
     if entry.dagster_event is None:
         return None
     failure = entry.dagster_event.event_type == dg.DagsterEventType.RUN_FAILURE
@@ -219,7 +234,7 @@ def _alert_of(instance: dg.DagsterInstance, entry: dg.EventLogEntry) -> Alert | 
         words, kind = _failure(entry.dagster_event)
         if run.tags.get(WILL_RETRY_TAG) == "true" or kind == "Superseded":
             return None
-        assets = sorted(map(address_of, run.asset_selection or ()))
+        assets = _assets(instance, run)
         following = OF_KIND.get(kind, "open the run's page; if its process died, re-execute it from failure")
         return Alert(event="run_failure", assets=assets, check="", error=_short(words), next=following, **common)
     return Alert(
@@ -232,22 +247,16 @@ def _alert_of(instance: dg.DagsterInstance, entry: dg.EventLogEntry) -> Alert | 
     )
 
 
-def _late(event: dg.DagsterEvent) -> Alert | None:
-    """The alert for a source whose snapshots do not come (`expected_hours` of its recipe)."""
-    change = event.asset_freshness_state_change_data
-    if change.new_state != FreshnessState.FAIL:
-        return None
-    asset = address_of(change.key)
-    return Alert(
-        event="source_late",
-        run="",
-        job="",
-        assets=[asset],
-        snapshot="",
-        check="",
-        error="no new or changed snapshot within the hours that its recipe expects",
-        next=OF_LATE,
-    )
+def _assets(instance: dg.DagsterInstance, run: dg.DagsterRun) -> list[str]:
+    """The assets of a run that failed; if it is a run of a whole job, for which Dagster names none, those not made."""
+    if run.asset_selection:
+        return sorted(map(address_of, run.asset_selection))
+    planned, made = dg.DagsterEventType.ASSET_MATERIALIZATION_PLANNED, dg.DagsterEventType.ASSET_MATERIALIZATION
+    keys: dict[dg.DagsterEventType, set[str]] = {planned: set(), made: set()}
+    for entry in instance.event_log_storage.get_logs_for_run(run.run_id, of_type={planned, made}):
+        if entry.dagster_event and entry.dagster_event.asset_key:
+            keys[entry.dagster_event.event_type].add(address_of(entry.dagster_event.asset_key))
+    return sorted(keys[planned] - keys[made])
 
 
 def _failure(event: dg.DagsterEvent) -> tuple[str, str]:
@@ -307,6 +316,9 @@ def _load(cursor: str | None) -> Memory | None:
         found = json.loads(cursor or "")
         after = {kind.value: int(found["after"][kind.value]) for kind in _KINDS}
         posted = {str(topic): (float(when), int(count)) for topic, (when, count) in found["posted"].items()}
-        return Memory(after=after, posted=posted)
+        awaited = {
+            str(asset): None if since is None else float(since) for asset, since in found.get("awaited", {}).items()
+        }
+        return Memory(after=after, posted=posted, awaited=awaited)
     except (ValueError, TypeError, KeyError, AttributeError):
         return None

@@ -19,11 +19,16 @@ from assets.support.last_reading import AS_OF
 from assets.support.next_steps import OF_KIND
 from gristmill.environment import read_environment
 from gristmill.errors import RecipeError, StoreError
+from gristmill.recipes.catalogue import Catalogue
 from resources.webhook import post
 from sensors.alert_messages import Alert, message_of
 from sensors.alerts import _short, alert_sensor, alert_sensors
 
 pytestmark = pytest.mark.slow
+
+
+EXPECTED = {"sources/letters/raw": 24.0}
+"""Hours: Watcher's clock reaches them where a test sets it."""
 
 
 class Wrong(dg.Config):
@@ -78,7 +83,7 @@ class Watcher:
         environment = replace(
             environment_of(Path("lake")), webhook=address, webhook_silence=60, ui_url="https://ui.example.org"
         )
-        self.sensor = alert_sensor(environment, partial(post, waits=()), lambda: self.now, box)
+        self.sensor = alert_sensor(environment, EXPECTED, partial(post, waits=()), lambda: self.now, box)
 
     def tick(self) -> str:
         with dg.build_sensor_context(instance=self.instance, cursor=self.cursor or None) as context:
@@ -292,8 +297,53 @@ def test_a_source_that_is_late_is_posted(watching: tuple[Watcher, Hook]) -> None
         watcher.instance._report_runless_asset_event(change)  # noqa: SLF001 - as Dagster's daemon does it
     assert watcher.tick() == "1 posted, 0 like one of the last 60 s"
     (late,) = hook.taken
-    assert late["text"].startswith("sources/letters/raw is late: no new or changed snapshot within the hours")
+    assert late["text"].startswith("sources/letters/raw is late: no snapshot has ever come; one was expected within 24")
     assert (late["event"], late["url"]) == ("source_late", "https://ui.example.org/assets/sources/letters/raw")
+
+
+def test_a_source_that_never_had_a_snapshot_is_late_once_its_hours_are_over(watching: tuple[Watcher, Hook]) -> None:
+    watcher, hook = watching
+    watcher.tick()
+    assert watcher.tick() == "no failure"  # the tick that first sees it
+    watcher.now += 24 * 3600 - 1
+    assert watcher.tick() == "no failure"
+    watcher.now += 1
+    hook.answers = [500]
+    with pytest.raises(StoreError, match="answered 500"):
+        watcher.tick()
+    assert watcher.tick() == "1 posted, 0 like one of the last 60 s"
+    assert (hook.taken[0]["event"], hook.taken[0]["assets"]) == ("source_late", ["sources/letters/raw"])
+    watcher.now += 24 * 3600
+    assert watcher.tick() == "no failure"
+
+
+@dg.asset
+def kept() -> None:
+    """An asset that is made."""
+
+
+@dg.asset(deps=[kept])
+def refused() -> None:
+    raise dg.Failure("row 3 is no JSON", allow_retries=False)
+
+
+@dg.asset(deps=[refused])
+def below() -> None:
+    """An asset of which nothing is made, as what it reads failed."""
+
+
+def test_a_failed_run_of_a_whole_job_names_the_assets_that_it_did_not_make(watching: tuple[Watcher, Hook]) -> None:
+    watcher, hook = watching
+    watcher.tick()
+    defined = dg.Definitions(
+        assets=[kept, refused, below], jobs=[dg.define_asset_job("words_journey", "*")], executor=dg.in_process_executor
+    )
+    job = defined.resolve_job_def("words_journey")
+    assert not job.execute_in_process(instance=watcher.instance, raise_on_error=False).success
+    watcher.tick()
+    (alert,) = hook.taken
+    assert (alert["job"], alert["assets"]) == ("words_journey", ["below", "refused"])
+    assert alert["text"].startswith("words_journey failed: refused: row 3 is no JSON")
 
 
 def test_a_damaged_cursor_begins_anew(watching: tuple[Watcher, Hook]) -> None:
@@ -304,9 +354,9 @@ def test_a_damaged_cursor_begins_anew(watching: tuple[Watcher, Hook]) -> None:
 
 
 def test_without_a_webhook_there_is_no_sensor_and_its_address_is_told_to_nobody() -> None:
-    assert alert_sensors(read_environment({})) == []
+    assert alert_sensors(read_environment({}), Catalogue({}, {}, {}, {})) == []
     told = read_environment({"GRISTMILL_WEBHOOK": "https://hooks.example.org/secret"})
-    assert [sensor.name for sensor in alert_sensors(told)] == ["alerts"]
+    assert [sensor.name for sensor in alert_sensors(told, Catalogue({}, {}, {}, {}))] == ["alerts"]
     assert "secret" not in repr(told)
     with pytest.raises(RecipeError, match="GRISTMILL_WEBHOOK is no address of the web") as wrong:
         read_environment({"GRISTMILL_WEBHOOK": "file:///etc/secret"})
