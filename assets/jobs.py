@@ -23,6 +23,7 @@ from gristmill.lake.address import (
 from gristmill.lake.asset_kinds import FINGERPRINTS
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.source import Source
+from gristmill.stages.tokenization.files import training_job
 
 Asset = dg.AssetsDefinition | dg.AssetSpec
 
@@ -75,7 +76,7 @@ def jobs(catalogue: Catalogue, assets: Sequence[Asset], common: Mapping[str, Any
         yield _job(index_name(mix.name), words, indexes)
     for tokenizer in catalogue.tokenizers.values():
         words = f"Trains or imports {tokenizer.name}; by hand only"
-        yield _job(f"{plain(tokenizer.name)}_train", words, [tokenizer_asset(tokenizer.name)])
+        yield _job(training_job(tokenizer.name), words, [tokenizer_asset(tokenizer.name)])
 
 
 def _of_source(catalogue: Catalogue, source: Source) -> Iterator[tuple[str, tuple[str, list[str]]]]:

@@ -19,6 +19,7 @@ from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.token_cache.index import index_cache
 from gristmill.stages.token_cache.step import TokenCacheStep
+from gristmill.stages.tokenization.files import training_job
 from resources.lake import LakeResource
 from resources.plain_config import plain_schema, read_config
 
@@ -38,13 +39,17 @@ def _slice(mix: Mix, stream: Stream, tokenizer: Tokenizer) -> StepAssets:
         address=every.asset,
         step=every,
         description=f"Levanter {stream.format.type} cache of {mix.name}/{stream.key} by {tokenizer.name},"
-        f" in at most {mix.parts} parts",
+        f" in at most {mix.parts} parts. {_waits(tokenizer)}",
         group=f"tokens_{plain(mix.name)}",
         kinds=frozenset({"levanter", stream.format.type, tokenizer.name}),
         owners=mix.owners,
         metadata={"validation": mix.validation, "eos_style": tokenizer.eos_style},
     )
     return StepAssets(name=plain(every.asset), source=stream.source, outputs=[output], step=step, pool="tokenize")
+
+
+def _waits(tokenizer: Tokenizer) -> str:
+    return f"The job `{training_job(tokenizer.name)}` makes its tokenizer, by hand only; until then it waits."
 
 
 class CacheIndexConfig(dg.Config):
@@ -63,7 +68,8 @@ def cache_index_asset(catalogue: Catalogue, mix: Mix, tokenizer: Tokenizer) -> d
         key=key_of(cache_index(mix.name, tokenizer.name)),
         deps=[key_of(cache_asset(mix.name, tokenizer.name, stream.key)) for stream in mix.streams],
         group_name=f"tokens_{plain(mix.name)}",
-        description=f"{mix.name} by {tokenizer.name}: merged Levanter ledgers and data.yaml over the finished slices",
+        description=f"{mix.name} by {tokenizer.name}: merged Levanter ledgers and data.yaml over the finished"
+        f" slices. {_waits(tokenizer)}",
         owners=list(mix.owners),
         kinds={"levanter", tokenizer.name},
         tags=asset_tags(cache_index(mix.name, tokenizer.name)),

@@ -12,7 +12,7 @@ from assets.support.runs.tags import asset_tags, tag_run
 from gristmill.lake.address import mix_asset, tokenizer_asset
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.tokenizer import Tokenizer
-from gristmill.stages.tokenization.files import tokenizer_path
+from gristmill.stages.tokenization.files import tokenizer_path, training_job
 from gristmill.stages.tokenization.training import make_tokenizer
 from resources.lake import LakeResource
 from resources.plain_config import plain_schema, read_config
@@ -35,7 +35,7 @@ def tokenizer_asset_of(catalogue: Catalogue, tokenizer: Tokenizer) -> dg.AssetsD
         key=key_of(tokenizer_asset(tokenizer.name)),
         deps=[key_of(address) for address in inputs],
         group_name="tokenizers",
-        description=tokenizer.description or tokenizer.name,
+        description=_described(tokenizer),
         kinds={"huggingface"},
         owners=_owners(catalogue, tokenizer),
         tags=asset_tags(tokenizer_asset(tokenizer.name)),
@@ -61,6 +61,13 @@ def tokenizer_asset_of(catalogue: Catalogue, tokenizer: Tokenizer) -> dg.AssetsD
         return dg.MaterializeResult(metadata=metadata, data_version=dg.DataVersion(ledger.fingerprint))
 
     return train
+
+
+def _described(tokenizer: Tokenizer) -> str:
+    """The description, and who makes it: an asset without a materialization does not say so."""
+    made = "trains" if tokenizer.training else "imports"
+    job = f"The job `{training_job(tokenizer.name)}` {made} it, by hand only. Until then, its token caches wait."
+    return f"{tokenizer.description or tokenizer.name}\n\n{job}"
 
 
 def _owners(catalogue: Catalogue, tokenizer: Tokenizer) -> list[str]:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from pathlib import Path
 
 import msgspec
@@ -82,6 +83,15 @@ def ledger_path(name: str) -> str:
     return tokenizer_path(name, "ledger.json")
 
 
+def training_job(name: str) -> str:
+    """The name of the job of Dagster that trains or imports a tokenizer.
+
+    >>> training_job("starter-bpe-1")
+    'starter_bpe_1_train'
+    """
+    return f"{re.sub('[^A-Za-z0-9]+', '_', name)}_train"
+
+
 def read_tokenizer_ledger(store: Store, name: str) -> TokenizerLedger | None:
     """The ledger of a tokenizer, or None if it is not in the lake.
 
@@ -115,7 +125,8 @@ def read_tokenizer(store: Store, name: str) -> tuple[TokenizerLedger, bytes]:
     ledger = read_tokenizer_ledger(store, name)
     if ledger is None:
         raise DataError(
-            f"{tokenizer_asset(name)}: not there yet; make it: `gristmill make LAKE {tokenizer_asset(name)}`"
+            f"{tokenizer_asset(name)}: not there yet; make it: `gristmill make LAKE {tokenizer_asset(name)}`, or the"
+            f" job `{training_job(name)}` in Dagster"
         )
     data = store.read(tokenizer_path(name))
     if hashlib.sha256(data).hexdigest() != ledger.fingerprint:

@@ -4,11 +4,13 @@ import pytest
 from dagster_kit import (
     BLEND_LETTERS,
     TINY,
+    TINY_LETTERS,
     Works,
     letters,
 )
 
 from assets.support.keys import key_of
+from gristmill.lake.address import cache_index
 
 
 def test_a_tokenizer_says_what_it_was_trained_on(milled: Works) -> None:
@@ -39,3 +41,9 @@ def test_a_tokenizer_belongs_to_the_owners_of_the_mixes_that_use_it(works: Works
     mixes = {"blend": replace(works.catalogue.mixes["blend"], owners=("team:corpus", "a@example.org"))}
     works.load(replace(works.catalogue, mixes=mixes))
     assert works.definitions.resolve_asset_graph().get(key_of(TINY)).owners == ["team:corpus", "a@example.org"]
+
+
+def test_an_empty_page_of_a_tokenizer_or_of_a_cache_says_which_job_makes_the_tokenizer(works: Works) -> None:
+    graph = works.definitions.resolve_asset_graph()
+    for address in (TINY, TINY_LETTERS, cache_index("blend", "tiny-1")):
+        assert "he job `tiny_1_train` " in (graph.get(key_of(address)).description or ""), address
