@@ -25,6 +25,10 @@ def size_in_words(size: int) -> str:
 def counted(number: int, noun: str) -> str:
     """A number and a noun.
 
+    Args:
+        number: how many.
+        noun: one of them; its plural ends with an additional s.
+
     >>> counted(1, "partition"), counted(2_000, "partition")
     ('1 partition', '2,000 partitions')
     """
