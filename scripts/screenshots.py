@@ -102,8 +102,8 @@ def shoot_mixes(mill: Mill, server: Server, camera: Camera, snapshots: list[str]
 def main() -> None:
     """Takes the pictures."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", choices=["demo", "night"], help="by default both")
-    parts = parser.parse_args().parts or ["demo", "night"]
+    parser.add_argument("part", nargs="?", choices=["demo", "night", "all"], default="all", help="what is shown")
+    part = parser.parse_args().part
     mill = open_mill()
     mill.show()
     snapshots = mill.arrive(mill.catalogue.sources[SOURCE])
@@ -112,10 +112,10 @@ def main() -> None:
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
     with open_browser() as browser:
-        if "demo" in parts:
+        if part != "night":
             with closing(Server(FOLDER / "demo.log")) as server:
                 shoot(mill, server, Camera(browser, server.url, FOLDER), snapshots)
-        if "night" in parts:
+        if part != "demo":
             with open_night(FOLDER) as (project, night, alerts):
                 shoot_night(project, night, alerts, Camera(browser, night.url, FOLDER))
     say(f"{len(list(FOLDER.glob('*.png')))} pictures are in {FOLDER}")
