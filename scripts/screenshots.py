@@ -50,7 +50,7 @@ def shoot(mill: Mill, server: Server, camera: Camera, snapshots: list[str]) -> N
     camera.take("pools", "/deployment/concurrency", "tokenize", without="Loading")
     camera.take("audits", "/locations/gristmill/jobs/audits", "audit_all")
     camera.take("audits-schedule", "/locations/gristmill/schedules/audits_schedule", "Sunday")
-    camera.take("automation", "/automation", "raw_arrivals", "30 sec")
+    camera.take("automation", "/automation", "raw_arrivals", "only on Sunday")
     camera.take("jobs", "/jobs", "journey")
 
 
