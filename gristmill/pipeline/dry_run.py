@@ -24,6 +24,7 @@ from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.dedupe.resolution import fingerprinted, why_unresolved
 from gristmill.stages.models.ledger import address_of
 from gristmill.stages.tagging.step import TaggingStep
+from gristmill.stages.tokenization.files import training_job
 
 State = Literal["finished", "make", "note", "follow", "wait", "refused", "wrong"]
 """The state of a partition in a dry run.
@@ -99,7 +100,8 @@ class Prospects:
         training = tokenizer.training
         streams = training.snapshots.items() if training else ()
         data = [(mix_asset(training.mix if training else "", stream), key) for stream, keys in streams for key in keys]
-        return self._by_hand(asset, found, data, "" if needed or named else "no mix uses it", named=named)
+        unused = f"no mix uses it; `gristmill make LAKE {asset}` makes it, or the job `{training_job(tokenizer.name)}`"
+        return self._by_hand(asset, found, data, "" if needed or named else f"{unused} in Dagster", named=named)
 
     def folder(self, recipe: LabelledSet | Model, *, needed: bool = True, named: bool = False) -> Prospect:
         """The state of a labelled set or a model. What it is made of must be surveyed before it.
@@ -110,13 +112,14 @@ class Prospects:
             named: see tokenizer().
         """
         found = look_at_folder(self._store, recipe)
-        unused = "" if needed or named else "no tagger uses it"
-        return self._by_hand(address_of(recipe), found, list(made_of(recipe)), unused, named=named)
+        asset = address_of(recipe)
+        unused = "" if needed or named else f"no tagger uses it; `gristmill make LAKE {asset}` makes it"
+        return self._by_hand(asset, found, list(made_of(recipe)), unused, named=named)
 
     def _by_hand(
         self, asset: str, found: TokenizerState, data: Sequence[tuple[str, str]], unused: str, *, named: bool
     ) -> Prospect:
-        """The state of what is made by hand. `data`: what it is trained on; `unused`: why nobody needs it, or empty."""
+        """The state of what is made by hand. `data`: what it is trained on; `unused`: why it waits for a person."""
         if found.state != "missing":
             state: State = "make" if found.state == "changed" and named else _SHOWN.get(found.state, "finished")
             self._states[asset, ""] = "finished" if found.state == "changed" and not named else state
@@ -126,8 +129,7 @@ class Prospects:
             why = (*found.why, *(f"for {each}, to train it on" for each in stuck))
             return self._noted(Prospect(asset, "", "wait", why=why))
         if unused:
-            why = (*found.why, f"{unused}; `gristmill make LAKE {asset}` makes it")
-            return self._noted(Prospect(asset, "", "wait", why=why))
+            return self._noted(Prospect(asset, "", "wait", why=(*found.why, unused)))
         after = tuple(f"after {each}" for each in due)
         return self._noted(Prospect(asset, "", "follow" if due else "make", why=(*after, *found.why)))
 

@@ -13,7 +13,6 @@ from gristmill.stages.tokenization.files import (
     ledger_path,
     read_tokenizer,
     tokenizer_path,
-    training_job,
 )
 from gristmill.stages.tokenization.training import recipe_of
 
@@ -76,7 +75,7 @@ def _compared(recorded: TokenizerLedger, tokenizer: Tokenizer) -> TokenizerState
 
 def _missing(store: Store, tokenizer: Tokenizer) -> TokenizerState:
     """The state of a tokenizer without a ledger. Its ledger is written last, so other files may be there."""
-    why = f"never made; in Dagster, the job `{training_job(tokenizer.name)}` makes it"
+    why = "never made"
     if store.head(tokenizer_path(tokenizer.name)) is not None:
         why = (
             f"{ledger_path(tokenizer.name)} is not there, although tokenizer.json is: the ledger was lost, or the run"

@@ -99,3 +99,13 @@ def test_a_share_that_is_too_small_for_its_tokens_refuses_one_index_and_not_the_
     assert found is not None
     assert found.state == "refused"
     assert "these streams get none: notes" in found.why[0]
+
+
+def test_a_tokenizer_that_no_mix_uses_waits_for_a_person_and_names_the_command_and_the_job(mill: Mill) -> None:
+    training = Training(mix="blend", snapshots={}, vocabulary=300)
+    waiting = Prospects(mill.store).tokenizer(Tokenizer(name="own-bpe-1", training=training), needed=False)
+    assert waiting.state == "wait"
+    words = (
+        "no mix uses it; `gristmill make LAKE tokenizers/own-bpe-1` makes it, or the job `own_bpe_1_train` in Dagster"
+    )
+    assert waiting.why == ("never made", words)

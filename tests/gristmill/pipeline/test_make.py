@@ -170,8 +170,7 @@ def test_a_tokenizer_whose_training_data_are_not_there_waits_and_its_caches_too(
     assert dict(made)[MIXED] == "2025"
     waiting = [("tokenizers/tiny-1", "", "wait"), (CACHE, "2025", "wait"), (INDEXES[1], "", "wait")]
     assert left(maker) == waiting
-    why = f"never made; in Dagster, the job `tiny_1_train` makes it; for {MIXED} (2024), to train it on"
-    assert str(maker.not_made[0]) == f"tokenizers/tiny-1: wait: {why}"
+    assert str(maker.not_made[0]) == f"tokenizers/tiny-1: wait: never made; for {MIXED} (2024), to train it on"
     assert [each.counts for each in maker.not_made] == [False] * 3
     maker.raise_failures()  # nothing that was asked for by name
     maker, _ = make("blend")

@@ -69,10 +69,7 @@ def test_an_index_whose_slices_are_all_refused_says_so(mill: Mill, catalogue: Ca
         "wait",
         (f"for {MIXED} (2024), which is refused",),
     )
-    assert found["tokenizers/tiny-1"].why == (
-        "never made; in Dagster, the job `tiny_1_train` makes it",
-        f"for {MIXED} (2024), to train it on",
-    )
+    assert found["tokenizers/tiny-1"].why == ("never made", f"for {MIXED} (2024), to train it on")
 
 
 def test_a_snapshot_that_no_source_of_the_targets_has_is_an_error(mill: Mill, catalogue: Catalogue) -> None:
