@@ -47,7 +47,7 @@ def failures(lake: LakeResource, where: str = "") -> Iterator[None]:
         yield
     except (DataError, RecipeError, Superseded) as error:
         raise dg.Failure(
-            description=f"{lead}{error}",
+            description=str(error) if where and str(error).startswith(where) else f"{lead}{error}",
             metadata={"kind": type(error).__name__, **_refused(error)},
             allow_retries=False,
         ) from error

@@ -18,10 +18,11 @@ from assets.support.keys import address_of, key_of, plain
 from assets.support.lake_identity import check_lake
 from assets.support.report import cache_facts, check_result, failures, ledger_metadata, recorded
 from assets.support.runs.tags import tag_run
-from gristmill.errors import RecipeError
+from gristmill.errors import RecipeError, Superseded
 from gristmill.execution.commit import Assembled
 from gristmill.execution.runner import raise_failures
 from gristmill.execution.step import Step, StoredPlan, assemble_one, grind, plan, publish_one, resume
+from gristmill.execution.survey import check_accepted
 from gristmill.lake.address import place
 from gristmill.lake.asset_kinds import RESOLUTION, TOKEN_CACHE, kind_of
 from gristmill.lake.store.protocol import Store
@@ -153,10 +154,14 @@ def _claim(
     for partition in planned.partitions:
         counts = f"{counted(partition.todo, 'shard')} to grind, {partition.kept} kept, {len(partition.gone)} gone"
         context.log.info(f"{partition.place.asset}: {counts}")
+    for refused in planned.refused:  # the commit of this set fails; the other sets are published
+        context.log.error(refused.message)
     return planned
 
 
-def _left_by(before: str, context: dg.OpExecutionContext, lake: LakeResource, address: str) -> StoredPlan | None:
+def _left_by(
+    before: str, context: dg.OpExecutionContext, lake: LakeResource, addresses: Sequence[str]
+) -> StoredPlan | None:
     """The plan that the previous op of this run has stored; None if the step must be planned again.
 
     It is planned again if this op is tried again, and if a run re-executes another from its failed op: the cause was
@@ -165,9 +170,10 @@ def _left_by(before: str, context: dg.OpExecutionContext, lake: LakeResource, ad
     steps = context.run.step_keys_to_execute
     if context.retry_number > 0 or (steps is not None and f"{context.op_handle.parent}.{before}" not in steps):
         return None
-    planned = resume(lake.lake(), lake.packages, place(address, context.partition_key), context.run_id)
+    first, *others = (place(address, context.partition_key) for address in addresses)
+    planned = resume(lake.lake(), lake.packages, first, context.run_id, others)
     if planned is None:
-        context.log.info(f"{address}: another version of gristmill planned this run; it is planned again")
+        context.log.info(f"{first.asset}: another version of gristmill planned this run; it is planned again")
     return planned
 
 
@@ -214,11 +220,11 @@ class Ops:
         def grind_partition(context: dg.OpExecutionContext, lake: LakeResource, engine: EngineResource) -> None:
             assets, addresses = self._chosen(context)
             with failures(lake):
-                planned = _left_by("plan", context, lake, addresses[0])
+                planned = _left_by("plan", context, lake, addresses)
                 planned = planned or _claim(context, lake, assets, addresses, force=engine.force)
                 tally = grind(planned, engine.engine(), context.log.info)
                 again = [failure for failure in tally.failed if failure.error == "StoreError"]
-                if len(planned.partitions) == 1 or again:
+                if len(addresses) == 1 or again:
                     raise_failures(again or tally.failed, planned.items)
             for failure in tally.failed:  # the commit of this set fails; the other sets are published
                 context.log.error(failure.message)
@@ -244,7 +250,12 @@ class Ops:
             assets, _ = self._chosen(context)
             output = assets.commits[context.op_handle.name]
             with failures(lake, f"{output.address} ({context.partition_key})"):
-                planned = _left_by("grind", context, lake, output.address)
+                try:
+                    planned = _left_by("grind", context, lake, [output.address])
+                except Superseded:  # a set that plan has refused has no claim of this run either
+                    asked = Asked(context.instance, lake, context.partition_key, [output.address])
+                    check_accepted(assets.step(asked), lake.store())
+                    raise
                 if planned is None:
                     planned = _claim(context, lake, assets, [output.address], force=False)
                     grind(planned, engine.engine(), context.log.info)

@@ -60,4 +60,9 @@ def check_claim(store: Store, place: Place, token: str) -> None:
         Superseded: a newer run claimed the partition, or has finished it already.
     """
     if claimed_by(store, place) != token:
-        raise Superseded(f"{place.asset} ({place.snapshot}): a newer run has taken it over; this one stops here")
+        raise superseded(place)
+
+
+def superseded(place: Place) -> Superseded:
+    """The error of a run whose partition another run has claimed."""
+    return Superseded(f"{place.asset} ({place.snapshot}): a newer run has taken it over; this one stops here")

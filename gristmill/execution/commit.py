@@ -7,7 +7,7 @@ The older run then finds a claim that is not its own. It stops, and has changed 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -15,6 +15,8 @@ from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.execution.checks import Check, Verdict
 from gristmill.execution.claim import check_claim, claimed_by, others_at_work
 from gristmill.execution.plan import PartitionState, Target, Want, plan_changes, read_state
+from gristmill.execution.runner import failure_of, raise_failures
+from gristmill.execution.work import Failed
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.adopted import root_path, write_root
 from gristmill.lake.ledger.code import Codes
@@ -137,6 +139,36 @@ def claim_and_plan(
     )
     store.put(_plan(place, token), gzip_bytes(b"\n".join(dump(each) for each in (*keep, *todo))))
     return partition, todo, state
+
+
+class Claimed(NamedTuple):
+    """The partitions of a step: their plans, shards to grind and states before; and why others may not be made."""
+
+    partitions: list[PartitionPlan]
+    todo: dict[str, list[Want]]
+    states: dict[str, PartitionState]
+    refused: list[Failed]
+
+
+def claim_each(store: Store, targets: Sequence[Target], token: str, *, force: bool = False) -> Claimed:
+    """Claims and plans the partitions of a step: see claim_and_plan(). One that is refused does not stop the others.
+
+    Raises:
+        GristmillError: all are refused.
+    """
+    claimed = Claimed([], {}, {}, [])
+    for target in targets:
+        asset = target.place.asset
+        try:
+            partition, wants, state = claim_and_plan(store, target, token, force=force)
+        except (RecipeError, DataError) as error:
+            claimed.refused.append(failure_of(error, "", asset))
+        else:
+            claimed.partitions.append(partition)
+            claimed.todo[asset], claimed.states[asset] = wants, state
+    if not claimed.partitions:
+        raise_failures(claimed.refused, 1)
+    return claimed
 
 
 def _unsure(state: PartitionState, target: Target) -> bool:

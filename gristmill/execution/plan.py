@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from gristmill.errors import DataError
+from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.adopted import read_root
 from gristmill.lake.ledger.code import Code, Codes, check_same_code
@@ -204,6 +204,27 @@ def plan_changes(
     names = {want.name for want in target.wants}
     gone = tuple(sorted(set(state.receipts) - names))
     return keep, todo, gone
+
+
+def refuse(store: Store, target: Target) -> None:
+    """Raises why a partition is refused when it is planned. Claims nothing.
+
+    Args:
+        store: the lake.
+        target: the partition as it should be.
+
+    Raises:
+        RecipeError: the partition was made by another recipe of the same name, or by other code.
+    """
+    place = target.place
+    if target.code.problem:
+        raise RecipeError(f"{place.asset} ({place.snapshot}): {target.code.problem}")
+    head = store.read_tagged(place.ledger)
+    if head:
+        old = parse_head(head[0], place.ledger).recipe
+        check_same_recipe(old, target.recipe, place)
+        codes = read_run_note(store, place).codes
+        check_same_code(target.code, codes, place, draft=old.draft and target.recipe.draft)
 
 
 def is_finished(state: PartitionState, target: Target, keep: Sequence[Receipt], todo: Sequence[Want]) -> bool:

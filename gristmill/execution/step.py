@@ -13,8 +13,8 @@ import msgspec
 
 from gristmill.errors import DataError
 from gristmill.execution.checks import Check
-from gristmill.execution.claim import check_claim, claimed_by
-from gristmill.execution.commit import Assembled, PartitionPlan, assemble, claim_and_plan, publish
+from gristmill.execution.claim import claimed_by, superseded
+from gristmill.execution.commit import Assembled, PartitionPlan, assemble, claim_each, publish
 from gristmill.execution.plan import PartitionState, Target, Want
 from gristmill.execution.runner import GrindResult, grind_all, raise_failures
 from gristmill.execution.work import Engine, Failed, Item, Job, Say
@@ -103,6 +103,7 @@ class StoredPlan(msgspec.Struct, frozen=True):
         items: number of items.
         weight: sum of their weights, in bytes.
         version: PLAN_VERSION of the process that planned.
+        refused: why other partitions were not planned, such as a recipe that changed under its name.
     """
 
     partitions: tuple[PartitionPlan, ...]
@@ -110,9 +111,11 @@ class StoredPlan(msgspec.Struct, frozen=True):
     items: int
     weight: int
     version: int = PLAN_VERSION
+    refused: tuple[Failed, ...] = ()
 
     def partition(self, asset: str) -> PartitionPlan:
-        """The partition of one asset."""
+        """The partition of one asset. Raises why it was refused, if it was."""
+        raise_failures([failure for failure in self.refused if failure.asset == asset], 1)
         return next(partition for partition in self.partitions if partition.place.asset == asset)
 
 
@@ -135,23 +138,17 @@ def plan(step: Step, lake: Lake, token: str, *, force: bool = False) -> StoredPl
         The planned step, which is also stored in the lake for resume().
 
     Raises:
-        RecipeError: a partition was made by another recipe of the same name.
+        RecipeError: each partition was made by another recipe of the same name.
         DataError: an input is missing or not valid.
     """
     store = lake.store()
     step_plan = step.plan(store)
-    partitions: list[PartitionPlan] = []
-    todo: dict[str, list[Want]] = {}
-    states: dict[str, PartitionState] = {}
-    for target in step_plan.targets:
-        partition, wants, state = claim_and_plan(store, target, token, force=force)
-        partitions.append(partition)
-        todo[target.place.asset] = wants
-        states[target.place.asset] = state
+    partitions, todo, states, refused = claim_each(store, step_plan.targets, token, force=force)
     spec = msgspec.Raw(msgspec.json.encode(step_plan.spec(token)))
     items = step_plan.items(todo, states) if any(todo.values()) else []
     job = Job(stage=step.stage, lake=lake, shelves=step.shelves, spec=spec)
-    planned = StoredPlan(tuple(partitions), job, len(items), sum(item.weight for item in items))
+    weight = sum(item.weight for item in items)
+    planned = StoredPlan(tuple(partitions), job, len(items), weight, refused=tuple(refused))
     if items:
         store.put(_items(partitions[0]), gzip_bytes(b"\n".join(msgspec.json.encode(item) for item in items)))
     for partition in partitions:  # so that another process can resume any of them
@@ -159,7 +156,9 @@ def plan(step: Step, lake: Lake, token: str, *, force: bool = False) -> StoredPl
     return planned
 
 
-def resume(lake: Lake, shelves: tuple[str, ...], place: Place, run: str) -> StoredPlan | None:
+def resume(
+    lake: Lake, shelves: tuple[str, ...], place: Place, run: str, others: Sequence[Place] = ()
+) -> StoredPlan | None:
     """Reads the planned step that holds a claim, for a process that did not plan it.
 
     The stored plan may have been changed by whoever may write to the lake. So it names neither the lake nor the
@@ -170,6 +169,7 @@ def resume(lake: Lake, shelves: tuple[str, ...], place: Place, run: str) -> Stor
         shelves: the packages whose shelves hold the recipes.
         place: a partition of the step.
         run: the beginning of the plan's token: the name of the run.
+        others: further partitions of the step: the plan is beside them if the first was refused.
 
     Returns:
         The plan; None if another version of gristmill stored it, so that the step must be planned again.
@@ -179,14 +179,17 @@ def resume(lake: Lake, shelves: tuple[str, ...], place: Place, run: str) -> Stor
         DataError: the plan is not about this partition.
     """
     store = lake.store()
-    token = claimed_by(store, place)
-    if token is None or not token.startswith(run):
-        check_claim(store, place, run)
-    stored = store.read(_planned(place, token or ""))
-    if msgspec.json.decode(stored, type=_Versioned).version != PLAN_VERSION:
+    for where in (place, *others):
+        token = claimed_by(store, where) or ""
+        stored = store.read_tagged(_planned(where, token)) if token.startswith(run) else None
+        if stored is not None:
+            break
+    else:
+        raise superseded(place)
+    if msgspec.json.decode(stored[0], type=_Versioned).version != PLAN_VERSION:
         return None
-    planned = msgspec.json.decode(stored, type=StoredPlan)
-    _check_partitions(planned, place, token or "")
+    planned = msgspec.json.decode(stored[0], type=StoredPlan)
+    _check_partitions(planned, where, token)
     return msgspec.structs.replace(planned, job=msgspec.structs.replace(planned.job, lake=lake, shelves=shelves))
 
 
@@ -336,6 +339,7 @@ def make(step: Step, lake: Lake, engine: Engine, token: str, say: Say, *, force:
         GristmillError: a shard or a check failed. The next run keeps the shards that were made.
     """
     planned = plan(step, lake, token, force=force)
+    raise_failures(planned.refused, 1)
     tally = grind(planned, engine, say)
     raise_failures(tally.failed, planned.items)
     return {

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from gristmill.execution.plan import PartitionState, Target, Want, is_finished, plan_changes, read_state
+from gristmill.execution.plan import PartitionState, Target, Want, is_finished, plan_changes, read_state, refuse
 from gristmill.execution.staleness import why_stale
 from gristmill.execution.step import Step
 from gristmill.lake.address import Place
@@ -82,3 +82,13 @@ def _torn(state: PartitionState, place: Place, store: Store) -> str:
     if state.head is None or len(state.table) == state.head.table.shards or store.head(place.claim) is not None:
         return ""
     return f"{place.table}: not the table that the ledger names: {TORN}"
+
+
+def check_accepted(step: Step, store: Store) -> None:
+    """Raises why a partition of a step is refused, for a process that finds no claim on it: claims nothing.
+
+    Raises:
+        RecipeError: it was made by another recipe of the same name, or by other code.
+    """
+    for target in step.plan(store).targets:
+        refuse(store, target)

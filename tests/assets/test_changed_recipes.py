@@ -83,6 +83,20 @@ def test_a_changed_recipe_that_is_no_draft_is_refused_once_and_left_alone(daemon
     assert [daemon.tick() for _ in range(3)] == [set(), set(), set()]
 
 
+def test_the_other_sets_of_the_version_are_made_although_one_is_refused(made: Works) -> None:
+    works = made
+    count, moody = works.fingerprint(COUNT_V1), works.fingerprint(MOODY_V1)
+    load(works, taggers={"moody-1": replace(works.catalogue.taggers["moody-1"], parameters={"mood": "worse"})})
+    works.raw(letters(1, 2, 3, 4, 5))
+    works.arrive("letters")
+    done = works.run("letters_journey")
+    [(step, said)] = done.failures.items()
+    assert step.endswith("commit_moody_1")
+    assert said.startswith(f"{MOODY_V1} (2024) was made by another recipe of the same name: mood was None, is 'worse'.")
+    assert works.fingerprint(MOODY_V1) == moody
+    assert works.fingerprint(COUNT_V1) != count
+
+
 @pytest.mark.slow
 def test_a_recipe_that_is_put_back_is_at_peace_again(daemon: Daemon) -> None:
     works = daemon.works

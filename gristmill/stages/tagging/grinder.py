@@ -131,13 +131,7 @@ class TaggingGrinder:
     def __init__(self, job: Job) -> None:
         self._spec = msgspec.json.decode(job.spec, type=TaggingSpec)
         self._store = job.lake.store()
-        self._taggers: dict[str, Tagger] = {}
-        for spec in self._spec.sets:
-            tagger = find("taggers", Tagger, job.shelves, spec.tagger)
-            if tagger.recipe.digest != spec.recipe:
-                raise RecipeError(f"tagger {tagger.name!r}: this worker has another recipe than the run; update it")
-            check_worker(code_of(tagger), spec.code)
-            self._taggers[spec.tagger] = tagger
+        self._shelves = job.shelves
         self._ready: dict[str, Tagger | BaseException] = {}
 
     def __call__(self, item: Item) -> Outcome:
@@ -159,21 +153,32 @@ class TaggingGrinder:
         return Outcome(ground, failed=tuple(failed))
 
     def _opened(self, spec: SetSpec) -> Tagger | BaseException:
-        """The tagger of a set with its models, opened once a process; or why its models cannot be opened."""
+        """The tagger of a set with its models, opened once a process; or why it cannot be opened here.
+
+        Only those that an item names: the plan may have refused others.
+        """
         if spec.tagger not in self._ready:
-            tagger = self._taggers[spec.tagger]
             try:
+                tagger = self._found(spec)
                 for name in tagger.models:
                     if name not in spec.models:
                         read_folder(self._store, MODEL.at(model=name))  # tells why it could not be read
                 self._ready[spec.tagger] = tagger.opened(local_files(self._store, spec.models))
             except StoreError:
                 raise
-            except BaseException as error:  # a model that cannot be opened must fail its own set only
+            except BaseException as error:  # what cannot be opened must fail its own set only
                 if not is_failure(error):
                     raise
                 self._ready[spec.tagger] = error
         return self._ready[spec.tagger]
+
+    def _found(self, spec: SetSpec) -> Tagger:
+        """The tagger on this worker's shelves, which must be that of the run."""
+        tagger = find("taggers", Tagger, self._shelves, spec.tagger)
+        if tagger.recipe.digest != spec.recipe:
+            raise RecipeError(f"tagger {tagger.name!r}: this worker has another recipe than the run; update it")
+        check_worker(code_of(tagger), spec.code)
+        return tagger
 
     def _read(self, body: TaggingItem, ids: IdDigest, outputs: list[_SetOutput], failed: list[Failed]) -> None:
         """Reads the documents once for all sets. If a tagger fails, only its own set fails."""

@@ -1,6 +1,7 @@
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -8,9 +9,19 @@ import pytest
 from testkit import SHELVES, SNAPSHOT, Mill, make_documents
 from wholelake import DOCUMENTS, STREAM, TOKENIZER, even, make_whole, reseal, table
 
-from gristmill.errors import DataError, StoreError, Superseded
+from gristmill.errors import DataError, RecipeError, StoreError, Superseded
 from gristmill.execution.runner import Inline
-from gristmill.execution.step import Step, StoredPlan, assemble_one, grind, plan, publish_one, resume
+from gristmill.execution.step import (
+    Step,
+    StoredPlan,
+    assemble_one,
+    grind,
+    make,
+    plan,
+    publish_one,
+    resume,
+)
+from gristmill.execution.survey import check_accepted
 from gristmill.lake.address import Place, blocklist_path, place
 from gristmill.lake.ledger.files import read_head
 from gristmill.lake.store.open import Lake
@@ -231,6 +242,62 @@ def test_the_plan_of_another_run_is_not_resumed_and_each_partition_has_its_own(m
         assert resume(mill.lake, SHELVES, mill.attributes(name), "run-1") == planned
         with pytest.raises(Superseded):
             resume(mill.lake, SHELVES, mill.attributes(name), "run-2")
+
+
+def other_recipe(mill: Mill, where: Place) -> None:
+    """The ledger says that another recipe of this name made the set."""
+    head = json.loads(mill.store.read(where.ledger))
+    head["recipe"]["parameters"]["by"] = "syllables"
+    mill.store.put(where.ledger, json.dumps(head).encode())
+
+
+def other_code(mill: Mill, where: Place) -> None:
+    """The run's note says that other code made the set. That is found after the claim is written."""
+    note = json.loads(mill.store.read(where.run))
+    mill.store.put(where.run, json.dumps({**note, "codes": {"c0de": ""}}).encode())
+
+
+@pytest.mark.parametrize(("change", "words"), [(other_recipe, "by was 'syllables'"), (other_code, "code")])
+def test_a_set_that_is_refused_fails_alone_and_the_others_follow_a_vanished_snapshot(
+    mill: Mill, change: Callable[[Mill, Place], None], words: str
+) -> None:
+    mill.raw_shards(1)
+    mill.convert()
+    step = mill.tagging("words-1", "characters-1")
+    make(step, mill.lake, Inline(), "run-1", mill.said.append)
+    refused, well = mill.attributes("words-1"), mill.attributes("characters-1")
+    change(mill, refused)
+    before = mill.store.read(refused.ledger)
+    mill.store.delete([entry.path for entry in mill.store.list("sources/pages/raw/")])
+    mill.make(replace(mill.conversion(), vanished=True))
+    planned = moved(plan(step, mill.lake, "run-2"))
+    assert [partition.place for partition in planned.partitions] == [well]
+    assert [(each.asset, words in each.message) for each in planned.refused] == [(refused.asset, True)]
+    for where, others in ((refused, [well]), (well, [refused])):
+        assert resume(mill.lake, SHELVES, where, "run-2", others) == planned
+    with pytest.raises(Superseded):
+        resume(mill.lake, SHELVES, refused, "run-2")
+    grind(planned, Inline(), mill.said.append)
+    assert publish_one(planned, well.asset, assemble_one(step, planned, well.asset, {})).totals.get("shards", 0) == 0
+    with pytest.raises(RecipeError, match=words):
+        assemble_one(step, planned, refused.asset, {})
+    with pytest.raises(RecipeError, match=words):
+        check_accepted(mill.tagging("words-1"), mill.store)
+    check_accepted(mill.tagging("characters-1"), mill.store)
+    assert mill.store.read(refused.ledger) == before
+
+
+def test_a_step_whose_sets_are_all_refused_is_not_planned(mill: Mill) -> None:
+    mill.raw_shards(1)
+    mill.convert()
+    step = mill.tagging("words-1", "characters-1")
+    make(step, mill.lake, Inline(), "run-1", mill.said.append)
+    other_recipe(mill, mill.attributes("words-1"))
+    with pytest.raises(RecipeError, match=r"words-1 .* was made by another recipe"):
+        make(step, mill.lake, Inline(), "run-2", mill.said.append)
+    other_recipe(mill, mill.attributes("characters-1"))
+    with pytest.raises(RecipeError, match=r"(?s)words-1 .* another recipe.*characters-1 .* another recipe"):
+        plan(step, mill.lake, "run-3")
 
 
 def test_a_failure_of_all_sets_is_each_sets_until_a_second_attempt_mends_it(mill: Mill) -> None:
