@@ -115,7 +115,9 @@ class StoredPlan(msgspec.Struct, frozen=True):
 
     def partition(self, asset: str) -> PartitionPlan:
         """The partition of one asset. Raises why it was refused, if it was."""
-        raise_failures([failure for failure in self.refused if failure.asset == asset], 1)
+        refused = [failure for failure in self.refused if failure.asset == asset]
+        if refused:
+            raise_failures(refused, 1)
         return next(partition for partition in self.partitions if partition.place.asset == asset)
 
 
@@ -339,9 +341,8 @@ def make(step: Step, lake: Lake, engine: Engine, token: str, say: Say, *, force:
         GristmillError: a shard or a check failed. The next run keeps the shards that were made.
     """
     planned = plan(step, lake, token, force=force)
-    raise_failures(planned.refused, 1)
     tally = grind(planned, engine, say)
-    raise_failures(tally.failed, planned.items)
+    raise_failures([*planned.refused, *tally.failed], planned.items)
     return {
         asset: publish_one(planned, asset, assemble_one(step, planned, asset, {}))
         for asset in (partition.place.asset for partition in planned.partitions)
