@@ -31,6 +31,7 @@ from gristmill.lake.ledger.receipts import read_run_note
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.roots import open_raw
 from gristmill.raw_data.scan import EMPTY
+from gristmill.raw_data.unclaimed import unclaimed
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.stages.dedupe.resolution import read_resolution
 from gristmill.stages.mixing.index import read_index
@@ -58,8 +59,11 @@ def sync_job(catalogue: Catalogue, checks: Mapping[str, Collection[str]]) -> dg.
             log: Any = context.log_event  # it takes check evaluations too, though its annotation does not say so
             reported = sync(context.instance, store, catalogue, checks, log)
             show_lake(context.instance, store)
+            unknown = list(unclaimed(store, catalogue))
+        for remark in unknown:
+            context.log.warning(remark)
         context.log.info(f"{reported} materializations reported, {arrived} raw snapshots")
-        context.add_output_metadata({"reported": reported, "raw snapshots": arrived})
+        context.add_output_metadata({"reported": reported, "raw snapshots": arrived, "folders of no recipe": unknown})
 
     @dg.job(name="sync", description="Reports what the lake holds to Dagster; computes nothing.")
     def run() -> None:

@@ -61,6 +61,13 @@ def test_an_empty_lake_reports_nothing(works: Works) -> None:
 
 
 @pytest.mark.slow
+def test_a_folder_that_no_recipe_names_is_told(works: Works) -> None:
+    works.raw(letters(1), source="leters")
+    warned, _ = works.run("sync", None).said
+    assert warned.startswith("sources/leters/ is on the lake, but no source 'leters' is on the shelves (near: letters)")
+
+
+@pytest.mark.slow
 def test_what_the_command_make_has_made_is_shown_by_sync(works: Works) -> None:
     works.raw(letters(1, 2, 3))
     assert command(["make", str(works.root), "--shelves", "dagshelf"]) == 0
