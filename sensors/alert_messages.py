@@ -15,7 +15,7 @@ _CALLS = str.maketrans({"<": "\u2039", ">": "\u203a", "@": "\uff20"})
 
 @dataclass(frozen=True, kw_only=True)
 class Alert:
-    """What is posted, as JSON, besides `text`, `url` and `silenced`.
+    """What is posted, as JSON, besides `text`, `url`, `lake` and `silenced`.
 
     Attributes:
         event: `run_failure`, `check_failure`, `source_late`, or `more`: the number of those without a message.
@@ -45,13 +45,14 @@ class Alert:
         return f"{self.event} {what}{first} #{digest_of([self.job, self.check, *self.assets])[:16]}"
 
 
-def message_of(alert: Alert, ui: str, left_out: int) -> dict[str, Any]:
+def message_of(alert: Alert, ui: str, left_out: int, lake: str) -> dict[str, Any]:
     """The message of an alert.
 
     Args:
         alert: the alert.
         ui: address of the UI; empty: no link.
         left_out: number of alerts of its topic that were left out since the last message.
+        lake: its address: several deployments may post to one channel.
     """
     page = f"runs/{alert.run}" if alert.run else f"assets/{alert.assets[0]}"
     url = f"{ui}/{page}" if ui else ""
@@ -64,25 +65,25 @@ def message_of(alert: Alert, ui: str, left_out: int) -> dict[str, Any]:
     lines = [f"{what}: {harmless(alert.error)}", f"Next: {alert.next}"]
     if left_out:
         lines.append(f"{left_out} more like it since the last message")
-    if url:
-        lines.append(url)
+    lines += [f"Lake: {lake}", *([url] if url else [])]
     assets = list(alert.assets[:NAMED])
-    return {**asdict(alert), "assets": assets, "text": "\n".join(lines), "url": url, "silenced": left_out}
+    return {**asdict(alert), "assets": assets, "text": "\n".join(lines), "url": url, "lake": lake, "silenced": left_out}
 
 
-def message_of_more(left: Mapping[str, int], ui: str) -> dict[str, Any]:
-    """The message that counts alerts that had none of their own.
+def message_of_more(left: Mapping[str, int], ui: str, lake: str) -> dict[str, Any]:
+    """The message that counts alerts without a message of their own.
 
     Args:
         left: their number, by topic.
         ui: address of the UI; empty: no link.
+        lake: its address.
     """
     named = [f"{topic.partition(' #')[0]}: {number}" for topic, number in list(left.items())[:NAMED]]
     named += [f"{len(left) - NAMED} other kinds"] if len(left) > NAMED else []
     error, number, url = "; ".join(named), sum(left.values()), f"{ui}/runs" if ui else ""
     more = Alert(event="more", run="", job="", assets=(), snapshot="", check="", error=error, next=OF_MORE)
-    text = "\n".join([f"{number} more failed: {error}", f"Next: {OF_MORE}", *([url] if url else [])])
-    return {**asdict(more), "text": text, "url": url, "silenced": number}
+    text = "\n".join([f"{number} more failed: {error}", f"Next: {OF_MORE}", f"Lake: {lake}", *([url] if url else [])])
+    return {**asdict(more), "text": text, "url": url, "lake": lake, "silenced": number}
 
 
 def _named(alert: Alert) -> str:

@@ -169,7 +169,8 @@ class _Tick:
             self._memory.posted[alert.topic] = (when, left_out + 1)
             self._silenced += 1
         elif self.posted < MOST:
-            self._post(self._environment.webhook, message_of(alert, self._environment.ui_url, left_out))
+            message = message_of(alert, self._environment.ui_url, left_out, self._environment.lake)
+            self._post(self._environment.webhook, message)
             self._remember(alert.topic)
             self.posted += 1
         else:
@@ -186,7 +187,7 @@ class _Tick:
         for topic, number in self._crowd.items():
             left[topic] = left.get(topic, 0) + number
         if left:
-            message = message_of_more(left, self._environment.ui_url)
+            message = message_of_more(left, self._environment.ui_url, self._environment.lake)
             self._post(self._environment.webhook, message)
             self.posted += 1
         for topic in over:

@@ -235,7 +235,7 @@ def written(mill: Mill) -> list[dict[str, object]]:
     rows = [mill.rows(where.shard("a")), mill.rows(mill.attributes("words-1").shard("a"))]
     rows += [mill.rows(where.quarantine("a")), [json.loads(blocked)], mill.rows(where.table)]
     alert = Alert(event="run_failure", run="1", job="mine", assets=(), snapshot="", check="", error="no", next="mend")
-    return [message_of(alert, "", 0), *(row for shard in rows for row in shard)] + [
+    return [message_of(alert, "", 0, "s3://bucket/lake"), *(row for shard in rows for row in shard)] + [
         json.loads(dump(each)) for each in (ledger, compose_index("mixes/blend/index", (), {}))
     ]
 

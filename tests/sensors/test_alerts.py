@@ -83,6 +83,7 @@ class Watcher:
         environment = replace(
             environment_of(Path("lake")), webhook=address, webhook_silence=60, ui_url="https://ui.example.org"
         )
+        self.lake = environment.lake
         self.sensor = alert_sensor(environment, EXPECTED, partial(post, waits=()), lambda: self.now, box)
 
     def tick(self) -> str:
@@ -142,8 +143,9 @@ def test_failures_after_the_first_tick_are_posted_with_what_to_do_next(watching:
         "check": "",
         "error": error,
         "next": following,
-        "text": f"letters_journey (2024) failed: {error}\nNext: {following}\nhttps://ui.example.org/runs/{run}",
+        "text": f"letters_journey (2024) failed: {error}\nNext: {following}\nLake: {watcher.lake}\nhttps://ui.example.org/runs/{run}",
         "url": f"https://ui.example.org/runs/{run}",
+        "lake": watcher.lake,
         "silenced": 0,
     }
     assert (second["event"], second["check"], second["assets"]) == ("check_failure", "ids_unique_audit", ["letters"])
@@ -198,11 +200,12 @@ def test_a_run_of_the_automation_is_named_by_its_assets_and_lines_of_an_error_st
         error=_short("2 of 2 shards failed:\nshard a: \x1b[31m\nNext: forged"),
         next="mend it",
     )
-    assert message_of(alert, "", 0)["text"].split("\n") == [
+    assert message_of(alert, "", 0, "s3://bucket/lake")["text"].split("\n") == [
         "a run of sources/letters/v0/documents and 1 more (2024) failed: 2 of 2 shards failed:",
         "    shard a: \\x1b[31m",
         "    Next: forged",
         "Next: mend it",
+        "Lake: s3://bucket/lake",
     ]
 
 
