@@ -13,6 +13,7 @@ from assets.support.runs.tags import LAYER, SOURCE
 from gristmill.execution.work import Say
 from gristmill.lake.address import place
 from gristmill.recipes.source import Source
+from gristmill.reports.sizes import counted
 from gristmill.verification.audit import audit_ledger
 from gristmill.verification.raw import audit_checksums
 from resources.lake import LakeResource
@@ -80,14 +81,22 @@ def audit_jobs(
 
     @dg.op(description="Reads every byte of all finished snapshots.", pool="audit")
     def audit_all(context: dg.OpExecutionContext, lake: LakeResource) -> None:
+        unread: dict[str, BaseException] = {}
         for source in of_job[context.job_name]:
-            for key, result in _results(context, lake, sources[source], sorted(audits[source].check_keys)):
+            for key, result in _results(context, lake, sources[source], sorted(audits[source].check_keys), unread):
                 if result.metadata[READ].value == NEVER:  # nothing of it is made yet: that is no finding
                     continue
                 if not result.passed:
                     context.log.error(f"{address_of(key.asset_key)}: {key.name}: {result.description}")
                 context.log_event(_evaluation(key, result))  # type: ignore[arg-type]  # it takes evaluations too
                 show_last(context.instance, context.run.run_id, key, result)
+        if unread:  # not tried again: that would read everything else again, too
+            first = next(iter(unread.values()))
+            raise dg.Failure(
+                description=f"{counted(len(unread), 'asset')} could not be read to the end, all others were: {first}",
+                metadata={"kind": type(first).__name__, **{asset: str(error) for asset, error in unread.items()}},
+                allow_retries=False,
+            )
 
     for name, named in of_job.items():
         source = named[0] if name != AUDITS else ""
@@ -128,21 +137,41 @@ def _results(
     lake: LakeResource,
     source: Source,
     keys: Sequence[dg.AssetCheckKey],
+    unread: dict[str, BaseException] | None = None,
 ) -> Iterator[tuple[dg.AssetCheckKey, dg.AssetCheckResult]]:
-    """The results of audits, each as soon as it is there. Audits of the same bytes read them once."""
+    """The results of audits, each as soon as it is there. Audits of the same bytes read them once.
+
+    Args:
+        context: of the run.
+        lake: the lake.
+        source: the recipe.
+        keys: the audits.
+        unread: receives why an asset could not be read, by its address. Its audits then have no result. None: the
+            first such asset fails the op.
+    """
     named = context.run.tags.get("dagster/partition")
     snapshots = (
         [named] if named else sorted(context.instance.get_dynamic_partitions(snapshots_of(source.name).name or ""))
     )
-    readings: dict[tuple[dg.AssetKey, bool], _Reading] = {}
+    readings: dict[tuple[dg.AssetKey, bool], _Reading | None] = {}
     for key in keys:
         of = (key.asset_key, key.name == CHECKSUMS)
         raw = source if key.name == CHECKSUMS else None
         if of not in readings:
-            with failures(lake):
-                readings[of] = _audit(lake, address_of(key.asset_key), raw, snapshots, context.log.info)
-        last = last_result(context.instance, key) if named else None
-        yield key, _result(key, readings[of], last[1] if last else None)
+            try:
+                with failures(lake):
+                    readings[of] = _audit(lake, address_of(key.asset_key), raw, snapshots, context.log.info)
+            except (dg.Failure, dg.RetryRequested) as error:
+                if unread is None:
+                    raise
+                readings[of] = None
+                cause = unread[address_of(key.asset_key)] = error.__cause__ or error
+                words = f"{address_of(key.asset_key)}: not read to the end: {cause}"
+                context.log.error(words)  # noqa: TRY400 - a stack trace tells a person nothing here
+        reading = readings[of]
+        if reading is not None:
+            last = last_result(context.instance, key) if named else None
+            yield key, _result(key, reading, last[1] if last else None)
 
 
 def _audit(

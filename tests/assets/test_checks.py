@@ -1,5 +1,7 @@
 """Audits that are asked for from the UI: runs of the check's op over a finished lake."""
 
+from pathlib import Path
+
 import dagster as dg
 import pytest
 from dagster._core.definitions.job_base import InMemoryJob
@@ -166,6 +168,20 @@ def test_an_audit_of_a_job_that_fails_is_an_error_in_its_log_and_on_the_page_of_
     assert done.success  # the audits were done; what they found is in the checks
     assert any(line.startswith(f"{LETTERS_V0}: ids_unique_audit: {path}: ") for line in done.said)
     assert not shown(made).passed
+
+
+def test_what_cannot_be_read_does_not_keep_the_job_from_the_others(made: Works) -> None:
+    shard = Path(made.store.url) / place(LETTERS_V0, "2024").shard("a")
+    shard.unlink()
+    shard.symlink_to(shard)  # a loop
+    done = made.run("letters_audits", None)
+    assert not done.success
+    (failure,) = done.failures.values()
+    assert failure.startswith("3 assets could not be read to the end, all others were: ")  # two are compared with it
+    assert shard.name in failure
+    audits = {name for name in done.checks if name.endswith("_audit")}
+    assert f"{LETTERS_V0}:ids_unique_audit" not in audits
+    assert done.checks[f"{BLEND_LETTERS}:blocklist_respected_audit"].passed
 
 
 def test_every_week_all_are_audited_once_a_person_has_switched_it_on(works: Works) -> None:
