@@ -41,6 +41,7 @@ def test_each_blocking_check_has_an_audit(works: Works, root: Path) -> None:
             assert dg.AssetCheckKey(key_of(address), check) in keys
 
 
+@pytest.mark.slow
 def test_sync_reports_what_has_run(works: Works, root: Path) -> None:
     adopt(Mill(works.root), catalogue(root).sources["s2"])
     for same in (True, False):  # a recipe that no longer asks for it has no such check

@@ -51,6 +51,7 @@ def made_by_drafts(works: Works) -> None:
         works.store.put(where.ledger, dump(msgspec.structs.replace(head, recipe=recipe)))
 
 
+@pytest.mark.slow
 def test_a_changed_draft_rebuilds_what_it_touches_and_what_lies_below_once(daemon: Daemon) -> None:
     works = daemon.works
     made_by_drafts(works)
@@ -62,6 +63,7 @@ def test_a_changed_draft_rebuilds_what_it_touches_and_what_lies_below_once(daemo
     assert works.ids(BLEND_LETTERS) == ["letter-3"]
 
 
+@pytest.mark.slow
 def test_a_draft_mix_that_holds_other_documents_out_is_spelled_anew(daemon: Daemon) -> None:
     works = daemon.works
     made_by_drafts(works)
@@ -69,6 +71,7 @@ def test_a_draft_mix_that_holds_other_documents_out_is_spelled_anew(daemon: Daem
     assert slices(daemon.settle()) == [TINY_LETTERS]
 
 
+@pytest.mark.slow
 def test_a_changed_recipe_that_is_no_draft_is_refused_once_and_left_alone(daemon: Daemon) -> None:
     works = daemon.works
     before = works.fingerprint(COUNT_V1)
@@ -83,6 +86,7 @@ def test_a_changed_recipe_that_is_no_draft_is_refused_once_and_left_alone(daemon
     assert [daemon.tick() for _ in range(3)] == [set(), set(), set()]
 
 
+@pytest.mark.slow
 def test_the_other_sets_of_the_version_are_made_although_one_is_refused(made: Works) -> None:
     works = made
     count, moody = works.fingerprint(COUNT_V1), works.fingerprint(MOODY_V1)

@@ -66,6 +66,7 @@ def test_a_flipped_byte_fails_the_audit_and_is_named(made: Works) -> None:
     assert words.startswith(f"{path}: ")
 
 
+@pytest.mark.slow
 def test_where_a_partition_is_named_it_alone_is_read(made: Works) -> None:
     made.raw(letters(4, 5), snapshot="2025")
     made.arrive("letters")
@@ -103,6 +104,7 @@ def test_a_run_that_makes_an_asset_audits_nothing_and_says_so(made: Works, addre
     assert [entry.message for entry in done.entries if "did not yield" in entry.message] == []
 
 
+@pytest.mark.slow
 def test_a_failed_audit_stays_when_other_partitions_are_made(made: Works) -> None:
     path = flip(made)
     red = audit(made, (LETTERS_V0, "ids_unique"))
@@ -120,6 +122,7 @@ def test_a_failed_audit_stays_when_other_partitions_are_made(made: Works) -> Non
         assert shown(made).passed is False
 
 
+@pytest.mark.slow
 def test_an_audit_of_one_partition_does_not_hide_what_is_wrong_in_another(made: Works) -> None:
     made.raw(letters(4, 5), snapshot="2025")
     made.arrive("letters")

@@ -55,6 +55,7 @@ def test_the_audit_reads_raw_objects_again(checked: Works) -> None:
     assert words.startswith(f"{RAW}: 1 checksums do not match; a.jsonl.gz has sha256 ")
 
 
+@pytest.mark.slow
 def test_sync_reports_the_check_where_it_has_run(checked: Works) -> None:
     with dg.DagsterInstance.ephemeral() as fresh:
         done = Works(checked.root, fresh, catalogue()).run("sync", None)
@@ -63,6 +64,7 @@ def test_sync_reports_the_check_where_it_has_run(checked: Works) -> None:
         assert CHECK not in Works(checked.root, fresh, catalogue(None)).run("sync", None).checks
 
 
+@pytest.mark.slow
 def test_sync_does_not_report_a_check_that_is_newer_than_the_ledger(works: Works) -> None:
     works.raw(letters(1, 2, 3))
     works.arrive("letters")

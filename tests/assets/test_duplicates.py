@@ -96,6 +96,7 @@ def test_by_itself_a_new_snapshot_is_compared_and_only_its_own_set_is_made(works
     assert said(works, SET)["labels"] is not None
 
 
+@pytest.mark.slow
 def test_a_request_that_failed_is_not_repeated_until_the_next_resolution(works: Works) -> None:
     daemon, watch = Daemon(works), Watch(works)
     daemon.make({(DOCUMENTS, "2024")})
@@ -111,6 +112,7 @@ def test_the_set_depends_on_documents_and_fingerprints_and_on_no_resolution(work
     assert graph.get(key_of(RESOLUTION)).parent_keys == {key_of(PRINTS)}
 
 
+@pytest.mark.slow
 def test_a_fresh_database_is_shown_the_resolution_by_sync(works: Works) -> None:
     daemon = Daemon(works)
     for asked in ((DOCUMENTS, "2024"), (PRINTS, "2024"), (RESOLUTION, None), (SET, "2024")):

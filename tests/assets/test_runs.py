@@ -49,6 +49,7 @@ def test_the_data_version_is_the_fingerprint_of_the_ledger(milled: Works) -> Non
     assert milled.version(BLEND_INDEX, None) != milled.version(TINY_INDEX, None)
 
 
+@pytest.mark.slow
 def test_every_check_passes_and_names_its_partition(milled: Works) -> None:
     done = milled.run("letters_journey")
     assert set(done.checks) == CHECKS

@@ -126,6 +126,7 @@ def mixed(works: Works, **snapshots: Sequence[int]) -> Watch:
     return watched(works)
 
 
+@pytest.mark.slow
 def test_a_new_entry_asks_for_the_slices_that_hold_it_once_and_for_no_others(years: Works) -> None:
     watch = watched(years)
     years.block("letter-4", "letter-5")

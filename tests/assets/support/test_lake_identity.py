@@ -54,6 +54,7 @@ def test_a_run_on_another_lake_is_refused_and_writes_nothing(made: Works, tmp_pa
     assert {entry.path for entry in second.store.list("")} == before
 
 
+@pytest.mark.slow
 def test_sync_makes_dagster_show_the_other_lake_and_nothing_of_the_first(made: Works, tmp_path: Path) -> None:
     second = other(made, tmp_path)
     assert second.run("sync", None).said[-1] == "0 materializations reported, 1 raw snapshots"
@@ -120,6 +121,7 @@ def test_a_dagster_that_has_never_seen_a_finished_lake_is_told_first(made: Works
         assert shown_lake(fresh) == shown_lake(made.instance)
 
 
+@pytest.mark.slow
 def test_a_lake_with_raw_data_alone_is_new(works: Works) -> None:
     works.raw(letters(1, 2, 3))
     assert is_new(works.store)

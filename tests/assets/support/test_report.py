@@ -40,6 +40,7 @@ def test_wrong_bytes_are_not_tried_again(works: Works) -> None:
     assert done.attempts(step) == done.attempts(GRIND) == 1
 
 
+@pytest.mark.slow
 def test_a_lake_that_did_not_answer_is_tried_again(works: Works, tmp_path: Path) -> None:
     works.raw([letter(1, f"ONCE {tmp_path / 'marker'}"), letter(2, "two words")])
     works.raw(letters(3), "b")
@@ -124,6 +125,7 @@ def test_a_materialization_says_what_one_asks_next(milled: Works) -> None:
         assert (milled.root / path).is_file()
 
 
+@pytest.mark.slow
 def test_reasons_of_refused_rows_are_a_table_with_the_place_of_one_example_each(works: Works) -> None:
     many = letters(*range(600))
     works.raw([*many, b"no json", {"text": "x"}, b"no json"])

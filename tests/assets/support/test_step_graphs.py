@@ -1,4 +1,5 @@
 import dagster as dg
+import pytest
 from dagster_kit import (
     COUNT_V0,
     COUNT_V1,
@@ -16,6 +17,7 @@ from assets.support.keys import key_of
 from gristmill.lake.address import place
 
 
+@pytest.mark.slow
 def test_one_set_alone_can_be_asked_for(works: Works) -> None:
     works.raw(letters(1, 2, 3))
     works.arrive("letters")
@@ -43,6 +45,7 @@ def test_a_failing_tagger_leaves_the_other_sets_and_is_named_with_shard_and_row(
     assert "LookupError: letter-2" in said
 
 
+@pytest.mark.slow
 def test_checks_that_automation_does_not_select_are_recorded_without_a_warning(works: Works) -> None:
     works.raw(letters(1, 2, 3))
     works.arrive("letters")

@@ -51,6 +51,7 @@ def test_what_is_held_out_is_shown(
     assert said in previewed(whole, capsys, "even")
 
 
+@pytest.mark.slow
 def test_rows_that_are_changed_are_read_and_their_bytes_are_said(
     whole: Mill, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -49,6 +49,7 @@ def test_a_second_run_over_a_bucket_grinds_nothing_and_a_change_its_own_shard(re
     remote.verify(remote.documents(), remote.documents("v1"), remote.attributes("words-1"))
 
 
+@pytest.mark.slow
 def test_a_run_over_a_bucket_that_was_broken_off_goes_on(remote: Mill) -> None:
     remote.raw_shards(4)
     with pytest.raises(KeyboardInterrupt):

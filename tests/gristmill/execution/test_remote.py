@@ -87,6 +87,7 @@ def test_a_job_with_shelves_that_are_not_there_is_not_sent(mill: Mill) -> None:
         remote_job(msgspec.structs.replace(job, shelves=("gristmill", "nowhere")))
 
 
+@pytest.mark.slow
 def test_a_changed_recipe_is_other_code(tmp_path: Path) -> None:
     (tmp_path / "ours" / "taggers").mkdir(parents=True)
     recipe = tmp_path / "ours" / "taggers" / "one.py"
@@ -107,6 +108,7 @@ def test_a_changed_recipe_is_other_code(tmp_path: Path) -> None:
     assert len(digests[0].strip()) == 12
 
 
+@pytest.mark.slow
 def test_a_process_grinds_one_item_at_a_time_whatever_its_threads(mill: Mill) -> None:
     job, items = work(mill, "SLEEP", "SLEEP")
     told = remote_job(job)

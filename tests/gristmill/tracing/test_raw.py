@@ -100,6 +100,7 @@ def test_a_document_out_of_a_wheel_names_the_file_in_it(mill: Mill) -> None:
 # lakes of Gristmill 0.1
 
 
+@pytest.mark.slow
 def test_an_old_shard_is_converted_again_until_it_gives_the_row(mill: Mill) -> None:
     mill.raw("a.jsonl.gz", make_documents(40))
     mill.convert()

@@ -101,6 +101,7 @@ def test_a_part_that_no_ledger_names_any_longer_is_an_error(mill: Mill) -> None:
     assert where(mill, 4).token_caches[0].why.startswith("not in the cache's index")
 
 
+@pytest.mark.slow
 def test_offsets_count_through_the_parts_in_the_order_of_the_index(mill: Mill) -> None:
     path = f"{CACHE}/train/shard_ledger.json"
     ledger = load_ledger(mill.store.read(path), path)
@@ -122,6 +123,7 @@ def test_offsets_count_through_the_parts_in_the_order_of_the_index(mill: Mill) -
         assert whose(mill, there.tokens[0]).document.id == f"doc-{number}"
 
 
+@pytest.mark.slow
 def test_a_part_of_which_one_shard_was_made_again_is_traced_all_the_same(tmp_path: Path) -> None:
     mix = even(parts=2)
     mill = make_trace_lake(tmp_path / "lake", mix)

@@ -31,6 +31,7 @@ def unpacked(mill: Mill, path: str) -> bytes:
 # from the document on
 
 
+@pytest.mark.slow
 def test_the_raw_bytes_of_every_document_are_its_raw_line(clean: Mill) -> None:
     for number in range(90):
         raw = where(clean, number).raw
@@ -41,6 +42,7 @@ def test_the_raw_bytes_of_every_document_are_its_raw_line(clean: Mill) -> None:
         assert raw.counted_in == ("object" if raw.path == f"{RAW}/b.jsonl" else "unpacked object")
 
 
+@pytest.mark.slow
 def test_every_place_of_a_document_is_the_row_that_stands_there(clean: Mill) -> None:
     for number in range(90):
         found = where(clean, number)
@@ -52,6 +54,7 @@ def test_every_place_of_a_document_is_the_row_that_stands_there(clean: Mill) -> 
                 assert f'"doc-{number}"'.encode() in gzip.decompress(clean.store.read_range(each.path, *each.member))
 
 
+@pytest.mark.slow
 def test_a_document_is_said_to_be_exactly_where_it_is(clean: Mill) -> None:
     for number in range(90):
         found = where(clean, number)

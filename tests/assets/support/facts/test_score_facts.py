@@ -33,6 +33,7 @@ def test_dagster_gets_plots_quantiles_and_pointers_but_no_text(tmp_path: Path) -
     assert "word word" not in kept
 
 
+@pytest.mark.slow
 def test_what_cannot_be_described_is_told_and_stops_nothing(tmp_path: Path) -> None:
     mill = make_whole(tmp_path / "lake")
     mill.store.put("blocklists/broken.jsonl", b"{")

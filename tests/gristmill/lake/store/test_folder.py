@@ -188,6 +188,7 @@ def contend(url: str, rounds: int, name: int, wins: "multiprocessing.Queue[tuple
         store.delete([f"race/beside/{name}"])
 
 
+@pytest.mark.slow
 def test_of_three_processes_exactly_one_wins_each_round(folder: FolderStore) -> None:
     context = multiprocessing.get_context("spawn")
     wins: multiprocessing.Queue[tuple[int, int]] = context.Queue()

@@ -16,6 +16,7 @@ def versions(store: BucketStore) -> list[tuple[str, ObjectVersion]]:
     return [(entry.path, entry.version) for entry in store.list("")]
 
 
+@pytest.mark.slow
 def test_objects_of_a_bucket_come_as_they_are_in_any_order_large_ones_and_empty_ones_too(bucket: BucketStore) -> None:
     data = {f"{number:02d}": bytes([number]) * number for number in range(40)} | {"big": b"x" * (SMALL + 1)}
     for path, each in data.items():

@@ -19,6 +19,7 @@ def remote(seaweed: Seaweed, tmp_path: Path) -> BucketStore:
     return seaweed.store(tmp_path.name)
 
 
+@pytest.mark.slow
 def test_parts_are_put_together_in_the_order_in_which_they_were_sent(remote: BucketStore) -> None:
     parts = remote.open_parts("a", None)
     for number in range(7):  # more than are sent at the same time

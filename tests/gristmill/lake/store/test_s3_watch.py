@@ -46,6 +46,7 @@ def told(caplog: pytest.LogCaptureFixture, words: str, seconds: float = 60.0) ->
     return []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "ask", [lambda store: store.read("a"), lambda store: list(store.list("")), lambda store: store.put("a", b"")]
 )
