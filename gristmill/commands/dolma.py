@@ -49,8 +49,8 @@ def declare(parser: ArgumentParser) -> None:
     words = "select documents by their attributes, and replace spans"
     mix = below.add_parser("mix", help=words, description=__doc__)
     _declare_one(mix, MIX_FIELDS)
-    words = "expressions may name attributes that no row has"
-    mix.add_argument("--allow-absent", action="store_true", help=words)
+    words = "fail if an expression names an attribute that no row has; without it that is a warning"
+    mix.add_argument("--strict", action="store_true", help=words)
 
 
 def _declare_one(one: ArgumentParser, fields: Mapping[str, type]) -> None:
@@ -129,7 +129,7 @@ def _dedupe(arguments: Namespace) -> int:
 
 
 def _mix(arguments: Namespace) -> int:
-    from gristmill.stages.dolma_mixing.mixing import plan_mixing, run_mixing  # noqa: PLC0415 - others start sooner
+    from gristmill.stages.dolma_mixing.mixing import absent_attributes, plan_mixing, run_mixing  # noqa: PLC0415 - others start sooner
 
     options = _options(arguments)
     path = arguments.config or arguments.config_before
@@ -149,10 +149,12 @@ def _mix(arguments: Namespace) -> int:
     workers = _workers(config.processes, len(plan.items))
     engine = open_engine("local" if workers > 1 else "inline", workers)
     try:
-        facts = run_mixing(plan, engine, options, progress, allow_absent=arguments.allow_absent)
+        facts = run_mixing(plan, engine, options, progress, strict=arguments.strict)
     finally:
         engine.close()
         progress.end()
+    for words in absent_attributes(plan, facts):
+        show(f"warning: {words}")
     show(f"{facts.get('kept', 0):,} of {facts.get('documents', 0):,} documents kept in {len(plan.items):,} files")
     return 0
 

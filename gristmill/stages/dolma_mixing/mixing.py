@@ -124,7 +124,7 @@ def _folder(
 
 
 def run_mixing(
-    plan: MixPlan, engine: Engine, options: Mapping[str, str], say: Say, *, allow_absent: bool = False
+    plan: MixPlan, engine: Engine, options: Mapping[str, str], say: Say, *, strict: bool = False
 ) -> Mapping[str, int]:
     """Mixes the files that are missing, and writes the manifests.
 
@@ -133,30 +133,37 @@ def run_mixing(
         engine: where the files are mixed.
         options: of the bucket's client.
         say: takes lines of progress.
-        allow_absent: whether expressions may name attributes that no row has.
+        strict: whether it is an error that expressions name attributes that no row has.
 
     Returns:
         How many `documents` were read, and how many were `kept`.
 
     Raises:
         GristmillError: files could not be mixed. The others are done, and the next run keeps them.
-        DataError: an expression names an attribute that no row has. The files of this run are removed.
+        DataError: strict, and an expression names an attribute that no row has. The files of this run are removed.
     """
     job = Job("dolma_mixing", Lake(plan.folders[0].root, dict(options)), (), raw({}))
     tally = grind_all(engine, job, plan.items, say)
     raise_failures(tally.failed, len(plan.items))
-    if not allow_absent:
-        _check_seen(plan, tally.facts, options)
+    absent = absent_attributes(plan, tally.facts) if strict else []
+    if absent:
+        for folder in plan.folders:
+            _remove(folder, [item.name for item in plan.items], options)
+        raise DataError(f"{'; '.join(absent)}. The files of this run are removed. Mend the name, or leave out --strict")
     if plan.items:
         for folder in plan.folders:
             folder.conclude(options)
     return tally.facts
 
 
-def _check_seen(plan: MixPlan, facts: Mapping[str, int], options: Mapping[str, str]) -> None:
-    """Raises DataError for attributes that no row of a stream has.
+def absent_attributes(plan: MixPlan, facts: Mapping[str, int]) -> list[str]:
+    """What expressions name, and no row of a stream has: in words, sorted by stream.
 
     A stream with files of an earlier run is left out: rows of these may have them.
+
+    Args:
+        plan: of the run.
+        facts: what run_mixing() returned.
     """
     absent: list[str] = []
     for recipe, stream in plan.recipes.items():
@@ -166,17 +173,11 @@ def _check_seen(plan: MixPlan, facts: Mapping[str, int], options: Mapping[str, s
             key.removeprefix(prefix) for key, without in facts.items() if key.startswith(prefix) and without == rows
         ]
         if rows and unseen and len(made) == plan.outputs[stream.name]:
-            absent += [
-                f"stream {stream.name!r}: no row of {rows:,} has the attribute {name!r}" for name in sorted(unseen)
-            ]
-    if not absent:
-        return
-    for folder in plan.folders:
-        _remove(folder, [item.name for item in plan.items], options)
-    raise DataError(
-        f"{'; '.join(absent)}. So what names it changes nothing; the files of this run are removed. Mend the name, or"
-        " give --allow-absent"
-    )
+            words = (
+                f"stream {stream.name!r}: no row of {rows:,} has the attribute {{!r}}, so what names it changes nothing"
+            )
+            absent += [words.format(name) for name in sorted(unseen)]
+    return absent
 
 
 def _remove(folder: AttributeFolder, made: Sequence[str], options: Mapping[str, str]) -> None:

@@ -11,7 +11,7 @@ import pytest
 from gristmill.errors import DataError, GristmillError, MalformedRow, RecipeError
 from gristmill.execution.runner import Inline
 from gristmill.formats.dolma.mixer_config import MixerConfig, mixer_config
-from gristmill.stages.dolma_mixing.mixing import MixPlan, plan_mixing, run_mixing
+from gristmill.stages.dolma_mixing.mixing import MixPlan, absent_attributes, plan_mixing, run_mixing
 from gristmill.stages.dolma_mixing.stream_mixer import check_utf8
 from gristmill.stages.dolma_tagging.records import MANIFEST
 
@@ -277,14 +277,16 @@ MISSPELT = [
 
 @pytest.mark.parametrize("stream", MISSPELT)
 @pytest.mark.parametrize("discarded", [["attributes"], []])
-def test_an_attribute_that_no_row_has_is_an_error(home: Path, stream: dict[str, Any], discarded: list[str]) -> None:
+def test_an_attribute_that_no_row_has_is_told(home: Path, stream: dict[str, Any], discarded: list[str]) -> None:
     given = config(home, {"discard_fields": discarded}, **stream)
     for _ in range(2):  # the second run does not take the files of the first for done
-        with pytest.raises(DataError, match=r"stream 's': no row of 9 has the attribute 'wrods'.*--allow-absent"):
-            mix(given)
+        with pytest.raises(DataError, match=r"stream 's': no row of 9 has the attribute 'wrods'.*--strict"):
+            run_mixing(plan_mixing(given, {}), Inline(), {}, lambda _: None, strict=True)
         assert written(home) == {}
     plan = plan_mixing(given, {})
-    run_mixing(plan, Inline(), {}, lambda _: None, allow_absent=True)
+    facts = run_mixing(plan, Inline(), {}, lambda _: None)
+    (warning,) = absent_attributes(plan, facts)
+    assert warning == "stream 's': no row of 9 has the attribute 'wrods', so what names it changes nothing"
     assert len(ids(home)) == 9
 
 
