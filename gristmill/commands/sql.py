@@ -1,4 +1,4 @@
-"""`sql [LAKE] "select ..."`: runs a query over the documents, attribute sets and ledgers of a lake.
+"""`sql [LAKE] "select ..."`: runs a query over documents, attribute sets, mixes, token caches and ledgers of a lake.
 
 Without a query it lists the tables. It only reads: nothing in the lake changes.
 """
@@ -10,6 +10,7 @@ from collections import Counter
 from typing import Any
 
 import orjson
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gristmill.commands._shared.output_file import output_file
@@ -19,7 +20,7 @@ from gristmill.queries.session import MEMORY, query
 from gristmill.queries.tables import tables_of
 from gristmill.reading.opened_lake import OpenedLake
 
-HELP = "query documents, attribute sets and ledgers with SQL"
+HELP = "query documents, attribute sets, mixes, tokens and ledgers with SQL"
 
 _FORMATS = ("table", "csv", "json", "parquet")
 _WIDEST = 60
@@ -80,7 +81,11 @@ def run(arguments: Namespace) -> int:
         threads=arguments.threads,
         say=complain,
     ) as reader:
-        _give(reader, arguments, lake.url)
+        try:
+            _give(reader, arguments, lake.url)
+        except (pa.ArrowException, OverflowError, orjson.JSONEncodeError) as error:
+            form = arguments.format
+            raise RecipeError(f"the query: a value does not fit {form} ({error}); cast it: `col::varchar`") from error
     return 0
 
 

@@ -1,4 +1,4 @@
-"""The tables of a lake: one for each dataset version, one for each attribute set, and `ledgers`."""
+"""The tables of a lake: one for each dataset version, attribute set, stream of a mix and token cache, and `ledgers`."""
 
 import re
 import tempfile
@@ -11,8 +11,8 @@ import msgspec
 import pyarrow as pa
 
 from gristmill.errors import RecipeError, known_names
-from gristmill.lake.address import Place
-from gristmill.lake.asset_kinds import ATTRIBUTES, DOCUMENTS, kind_of, names_of
+from gristmill.lake.address import SPLITS, Place
+from gristmill.lake.asset_kinds import ATTRIBUTES, DOCUMENTS, MIX, TOKEN_CACHE, kind_of, names_of
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.ledger.walk import list_assets
 from gristmill.lake.store.open import open_store
@@ -21,10 +21,14 @@ from gristmill.queries.lake_table import LakeTable
 from gristmill.reading.lake_contents import lake_contents
 from gristmill.reading.opened_lake import OpenedLake
 from gristmill.reading.partitions import partitions_of
+from gristmill.reading.rows import Rows
+from gristmill.reading.token_rows import snapshots_of_split
 from gristmill.scores.column_file import ColumnsFile, open_columns
 from gristmill.scores.label_columns import PLACES, ColumnsHead, columns_of_label, make_columns
 
 LEDGERS = "ledgers"
+_KINDS = (DOCUMENTS, ATTRIBUTES, MIX, TOKEN_CACHE)
+_SPLIT = "split"
 _ORIGINS = (("snapshot", pa.string()), ("shard", pa.string()))
 
 
@@ -33,7 +37,7 @@ class NamedTable:
     """A table that a query may name.
 
     Attributes:
-        name: as SQL takes it without quotes: `wiki_v1`, `wiki_v1_gopher_1`.
+        name: as SQL takes it without quotes: `wiki_v1`, `wiki_v1_gopher_1`, `bedtime_tales`, `bedtime_bpe_1_tales`.
         address: of its asset; it may be named by it too, in quotes. Empty for `ledgers`.
     """
 
@@ -47,13 +51,13 @@ def plain(name: str) -> str:
     >>> [plain(name) for name in ("sources/wiki/v1/attributes/gopher-1", "wiki/v1/gopher-1", "Wiki_v1_gopher_1")]
     ['wiki_v1_gopher_1', 'wiki_v1_gopher_1', 'wiki_v1_gopher_1']
     """
-    names = DOCUMENTS.names(name) or ATTRIBUTES.names(name)
+    names = next((names for kind in _KINDS if (names := kind.names(name))), None)
     return re.sub(r"[^a-z0-9]", "_", ("/".join(names.values()) if names else name).lower())
 
 
 def tables_of(store: Store) -> list[NamedTable]:
     """The tables of a lake, in the order of their addresses."""
-    addresses = sorted([*list_assets(store, DOCUMENTS), *list_assets(store, ATTRIBUTES)])
+    addresses = sorted(address for kind in _KINDS for address in list_assets(store, kind))
     return [*(NamedTable(plain(address), address) for address in addresses), NamedTable(LEDGERS, "")]
 
 
@@ -95,7 +99,8 @@ class Tables:
         address = found[0].address
         if not address:
             return self._ledgers()
-        return self._documents(address) if kind_of(address) is DOCUMENTS else self._labels(address)
+        opens = {DOCUMENTS: self._documents, ATTRIBUTES: self._labels, MIX: self._mix, TOKEN_CACHE: self._tokens}
+        return next(table for kind, table in opens.items() if kind_of(address) is kind)(address)
 
     def _ledgers(self) -> LakeTable:
         rows = [msgspec.to_builtins(each) for each in lake_contents(self._store)]
@@ -108,11 +113,38 @@ class Tables:
         return LakeTable(schema, lambda names: iter(table.select(names).to_batches()))
 
     def _documents(self, address: str) -> LakeTable:
-        rows = self._lake.documents(address, snapshots=self._snapshots)
-        return LakeTable(
-            rows.schema,
-            lambda names: self._lake.documents(address, columns=names, snapshots=self._snapshots).batches(),
+        return _rows_table(lambda names: self._lake.documents(address, columns=names, snapshots=self._snapshots))
+
+    def _mix(self, address: str) -> LakeTable:
+        mix, stream = names_of(address)["mix"], names_of(address)["stream"]
+        return _rows_table(
+            lambda names: self._lake.mix(mix, streams=[stream], columns=names, snapshots=self._snapshots)
         )
+
+    def _tokens(self, address: str) -> LakeTable:
+        """The table of a token cache: the rows of both splits, with a column `split`."""
+        keys = {split: snapshots_of_split(self._store, address, split) for split in SPLITS}
+        known = sorted({key for found in keys.values() for key in found})
+        for key in self._snapshots or ():
+            if key not in known:
+                raise RecipeError(f"{address}: the index names no snapshot {key!r}; {known_names(key, known)}")
+        chosen = {split: [k for k in found if k in (self._snapshots or known)] for split, found in keys.items()}
+        splits = [split for split in SPLITS if chosen[split]]
+        names = names_of(address)
+
+        def rows(split: str, columns: Sequence[str] | None) -> Rows:
+            cache = names["mix"], names["tokenizer"], names["stream"]
+            return self._lake.tokens(*cache, split, columns=columns, snapshots=chosen[split])
+
+        schema = (rows(splits[0], None).schema if splits else pa.schema([])).append(pa.field(_SPLIT, pa.string()))
+
+        def batches(columns: Sequence[str]) -> Iterator[Any]:
+            inner = [column for column in columns if column != _SPLIT] or ["row"]
+            for split in splits:
+                for batch in rows(split, inner).batches():
+                    yield batch.append_column(_SPLIT, pa.repeat(split, batch.num_rows)).select(columns)
+
+        return LakeTable(schema, batches)
 
     def _labels(self, address: str) -> LakeTable:
         """The table of a set: its columns beside the ledger; those that are missing or stale are made in a temporary
@@ -146,6 +178,11 @@ class Tables:
         if found is None:
             raise RecipeError(f"{Path(self._made.name)}: files there were removed; query again")
         return found
+
+
+def _rows_table(rows: Callable[[Sequence[str] | None], Rows]) -> LakeTable:
+    """The table of rows that can be read with some columns only."""
+    return LakeTable(rows(None).schema, lambda names: rows(names).batches())
 
 
 def _shown(fields: Sequence[str], prefix: str) -> dict[str, str]:

@@ -162,6 +162,20 @@ class TokenRows(Rows):
         return pa.record_batch([arrays[field.name] for field in self.schema], schema=self.schema)
 
 
+def snapshots_of_split(store: Store, asset: str, split: str) -> list[str]:
+    """The keys of the snapshots that have rows in a split of a token cache, in the order of its index.
+
+    Args:
+        store: the lake.
+        asset: address of the cache.
+        split: `train` or `validation`.
+
+    Raises:
+        DataError: the cache has no index.
+    """
+    return list(dict.fromkeys(part.partition("/")[0] for part in open_split(store, asset, split, verified=False).parts))
+
+
 def _parts_of(
     store: Store, asset: str, split: str, stream: TokenStream, snapshots: Sequence[str] | None
 ) -> list[_Part]:

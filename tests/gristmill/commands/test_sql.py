@@ -85,3 +85,22 @@ def test_whole_numbers_have_all_their_digits(whole: Mill, capsys: pytest.Capture
         "0.123457",
         "1e+300",
     ]
+
+
+@pytest.mark.parametrize(
+    ("sql", "form"),
+    [
+        ("select 'infinity'::timestamp", "table"),
+        ("select '-infinity'::date", "csv"),
+        ("select timestamp '290000-01-01'", "json"),
+        ("select interval 3 days", "parquet"),
+        ("select union_value(a := 1)", "parquet"),
+    ],
+)
+def test_a_value_that_a_form_cannot_hold_is_told(
+    whole: Mill, tmp_path: Path, capsys: pytest.CaptureFixture[str], sql: str, form: str
+) -> None:
+    output = tmp_path / "rows"
+    assert main(["sql", str(whole.root), sql, "--format", form, "--output", str(output)]) == 2
+    assert f"a value does not fit {form}" in capsys.readouterr().err
+    assert not output.exists()

@@ -1,17 +1,26 @@
-import pytest
-from testkit import SHELVES, Mill
+from pathlib import Path
 
-from gristmill.errors import RecipeError
+import pytest
+from testkit import SHELVES, SNAPSHOT, Mill
+from tracelake import even, in_mix, make_trace_lake
+
+from gristmill.errors import DataError, RecipeError
+from gristmill.lake.address import SPLITS
+from gristmill.queries.session import query
 from gristmill.queries.tables import NamedTable, Tables, plain, tables_of
 from gristmill.reading.opened_lake import OpenedLake
 
+CACHE = ("even", "tiny-1", "pages")
 
-def test_the_tables_of_a_lake_are_its_versions_and_sets(whole: Mill) -> None:
+
+def test_the_tables_of_a_lake_are_its_versions_sets_mixes_and_caches(whole: Mill) -> None:
     assert tables_of(whole.store) == [
+        NamedTable("even_pages", "mixes/even/documents/pages"),
         NamedTable("pages_v0_characters_1", "sources/pages/v0/attributes/characters-1"),
         NamedTable("pages_v0_words_1", "sources/pages/v0/attributes/words-1"),
         NamedTable("pages_v0", "sources/pages/v0/documents"),
         NamedTable("pages_v1", "sources/pages/v1/documents"),
+        NamedTable("even_tiny_1_pages", "token_caches/even/tiny-1/pages"),
         NamedTable("ledgers", ""),
     ]
 
@@ -33,3 +42,30 @@ def test_names_that_are_alike_must_be_addresses(whole: Mill) -> None:
     with pytest.raises(RecipeError, match="may be sources/a-v1/v0/documents or sources/a/v1_v0/documents: write one"):
         tables.open("a_v1_v0")
     tables.close()
+
+
+def test_streams_of_mixes_and_token_caches_are_tables(tmp_path: Path) -> None:
+    mill = make_trace_lake(tmp_path / "lake", even())
+    assert [table.name for table in tables_of(mill.store) if table.address.startswith(("mixes/", "token_"))] == [
+        "even_pages",
+        "even_tiny_1_pages",
+    ]
+    lake = OpenedLake(str(mill.root), {}, shelves=SHELVES)
+
+    def ask(sql: str, snapshots: list[str] | None = None) -> list[tuple[object, ...]]:
+        with query(lake, sql, snapshots=snapshots) as reader:
+            return [tuple(row.values()) for batch in reader for row in batch.to_pylist()]
+
+    with pytest.raises(DataError, match="mixes/even/index: does not exist yet"):
+        ask("select count(*) from even_pages")
+    [(documents,)] = ask("select count(*) from even_pages", [SNAPSHOT])
+    assert documents == len(list(in_mix()))
+    [(tokens, rows)] = ask("select sum(len(input_ids)), count(*) from even_tiny_1_pages")
+    assert tokens == sum(len(row["input_ids"]) for split in SPLITS for row in lake.tokens(*CACHE, split))
+    assert rows == documents
+    splits = ask("select split, count(*) from even_tiny_1_pages group by split order by split", [SNAPSHOT])
+    assert splits == [(split, len(list(lake.tokens(*CACHE, split)))) for split in SPLITS]
+    joined = "select count(*) from even_pages join even_tiny_1_pages using (source, id, snapshot, shard, row)"
+    assert ask(joined, [SNAPSHOT]) == [(documents,)]
+    with pytest.raises(RecipeError, match="the index names no snapshot 'zzz'"):
+        ask("select 1 from even_tiny_1_pages", ["zzz"])
