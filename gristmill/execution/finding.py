@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gristmill.errors import DataError, NewerSchema, shorten
+from gristmill.errors import DataError, NewerSchema, StoreError, shorten
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.ownership import owns
 from gristmill.lake.ledger.receipts import read_run_note
+from gristmill.lake.store.plain_files import NoFile
 from gristmill.lake.store.protocol import Store
 
 
@@ -65,3 +66,25 @@ def foreign_names(store: Store, place: Place) -> Iterator[Finding]:
         if not owns(place, path):
             what = f"it names {path!r} as left by a run, which is no object of {place.asset} ({place.snapshot})"
             yield Finding(place.run, None, what, "nothing was done with it; remove this note: the next run writes it")
+
+
+def guarded(store: Store, path: str, findings: Iterator[Finding]) -> Iterator[Finding]:
+    """The findings of a proof. What it cannot read is one more, so that it hides no finding of another proof.
+
+    A proof may read an object that another proof has found damaged, lost or replaced already. It then ends too early.
+
+    Args:
+        store: the lake.
+        path: of the ledger that is proven.
+        findings: of one proof.
+
+    Raises:
+        StoreError: the lake does not answer.
+    """
+    try:
+        yield from findings
+    except NoFile as error:
+        yield Finding(error.path, None, error.reason)
+    except (DataError, StoreError) as error:
+        next(store.list(""), None)  # raises again if the lake does not answer at all
+        yield Finding(path, None, f"not proven to its end: {error}", "mend what it names, then verify again")

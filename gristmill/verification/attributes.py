@@ -5,7 +5,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from gristmill.errors import DataError, MalformedRow
-from gristmill.execution.finding import Finding, differs
+from gristmill.execution.finding import Finding, differs, guarded
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place
 from gristmill.lake.asset_kinds import names_of
@@ -49,7 +49,7 @@ def attribute_findings(store: Store, partition: Place, documents: Place, say: Sa
     for name in sorted(of_documents.keys() - {shard.name for shard in proof.shards}) if proof.shards else ():
         yield Finding(partition.shard(name), None, f"its documents have a shard {name}, this set has not")
     yield from proof.strays(say)
-    yield from derived_findings(store, partition, proof.shards, say)
+    yield from guarded(store, partition.ledger, derived_findings(store, partition, proof.shards, say))
 
 
 class _AttributeReading:

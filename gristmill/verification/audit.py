@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 
 from gristmill.errors import RecipeError
-from gristmill.execution.finding import Finding
+from gristmill.execution.finding import Finding, guarded
 from gristmill.execution.mend import with_mend
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, documents_asset, place, place_of_ledger
@@ -81,13 +81,13 @@ def audit_reencoding(store: Store, path: str, share: float, say: Say, *, first_o
         first_only: stop at the first finding.
 
     Raises:
-        DataError: the slice cannot be read; audit_ledger() reports why.
         StoreError: the lake does not answer.
     """
     partition = place_of_ledger(path)
     if partition is None or partition.kind is not TOKEN_CACHE:
         return []
-    return _all(store, reencoding_findings(store, partition, share, say), first_only=first_only)
+    findings = guarded(store, path, reencoding_findings(store, partition, share, say))
+    return _all(store, findings, first_only=first_only)
 
 
 def audit_ledger(
@@ -122,7 +122,8 @@ def audit_ledger(
     if partition is not None:
         findings = PROOFS.get(partition.kind, partition_findings)(store, partition, say)
         if partition.kind in {DOCUMENTS, MIX}:
-            findings = chain(findings, edit_findings(store, partition, shelves, say))
+            edited = edit_findings(store, partition, shelves, say)
+            findings = chain(guarded(store, path, findings), guarded(store, path, edited))
     elif whole and kind is TOKENIZER:
         findings = tokenizer_findings(store, names_of(whole)["tokenizer"], say)
     elif whole and kind in {LABELS, MODEL}:
@@ -131,7 +132,7 @@ def audit_ledger(
         findings = index_findings(store, path)
     else:
         raise RecipeError(f"{path}: no asset has its ledger there; take a path that `audited_ledgers` lists")
-    return _all(store, findings, first_only=first_only)
+    return _all(store, guarded(store, path, findings), first_only=first_only)
 
 
 def audited_ledgers(store: Store, prefix: str = "", say: Say = _silent, tell: Tell | None = None) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from gristmill.errors import DataError, MalformedRow, RecipeError
-from gristmill.execution.finding import Finding, differs
+from gristmill.execution.finding import Finding, differs, guarded
 from gristmill.execution.mend import remake
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, blocklist_path, place
@@ -58,13 +58,13 @@ def document_findings(store: Store, partition: Place, say: Say) -> Iterator[Find
             if not reading.index_proven:
                 rebuilt[shard.name] = reading.ids.index()
         yield from _quarantine(store, partition, shard)
-    yield from _unique(store, partition, readable, rebuilt)
+    yield from guarded(store, partition.ledger, _unique(store, partition, readable, rebuilt))
     names = {shard.name for shard in readable}
     sound = [shard for shard in proof.shards if shard.name in names]
     yield from held_out_findings(store, partition, proof.head, sound)
     yield from proof.strays(say)
     if partition.kind is DOCUMENTS:
-        yield from derived_findings(store, partition, proof.shards, say)
+        yield from guarded(store, partition.ledger, derived_findings(store, partition, proof.shards, say))
 
 
 def _compared(store: Store, head: Ledger) -> tuple[Place, list[Shard]] | None:

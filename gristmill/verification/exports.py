@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterator
 
 from gristmill.errors import DataError, RecipeError, StoreError
-from gristmill.execution.finding import Finding, differs
+from gristmill.execution.finding import Finding, differs, guarded
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, place
 from gristmill.lake.asset_kinds import MIX
@@ -97,7 +97,8 @@ def _again(
         return
     for part in proof.shards:
         if part.name in shards:
-            yield from _part_again(store, partition, documents, (part, shards[part.name]), (codec, held))
+            again = _part_again(store, partition, documents, (part, shards[part.name]), (codec, held))
+            yield from guarded(store, partition.ledger, again)
 
 
 def _part_again(

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from gristmill.errors import DataError
-from gristmill.execution.finding import Finding
+from gristmill.execution.finding import Finding, guarded
 from gristmill.execution.work import Say
 from gristmill.formats.levanter.cache import CacheReader, ranges_of
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, load_ledger
 from gristmill.lake.address import Place, mix_asset, place
 from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.ledger.files import read_ledger
+from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.batches import read_rows
 from gristmill.lake.rows.bitmap import unpack_bits
 from gristmill.lake.rows.draw import fraction
@@ -42,38 +43,50 @@ def reencoding_findings(store: Store, partition: Place, share: float, say: Say) 
         say: receives the number of documents that were compared.
 
     Raises:
-        DataError: the slice, its documents or its tokenizer do not exist, or a part cannot be read.
+        DataError: the slice or its tokenizer do not exist, a shard has changed since, or a part cannot be read.
     """
     head, parts = read_ledger(store, partition)
     names = names_of(partition.asset)
     documents = place(mix_asset(names["mix"], names["stream"]), partition.snapshot)
     records = list(part_records(parts).values())
-    compared = 0
+    compared: list[int] = []
     if records:
         encoder = _encoder(store, head.recipe.parameters, names["tokenizer"], records[0])
-        content = {shard.name: (shard.identity, shard.sha256, shard.rows) for shard in read_ledger(store, documents)[1]}
+        rows = {shard.name: shard for shard in read_ledger(store, documents)[1]}
         for record in records:
             readers = {s: CacheReader(ranges_of(store), f.rstrip("/")) for s, f in record.folders.items()}
             for name, old in sorted(record.shards.items()):
-                if content.get(name, ("",))[0] != old.content:
+                shard = rows.get(name)
+                if shard is None or shard.identity != old.content:
                     raise DataError(f"{partition.asset} ({partition.snapshot}): shard {name} has changed since; {MEND}")
                 if not old.is_counted:
                     say(f"{partition.asset} ({partition.snapshot}): shard {name} was made by version 0.1; not compared")
                     continue
-                path, sha256, rows = documents.shard(name), content[name][1], content[name][2]
-                places = _places(old, rows)
-                for first, batch in read_rows(store, path, sha256, encoder.row_type):
-                    drawn = [
-                        number
-                        for number, document in enumerate(batch)
-                        if fraction((document.source, document.id), SEED) < share and places[first + number][1] >= 0
-                    ]
-                    chosen = [places[first + number] for number in drawn]
-                    yield from _compared(
-                        encoder, [batch[n] for n in drawn], chosen, readers, path, [first + n for n in drawn]
-                    )
-                    compared += len(drawn)
-    say(f"{partition.asset} ({partition.snapshot}): {compared} documents encoded again")
+                again = _of_shard(store, documents.shard(name), shard, old, share, (encoder, readers, compared))
+                yield from guarded(store, partition.ledger, again)
+    say(f"{partition.asset} ({partition.snapshot}): {sum(compared)} documents encoded again")
+
+
+def _of_shard(
+    store: Store,
+    path: str,
+    shard: Shard,
+    old: PartShard,
+    share: float,
+    how: tuple[RowEncoder, dict[str, CacheReader], list[int]],
+) -> Iterator[Finding]:
+    """Findings on the drawn documents of a shard. `how`: the encoder, the part's readers, and takes the numbers."""
+    encoder, readers, compared = how
+    places = _places(old, shard.rows)
+    for first, batch in read_rows(store, path, shard.sha256, encoder.row_type):
+        drawn = [
+            number
+            for number, document in enumerate(batch)
+            if fraction((document.source, document.id), SEED) < share and places[first + number][1] >= 0
+        ]
+        chosen = [places[first + number] for number in drawn]
+        yield from _compared(encoder, [batch[n] for n in drawn], chosen, readers, path, [first + n for n in drawn])
+        compared.append(len(drawn))
 
 
 def _encoder(store: Store, parameters: dict[str, Any], tokenizer: str, record: PartRecord) -> RowEncoder:

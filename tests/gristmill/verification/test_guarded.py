@@ -1,0 +1,61 @@
+"""Damage that a second reading meets: it is a finding, and hides neither other findings nor other ledgers."""
+
+import gzip
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hostlake import mix_of, start
+from testkit import Mill, packed
+from wholelake import CACHE, STREAM
+
+from gristmill.__main__ import main
+from gristmill.errors import StoreError
+from gristmill.execution.finding import guarded
+from gristmill.verification.audit import audit_reencoding
+from gristmill.verification.reencoding import reencoding_findings
+
+
+def replace(mill: Mill, path: str) -> None:
+    """Another object of the same rows: what a ledger's sha256 tells apart, and nothing else."""
+    mill.store.put(path, gzip.compress(gzip.decompress(mill.store.read(path)), 1, mtime=1))
+
+
+def test_a_replaced_shard_of_a_mix_with_a_validation_key_hides_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mill = start(tmp_path / "lake", mix_of())
+    for name in "ab":
+        replace(mill, mill.stream().shard(name))
+    mill.store.put(mill.stream().folders[0] + "stray", b"")
+    assert main(["verify", str(mill.root), "--all", "--shelves", "testshelf"]) == 1
+    said = capsys.readouterr().out
+    for name in "ab":
+        assert f"{mill.stream().shard(name)}: its sha256 is" in said
+    assert said.count("not proven to its end") == 2
+    assert "stray: no ledger names this object" in said
+    assert said.splitlines()[-1].startswith("2 of 3 ledgers proven")
+
+
+def lose(mill: Mill, path: str) -> None:
+    mill.store.delete([path])
+
+
+def cut(mill: Mill, path: str) -> None:
+    mill.store.put(path, packed([])[:4])
+
+
+@pytest.mark.parametrize("damage", [replace, lose, cut])
+def test_tokens_are_encoded_again_beside_damaged_documents(whole: Mill, damage: Callable[[Mill, str], None]) -> None:
+    damage(whole, STREAM.shard("a"))
+    [finding] = audit_reencoding(whole.store, CACHE.ledger, 1, whole.said.append)
+    assert finding.path == CACHE.ledger
+    assert STREAM.shard("a") in finding.what
+    assert whole.said[-1].endswith("4 documents encoded again")
+
+
+def test_a_lake_that_does_not_answer_is_no_finding(whole: Mill) -> None:
+    shutil.rmtree(whole.root)
+    with pytest.raises(StoreError):
+        list(guarded(whole.store, CACHE.ledger, reencoding_findings(whole.store, CACHE, 1, whole.said.append)))
