@@ -10,6 +10,7 @@ from assets.support.last_reading import NEVER, READ, WRONG, last_result, repeate
 from assets.support.next_steps import beside_result
 from assets.support.report import failures
 from assets.support.runs.tags import LAYER, SOURCE
+from gristmill.execution.finding import check_answers
 from gristmill.execution.work import Say
 from gristmill.lake.address import place
 from gristmill.recipes.source import Source
@@ -187,6 +188,7 @@ def _audit(
     for snapshot in snapshots:
         partition = place(address, snapshot)
         if store.head(partition.ledger) is None:
+            check_answers(store)
             continue
         say(f"{address} ({snapshot}): reading all of it")
         if raw is None:

@@ -86,5 +86,14 @@ def guarded(store: Store, path: str, findings: Iterator[Finding]) -> Iterator[Fi
     except NoFile as error:
         yield Finding(error.path, None, error.reason)
     except (DataError, StoreError) as error:
-        next(store.list(""), None)  # raises again if the lake does not answer at all
+        check_answers(store)
         yield Finding(path, None, f"not proven to its end: {error}", "mend what it names, then verify again")
+
+
+def check_answers(store: Store) -> None:
+    """Tells a lake that does not answer, such as a folder whose disk is not mounted, from a lost object.
+
+    Raises:
+        StoreError: the lake does not answer.
+    """
+    next(iter(store.folders("")), None)

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from gristmill.execution.checks import Verdict
+from gristmill.execution.finding import check_answers
 from gristmill.lake.address import Place, place
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.files import read_head, read_table
@@ -41,9 +42,12 @@ def ids_across(store: Store, asset: str, snapshots: Sequence[str], bucket: int =
 
     Raises:
         DataError: an index contradicts its ledger.
+        StoreError: the lake does not answer.
     """
     places = {key: place(asset, key) for key in sorted(snapshots)}
     finished = {key: partition for key, partition in places.items() if read_head(store, partition) is not None}
+    if not finished:
+        check_answers(store)
     shards = {key: read_table(store, partition) for key, partition in finished.items()}
     named = [_named(key, shard) for key, rows in shards.items() for shard in rows]
     read = _reader(store, finished)

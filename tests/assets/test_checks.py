@@ -1,5 +1,7 @@
 """Audits that are asked for from the UI: runs of the check's op over a finished lake."""
 
+import logging
+import shutil
 from pathlib import Path
 
 import dagster as dg
@@ -173,18 +175,28 @@ def test_an_audit_of_a_job_that_fails_is_an_error_in_its_log_and_on_the_page_of_
     assert not shown(made).passed
 
 
-def test_what_cannot_be_read_does_not_keep_the_job_from_the_others(made: Works) -> None:
+def test_an_object_that_cannot_be_read_is_a_finding_and_all_else_is_read(made: Works) -> None:
     shard = Path(made.store.url) / place(LETTERS_V0, "2024").shard("a")
     shard.unlink()
     shard.symlink_to(shard)  # a loop
     done = made.run("letters_audits", None)
+    assert done.success, done.failures
+    red = {name for name, each in done.checks.items() if name.endswith("_audit") and not each.passed}
+    assert f"{LETTERS_V0}:ids_unique_audit" in red
+    for name in red:  # two assets are compared with the shard
+        words = done.checks[name].description or ""
+        assert shard.name in words
+        assert logging.ERROR in {entry.level for entry in done.entries if entry.user_message.endswith(words)}
+    assert done.checks[f"{BLEND_LETTERS}:blocklist_respected_audit"].passed
+
+
+def test_a_lake_that_does_not_answer_fails_the_job_and_no_check(made: Works) -> None:
+    shutil.move(made.store.url, f"{made.store.url}-elsewhere")  # as if its disk is not mounted
+    done = made.run("letters_audits", None)
     assert not done.success
     (failure,) = done.failures.values()
-    assert failure.startswith("3 assets could not be read to the end, all others were: ")  # two are compared with it
-    assert shard.name in failure
-    audits = {name for name in done.checks if name.endswith("_audit")}
-    assert f"{LETTERS_V0}:ids_unique_audit" not in audits
-    assert done.checks[f"{BLEND_LETTERS}:blocklist_respected_audit"].passed
+    assert "could not be read to the end" in failure
+    assert {name for name in done.checks if name.endswith("_audit")} == set()
 
 
 def test_every_week_all_are_audited_once_a_person_has_switched_it_on(works: Works) -> None:

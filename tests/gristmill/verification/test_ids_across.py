@@ -1,7 +1,10 @@
+import shutil
+
 import pytest
 from steered import collide
 from testkit import Mill, make_documents
 
+from gristmill.errors import StoreError
 from gristmill.verification.ids_across import ids_across
 
 V0 = "sources/pages/v0/documents"
@@ -36,3 +39,9 @@ def test_ids_of_two_snapshots_that_only_share_half_a_hash_differ(mill: Mill, mon
     verdict = ids_across(mill.store, V0, ["2023", "2024"])
     assert verdict.passed
     assert verdict.metadata["hashes that repeat"] == 1
+
+
+def test_a_lake_whose_folder_is_gone_is_no_lake_without_ids(mill: Mill) -> None:
+    shutil.rmtree(mill.root)
+    with pytest.raises(StoreError, match="there is no lake"):
+        ids_across(mill.store, "sources/pages/v0/documents", ["2024"])
