@@ -145,7 +145,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "scores": {"reports", "recipes", "stages.mixing", *LAKE},
     "previews": {"scores", "reports", "recipes", "text", "stages.mixing", *LAKE},
-    "queries": {"reading", "scores", *LAKE},
+    "queries": {"reading", "recipes", "scores", *LAKE},
     "api": EVERYTHING - {"api", "commands"},
     "commands": EVERYTHING,
     "__main__": {"commands", "project", "errors"},

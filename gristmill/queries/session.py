@@ -13,6 +13,7 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.queries.lake_table import LakeTable
 from gristmill.queries.tables import Tables
 from gristmill.reading.opened_lake import OpenedLake
+from gristmill.recipes.sql.rule_sql import read_whole_texts
 
 MEMORY = "2GB"
 """Most memory of DuckDB; what does not fit is written to a temporary folder."""
@@ -78,6 +79,7 @@ def _connection(folder: str, memory: str, threads: int) -> "duckdb.DuckDBPyConne
         connection = duckdb.connect(config=settings)
     except duckdb.Error as error:
         raise RecipeError(f"--memory {memory}: {error}") from error
+    read_whole_texts(connection)
     connection.execute("set enable_external_access = false")
     connection.execute("set lock_configuration = true")
     return connection

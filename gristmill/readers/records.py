@@ -218,8 +218,8 @@ class RowDocuments:
             if not content and isinstance(self.format, Chat):
                 raise RowTrouble("no turns")
             text = field_text(content) if isinstance(self.format, Chat) else text
-        if "\x00" in text or "\x00" in row_id:
-            raise RowTrouble("NUL in text or id")
+        if "\x00" in row_id:
+            raise RowTrouble("NUL in id")
         return Document(row_id, text, source, added, created, UNSET if metadata is None else metadata)
 
     @cached_property

@@ -152,7 +152,7 @@ def _id(headers: dict[str, str], line: bytes) -> str:
     """The id of a line's document."""
     id_ = headers.get("warc-record-id") or f"sha256:{hashlib.sha256(line).hexdigest()}"
     if "\x00" in id_:
-        raise LineError("NUL in text or id", "in $.warc_headers.warc-record-id")
+        raise LineError("NUL in id", "in $.warc_headers.warc-record-id")
     return id_
 
 

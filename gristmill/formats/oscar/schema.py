@@ -183,7 +183,7 @@ def check_line(line: Line, labels: set[str]) -> None:
         labels: those of it that may have another form; see labels_of().
 
     Raises:
-        LineError: "label is no language tag", "lines and identifications differ in number", or "NUL in text or id".
+        LineError: "label is no language tag", or "lines and identifications differ in number".
     """
     metadata = line.metadata
     for label in labels:
@@ -198,8 +198,6 @@ def check_line(line: Line, labels: set[str]) -> None:
             "lines and identifications differ in number",
             f"{lines} lines of $.content, {found} of $.metadata.sentence_identifications",
         )
-    if "\x00" in line.content:
-        raise LineError("NUL in text or id", f"at code point {line.content.index(chr(0))} of $.content")
 
 
 def labels_of(line: Line) -> set[str]:

@@ -81,7 +81,7 @@ class Plan(NamedTuple):
         made = self._made_ids(rows)
         ids = made if self.id_key is None else _ids(_taken(rows, self.id_key))
         texts = _taken(rows, self.text_key)
-        if set(map(type, texts)) != {str} or _have_nul(texts) or _have_nul(ids):
+        if set(map(type, texts)) != {str} or True in ["\x00" in each for each in ids]:
             raise GiveUp
         added = self._times(rows, shapes, "added", self.added_key)
         created = self._times(rows, shapes, "created", self.created_key)
@@ -202,7 +202,3 @@ def _ids(values: list[Any]) -> list[str]:
     if not kinds <= _ID_TYPES or "" in values:
         raise GiveUp
     return values if kinds == {str} else list(map(str, values))
-
-
-def _have_nul(texts: list[str]) -> bool:
-    return True in ["\x00" in text for text in texts]

@@ -47,6 +47,7 @@ _MACROS = frozenset(
     md5_number_lower md5_number_upper nullif split_part
     """.split()  # noqa: SIM905 - a table of words is easier to read
 )
+_CUT_AT_NUL = ("nfc_normalize", "strip_accents")
 _TAKE_LAMBDAS = frozenset(("list_apply", "list_filter", "list_reduce", "list_transform"))
 # TIMESTAMPTZ is a fixed point in time, because the sandbox's time zone is UTC. A cast to TIMESTAMP drops the offset.
 _CASTS = frozenset(
@@ -108,14 +109,30 @@ def sandbox() -> "DuckDBPyConnection":
         "memory_limit": "512MB",
     }
     connection = duckdb.connect(":memory:", config=settings)
+    read_whole_texts(connection)
     connection.execute("SET TimeZone = 'UTC'; PRAGMA disable_optimizer; SET lock_configuration = true")
     return connection
+
+
+def read_whole_texts(connection: "DuckDBPyConnection") -> None:
+    """Mends the two functions of DuckDB that end a text at its first U+0000. All others read the whole text.
+
+    They get the pieces between the U+0000: that character joins with no other one, so the result is that of the whole.
+
+    Args:
+        connection: on which they are mended; SQL calls them by their usual names.
+    """
+    for name in _CUT_AT_NUL:
+        pieces = f"list_transform(string_split(t, chr(0)), lambda piece: system.main.{name}(piece))"
+        connection.execute(f"CREATE TEMP MACRO {name}(t) AS array_to_string({pieces}, chr(0))")
 
 
 def functions(connection: "DuckDBPyConnection") -> frozenset[str]:
     """The functions that rules may call: those of the lists above that this DuckDB calls free of side effects."""
     kinds: dict[str, set[tuple[str, str | None]]] = {}
-    rows = connection.execute("SELECT function_name, function_type, stability FROM duckdb_functions()")
+    rows = connection.execute(
+        "SELECT function_name, function_type, stability FROM duckdb_functions() WHERE database_name = 'system'"
+    )
     for name, kind, stability in rows.fetchall():
         kinds.setdefault(name, set()).add((kind, stability))
     scalars = {name for name in _SCALARS if kinds.get(name) == {("scalar", "CONSISTENT")}}

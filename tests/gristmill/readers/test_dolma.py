@@ -28,6 +28,7 @@ def convert(tmp_path: Path, data: bytes, name: str = "a.jsonl") -> list[Copied |
         b'  { "source" : "s",\t"text":"t" ,"id":"a" , "more": [1, 2.50] }  ',
         GOOD + b"\r",
         b'{"id":"a","text":"\\u00e9 \xc3\xa9","source":"s","metadata":{"b":1,"a":null}}',
+        b'{"id":"a","text":"a\\u0000b","source":"s"}',
         b'{"id":"a","text":"","source":"s","added":null,"created":"1999","metadata":null}',
     ],
 )
@@ -53,7 +54,7 @@ REFUSED = {
     b'{"id":"a","text":"t","source":"s","metadata":[]}': "metadata is no object",
     b'{"id":"a","text":"\\ud800","source":"s"}': "lone surrogate",
     b'{"id":"a","text":"t","source":"s","metadata":{"x":"\\udc00"}}': "lone surrogate",
-    b'{"id":"a","text":"a\\u0000b","source":"s"}': "NUL in text or id",
+    b'{"id":"a\\u0000b","text":"a","source":"s"}': "NUL in id",
     b'{"id":"a","text":"a\x00b","source":"s"}': "invalid JSON",
     b'{"id":"a","text":"\xff","source":"s"}': "not UTF-8",
     b'{"id":"a","text":"t","source":"s","other":"\xff"}': "not UTF-8",

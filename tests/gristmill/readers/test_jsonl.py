@@ -22,7 +22,7 @@ from gristmill.recipes.raw_object import Refused
         (b"{'id': 'a', 'text': 't'}\n", "invalid JSON"),
         (b"[1]\n", "not an object"),
         (b'{"id": true, "text": "t"}\n', "id is no string or number"),
-        (b'{"id": "a", "text": "t\\u0000"}\n', "NUL in text or id"),
+        (b'{"id": "a\\u0000", "text": "t"}\n', "NUL in id"),
         (b'{"id": "a", "text": "t", "n": 1e400}\n', "number out of range"),
         (b'{"id": "a", "text": "t", "n": ' + b"9" * 5000 + b"}\n", "number out of range"),
     ],

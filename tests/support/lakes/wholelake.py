@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from testkit import SHELVES, SNAPSHOT, Mill, make_documents
@@ -32,16 +33,20 @@ def even() -> Mix:
     return find("mixes", Mix, SHELVES, "even")
 
 
-def make_whole(root: Path) -> Mill:
+def make_whole(root: Path, space: str = " ") -> Mill:
     """Two shards of 20 documents and a refused row; v1 has 16 of them, the mix 8, in one part of a cache.
 
     Documents 0 to 19 are shard `a`, 20 to 39 shard `b`. v1 keeps English of two words or more: even numbers that
     five does not divide; the mix those that four divides: 4, 8, 12, 16 and 24, 28, 32, 36.
+
+    Args:
+        root: the folder of the lake.
+        space: between the words of a text.
     """
     root.mkdir()
     mill = Mill(root)
-    mill.raw("a.jsonl.gz", [*make_documents(20), b"no document"])
-    mill.raw("b.jsonl.gz", make_documents(20, start=20))
+    mill.raw("a.jsonl.gz", [*(_spaced(each, space) for each in make_documents(20)), b"no document"])
+    mill.raw("b.jsonl.gz", [_spaced(each, space) for each in make_documents(20, start=20)])
     mill.convert()
     mill.tag("words-1", "characters-1")
     mill.revise()
@@ -49,6 +54,10 @@ def make_whole(root: Path) -> Mill:
     make_tokenizer(mill.store, TOKENIZER, mill.said.append)
     make_cache(mill)
     return mill
+
+
+def _spaced(document: dict[str, Any], space: str) -> dict[str, Any]:
+    return document | {"text": document["text"].replace(" ", space)}
 
 
 def make_cache(mill: Mill) -> None:

@@ -82,7 +82,6 @@ def test_a_line_of_each_schema_is_valid(schema: Schema) -> None:
         ({"metadata__sentence_identifications__1": {"label": "", "prob": 1}}, "label is no language tag"),
         ({"content": "a\nb\nc"}, "lines and identifications differ in number"),
         ({"content": "a\n"}, "lines and identifications differ in number"),
-        ({"content": "a\n\0"}, "NUL in text or id"),
     ],
 )
 def test_an_invalid_line_has_a_reason_with_its_path(changes: dict[str, Any], reason: str) -> None:

@@ -1,5 +1,7 @@
+import itertools
 import time
 
+import duckdb
 import pytest
 
 from gristmill.errors import RecipeError
@@ -177,6 +179,30 @@ def test_every_listed_function_is_one_of_this_duckdb() -> None:
     callable_ = functions(sandbox())
     assert len(callable_) == 171  # as many as rule_sql lists
     assert not callable_ & {"random", "now", "hash", "age", "current_localtime", "getvariable", "list_aggr"}
+
+
+WHOLE = "e\u0301\0\U0001f600 é"
+ARGUMENTS = ("t", "t, t", "t, 'é'", "t, 1", "t, 1, 2", "t, 'é', 'x'", "t, chr(0)", "t, [1, 2]")
+HASHES = {"md5", "md5_number_lower", "md5_number_upper", "sha1", "sha256", "regexp_escape"}
+
+
+def test_no_function_ends_a_text_at_its_first_nul() -> None:
+    connection = sandbox()
+    called = 0
+    for name, arguments in itertools.product(sorted(functions(connection) - HASHES), ARGUMENTS):
+        sql = f"SELECT {name}({arguments}) FROM (SELECT ?::varchar AS t)"
+        try:
+            [(given,)] = connection.execute(sql, [WHOLE]).fetchall()
+            [(other,)] = connection.execute(sql.replace("chr(0)", "chr(1)"), [WHOLE.replace("\0", "\1")]).fetchall()
+        except duckdb.Error:
+            continue  # these arguments are not for this function
+        called += 1
+        assert repr(given) == repr(other).replace(r"\x01", r"\x00"), f"{name}({arguments})"
+    assert called > 100
+    two = "SELECT nfc_normalize(?), list_transform([?], lambda piece: strip_accents(nfc_normalize(piece)))[1]"
+    assert connection.execute(two, [WHOLE, WHOLE]).fetchall() == [("é\0\U0001f600 é", "e\0\U0001f600 e")]
+    empty = "SELECT strip_accents(NULL), strip_accents(''), strip_accents(chr(0)), nfc_normalize('é' || chr(0))"
+    assert connection.execute(empty).fetchall() == [(None, "", "\0", "é\0")]
 
 
 def test_the_sandbox_reads_no_files_and_keeps_its_settings() -> None:

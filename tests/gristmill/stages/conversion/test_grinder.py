@@ -43,7 +43,7 @@ def test_refused_rows_lie_in_quarantine_and_are_counted(mill: Mill) -> None:
     assert ledger.totals["rows"] == 20
     assert ledger.totals["quarantined"] == 8
     assert ledger.dropped == {
-        "quarantine: NUL in text or id": 1,
+        "quarantine: NUL in id": 1,
         "quarantine: added or created is no string": 1,
         "quarantine: asked for": 2,
         "quarantine: id, source or text is no string": 1,
@@ -61,7 +61,7 @@ def test_refused_rows_lie_in_quarantine_and_are_counted(mill: Mill) -> None:
         "asked for",
         "asked for",
         "lone surrogate",
-        "NUL in text or id",
+        "NUL in id",
         "id, source or text is no string",
         "added or created is no string",
         "metadata is no object",

@@ -36,7 +36,7 @@ def convert(raw: RawObject) -> Iterator[Converted]:
             "!none": LeftOut("asked for", 0),
             "!text": Refused("asked for", where, line),  # type: ignore[arg-type]  # a converter's mistake, as all below
             "!surrogate": Document(name, "\ud800", "notes"),
-            "!nul": Document(name, "a\x00b", "notes"),
+            "!nul": Document("a\x00b", text, "notes"),
             "!number": Document(name, 7, "notes"),  # type: ignore[arg-type]
             "!time": Document(name, text, "notes", added=7),  # type: ignore[arg-type]
             "!list": Document(name, text, "notes", metadata=["a"]),  # type: ignore[arg-type]
