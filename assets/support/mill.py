@@ -1,6 +1,6 @@
 """Real Dagster runs in this process, launched only where the ledgers say that there is work."""
 
-import fcntl
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,6 +23,7 @@ from gristmill.execution.step import Step
 from gristmill.execution.work import Say
 from gristmill.lake.address import mix_asset, tokenizer_asset
 from gristmill.lake.asset_kinds import RESOLUTION, TOKENIZER, kind_of, names_of
+from gristmill.lake.store.disk.file_lock import open_locked
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
 from gristmill.pipeline.dry_run import Prospect, survey_steps
@@ -49,9 +50,11 @@ Build = Callable[..., dg.Definitions]
 
 def _instance(home: Path) -> dg.DagsterInstance:
     """Dagster's instance, opened by one process at a time: two that create its files at once spoil them for good."""
-    with (home / ".opening").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    lock = open_locked(home / ".opening", os.O_RDWR | os.O_CREAT)
+    try:
         return dg.DagsterInstance.from_config(str(home))
+    finally:
+        os.close(lock)
 
 
 @dataclass

@@ -143,7 +143,10 @@ def _mix(arguments: Namespace) -> int:
     for stream in config.streams:
         show(f"{stream.name}: {plan.outputs[stream.name]:,} files in {stream.output.path}")
     show(f"{len(plan.items):,} files to write, {plan.done:,} are done")
-    if config.dryrun or not plan.items:
+    stale = sum(len(folder.stale) for folder in plan.folders)
+    if stale:
+        show(f"{stale:,} files of an earlier run are removed")
+    if config.dryrun:
         return 0
     progress = Progress()
     workers = _workers(config.processes, len(plan.items))
@@ -155,7 +158,8 @@ def _mix(arguments: Namespace) -> int:
         progress.end()
     for words in absent_attributes(plan, facts):
         show(f"warning: {words}")
-    show(f"{facts.get('kept', 0):,} of {facts.get('documents', 0):,} documents kept in {len(plan.items):,} files")
+    if plan.items:
+        show(f"{facts.get('kept', 0):,} of {facts.get('documents', 0):,} documents kept in {len(plan.items):,} files")
     return 0
 
 

@@ -1,6 +1,5 @@
 """DAGSTER_HOME, and the variables of processes that Dagster's part of a project needs."""
 
-import fcntl
 import os
 import shutil
 import sys
@@ -15,6 +14,7 @@ from gristmill.environment import Environment, check_home
 from gristmill.errors import RecipeError
 from gristmill.execution.work import Say
 from gristmill.installation import top_level
+from gristmill.lake.store.disk.file_lock import open_locked
 from gristmill.lake.store.open import Lake
 from gristmill.project import find_project
 
@@ -103,10 +103,13 @@ def alone(home: Path, say: Say) -> Iterator[None]:
         home: DAGSTER_HOME.
         say: is told if another command is at work.
     """
-    with (home / ".at-work").open("a+") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            say(f"another `gristmill run` or `make demo` works with {home}; this one waits until it has ended")
-            fcntl.flock(lock, fcntl.LOCK_EX)
+    file, flags = home / ".at-work", os.O_RDWR | os.O_CREAT
+    try:
+        lock = open_locked(file, flags, wait=False)
+    except BlockingIOError:
+        say(f"another `gristmill run` or `make demo` works with {home}; this one waits until it has ended")
+        lock = open_locked(file, flags)
+    try:
         yield
+    finally:
+        os.close(lock)

@@ -1,7 +1,6 @@
 """Writes files of a dataset. Each appears when it is complete; a folder gets no other files than these."""
 
 import errno
-import fcntl
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -10,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from gristmill.errors import StoreError
+from gristmill.lake.store.disk.file_lock import open_locked
 from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.protocol import PIECE, Store
 
@@ -141,20 +141,25 @@ def alone(store: Store) -> Iterator[None]:
     if not isinstance(store, FolderStore):
         yield
         return
+    folder = _locked(store.url)
     try:
-        folder = os.open(store.url, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError as error:
-        raise StoreError(f"{store.url}: {error.strerror} (look at the folder's rights, then run again)") from error
-    try:
-        try:
-            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            if isinstance(error, BlockingIOError):
-                raise StoreError(
-                    f"{store.url}: another process is preparing this folder; wait until it has ended, then run again"
-                ) from error
-            if error.errno not in _WITHOUT_LOCKS:
-                raise StoreError(f"{store.url}: {error.strerror} (look at the file system, then run again)") from error
         yield
     finally:
-        os.close(folder)
+        if folder is not None:
+            os.close(folder)
+
+
+def _locked(folder: str) -> int | None:
+    """The descriptor of a folder that this process has locked; None if its file system has no locks."""
+    try:
+        return open_locked(folder, os.O_RDONLY | os.O_DIRECTORY, wait=False)
+    except BlockingIOError as error:
+        raise StoreError(
+            f"{folder}: another process is preparing this folder; wait until it has ended, then run again"
+        ) from error
+    except OSError as error:
+        if error.errno in _WITHOUT_LOCKS:
+            return None
+        raise StoreError(
+            f"{folder}: {error.strerror} (look at the folder's rights and at its file system, then run again)"
+        ) from error

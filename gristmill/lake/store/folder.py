@@ -1,8 +1,6 @@
 """A lake in a folder. Objects are files; a rename makes each appear when it is complete."""
 
 import errno
-import fcntl
-import itertools
 import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,6 +8,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gristmill.errors import Conflict, StoreError
+from gristmill.lake.store.disk.file_lock import open_locked
+from gristmill.lake.store.disk.unfinished import TRIES, UnfinishedFiles, make_folder
 from gristmill.lake.store.links import InsideOnly
 from gristmill.lake.store.plain_files import Tell, is_folder, open_plain, sorted_items, status_of
 from gristmill.lake.store.protocol import (
@@ -23,17 +23,16 @@ from gristmill.lake.store.protocol import (
 )
 
 INCOMING = ".incoming"
-"""Folder of unfinished files. The writer of each holds a lock on it; the lock ends with the process."""
+"""Folder of unfinished files: see gristmill.lake.store.disk.unfinished."""
 
 LOCK = ".lock"
-"""Every compare-and-swap locks this file. It is never removed: a lock on a removed file excludes nobody."""
+"""Every compare-and-swap locks this file."""
 
 LASTING = 1 << 20
 """Files of this size or more, and ledgers, are synced to the disk before their rename (docs/internals/decisions.md)."""
 
 ANY = "*"
 """In place of an etag: any object, or none."""
-_counter = itertools.count()
 
 
 @contextmanager
@@ -53,16 +52,6 @@ def _reported(path: str) -> Iterator[None]:
             errno.ENOENT: "put it back, or run its asset again",
         }.get(error.errno or 0, "look at the file system, then run again")
         raise StoreError(f"{path}: {error.strerror or error} ({mend})") from error
-
-
-_TRIES = 100
-"""Most attempts to create or rename a file while other processes remove its folder."""
-
-
-def _make_folder(folder: Path) -> None:
-    """Creates a folder. Another process may create or remove it at the same moment; the caller then tries again."""
-    with suppress(FileNotFoundError, FileExistsError):
-        folder.mkdir(parents=True, exist_ok=True)
 
 
 def _etag(status: os.stat_result) -> str:
@@ -123,10 +112,18 @@ class _FileUpload:
 
 
 class FolderStore:
-    """A Store in a folder, on one machine or on a shared file system with POSIX locks and atomic rename."""
+    """A Store in a folder, on one machine or on a shared file system with POSIX locks and atomic rename.
 
-    def __init__(self, root: str) -> None:
+    Args:
+        root: its path.
+        own: the folder below it that has the lock and the unfinished files; empty: the root itself.
+    """
+
+    def __init__(self, root: str, own: str = "") -> None:
         self._root = Path(root).absolute()
+        above = f"{own}/" if own else ""
+        self._incoming, self._lock = f"{above}{INCOMING}", f"{above}{LOCK}"
+        self._unfinished = UnfinishedFiles(self._root / self._incoming)
         self._text = f"{str(self._root).rstrip('/')}/"
         self._inside = InsideOnly(str(self._root))
 
@@ -154,7 +151,7 @@ class FolderStore:
                 names = sorted(item.name for item in os.scandir(self._top(prefix)) if item.is_dir())
             except (FileNotFoundError, NotADirectoryError):
                 return
-            yield from (f"{prefix}{name}/" for name in names if f"{prefix}{name}" != INCOMING)
+            yield from (f"{prefix}{name}/" for name in names if f"{prefix}{name}" != self._incoming)
 
     def _walk(self, folder: str, prefix: str, tell: Tell | None, behind: Sequence[str] = ()) -> Iterator[Entry]:
         """Entries folder by folder, in the order of names, after the path with the parts `behind` below `folder`."""
@@ -162,10 +159,10 @@ class FolderStore:
             if behind and (item.name < behind[0] or (item.name == behind[0] and len(behind) == 1)):
                 continue
             path = f"{prefix}{item.name}"
-            if path == LOCK:
+            if path == self._lock:
                 continue
             if is_folder(item):
-                if path != INCOMING:
+                if path != self._incoming:
                     below = behind[1:] if behind and item.name == behind[0] else ()
                     yield from self._walk(item.path, f"{path}/", tell, below)
                 continue
@@ -235,9 +232,8 @@ class FolderStore:
         if etag == ANY:
             yield
             return
-        lock = os.open(self._root / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        lock = open_locked(self._root / self._lock, os.O_RDWR | os.O_CREAT)
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
             now = self.head(path)
             if (now.etag if now else None) != etag:
                 raise Conflict(f"{path}: another run wrote it meanwhile; run again")
@@ -277,26 +273,7 @@ class FolderStore:
         Raises:
             StoreError: no file can be created there.
         """
-        for _ in range(_TRIES):
-            file = self._root / INCOMING / f"{os.getpid()}-{next(_counter)}"
-            try:
-                fd = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
-            except FileNotFoundError:
-                _make_folder(file.parent)
-                continue
-            except FileExistsError:
-                continue
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:  # a sweep has just locked the file, and will remove it
-                os.close(fd)
-                continue
-            if os.fstat(fd).st_nlink:
-                return file, fd
-            os.close(fd)  # a sweep removed the file before we locked it
-        raise StoreError(
-            f"{self._root / INCOMING}: no file can be created there; look at the file system, then run again"
-        )
+        return self._unfinished.new()
 
     def place_file(self, temporary: Path, path: str) -> None:
         """Renames a complete file to the path of its object.
@@ -307,39 +284,21 @@ class FolderStore:
         """
         target = Path(self._file(path))
         self._inside.check(str(target.parent))
-        for _ in range(_TRIES):
+        for _ in range(TRIES):
             try:
                 temporary.replace(target)
             except FileNotFoundError:  # the folder does not exist yet, or was just pruned
-                _make_folder(target.parent)
+                make_folder(target.parent)
             else:
                 return
         temporary.replace(target)
 
     def sweep(self) -> None:
-        with _reported(INCOMING), suppress(FileNotFoundError), os.scandir(self._root / INCOMING) as items:
-            for item in items:
-                self._sweep_one(item.path)
-        with suppress(OSError):
-            (self._root / INCOMING).rmdir()
+        with _reported(INCOMING):
+            self._unfinished.sweep()
 
     def unfinished(self) -> Sequence[UnfinishedUpload]:
         return ()  # a writer holds a lock: sweep() sees whether it lives
 
     def abort(self, upload: UnfinishedUpload) -> None:
         """Does nothing: a folder has no unfinished uploads of this kind."""
-
-    def _sweep_one(self, path: str) -> None:
-        """Removes an unfinished file if its lock is free: then its writer is dead."""
-        try:
-            fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-        except OSError:
-            return
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            with suppress(FileNotFoundError):
-                Path(path).unlink()
-        except BlockingIOError:
-            return
-        finally:
-            os.close(fd)

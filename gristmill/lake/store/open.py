@@ -8,13 +8,16 @@ from gristmill.lake.store.endpoint import Access, absolute_folder, check_lake_ur
 from gristmill.lake.store.protocol import Store
 
 
-def open_store(url: str, options: Mapping[str, str] | None = None, access: Access | None = None) -> Store:
+def open_store(
+    url: str, options: Mapping[str, str] | None = None, access: Access | None = None, *, own: str = ""
+) -> Store:
     """The store at a folder's path or at `s3://bucket/prefix`.
 
     Args:
         url: root of the lake.
         options: of the bucket client, such as endpoint and region. Never secrets: those come from the environment.
         access: credentials of a bucket that only holds raw data; None: those of the environment, AWS_ACCESS_KEY_ID ...
+        own: the folder below a folder's root that has its lock and its unfinished files; empty: the root itself.
 
     Raises:
         RecipeError: the url is neither a folder nor `s3://`, an option is wrong, or one of them holds a secret.
@@ -26,7 +29,7 @@ def open_store(url: str, options: Mapping[str, str] | None = None, access: Acces
         return BucketStore(url, options or {}, access)
     from gristmill.lake.store.folder import FolderStore  # noqa: PLC0415 - see above
 
-    return FolderStore(url)
+    return FolderStore(url, own)
 
 
 def _check(url: str, options: Mapping[str, str]) -> None:

@@ -21,7 +21,7 @@ from gristmill.stages.dolma_dedupe.marking import Marker
 from gristmill.stages.dolma_tagging.attribute_folder import AttributeFolder
 from gristmill.stages.dolma_tagging.packing import PackedUpload
 from gristmill.stages.dolma_tagging.paths import TaggedFile, real
-from gristmill.stages.dolma_tagging.records import FileRecord, leave_record
+from gristmill.stages.dolma_tagging.records import FileRecord, leave_record, open_outputs
 
 MADE_BY = "gristmill dolma dedupe"
 _TAGGER = "dedupe"
@@ -117,13 +117,15 @@ def run_dedupe(plan: DedupePlan, config: DedupeConfig, options: Mapping[str, str
         DataError: a file cannot be read. The files before it are done, and the next run keeps them.
         StoreError: a store does not answer.
     """
+    for output in plan.outputs:
+        output.begin(options)
     marker = Marker(config)
     homes = {file: output for output in plan.outputs for file in output.files}
     documents = 0
     for number, file in enumerate(plan.files):
         documents += _marked(marker, file, homes[file] if file in plan.missing else None, config, options)
         say(ProgressLine(f"{number + 1:,} of {len(plan.files):,} files, {marker.distinct:,} different keys"))
-    for output in plan.outputs if plan.missing else ():
+    for output in plan.outputs:
         output.conclude(options)
     return documents
 
@@ -136,7 +138,7 @@ def _marked(
     if home is None:
         _compare(marker, read, None)
         return read.rows
-    store = open_store(home.root, options)
+    store = open_outputs(home.root, options)
     begun = FileRecord(file.url, file.version, home.recipe_of(file.name))
     leave_record(store, file.name, begun)
     upload = PackedUpload(store, file.name, config.packing)

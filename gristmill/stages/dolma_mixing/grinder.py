@@ -13,7 +13,7 @@ from gristmill.stages.dolma_mixing.line_feed import ForeignRows
 from gristmill.stages.dolma_mixing.mixed_files import InputFile, MixedFile, PlacedFile
 from gristmill.stages.dolma_mixing.stream_mixer import StreamMixer
 from gristmill.stages.dolma_tagging.packing import PackedUpload
-from gristmill.stages.dolma_tagging.records import FileRecord, leave_record
+from gristmill.stages.dolma_tagging.records import FileRecord, leave_record, open_outputs
 
 _BLOCK = 1 << 18
 """Bytes of rows that are worked on at once: they remain in the processor's cache, and malloc gives the same pages."""
@@ -36,7 +36,7 @@ class MixGrinder:
     def __call__(self, item: Item) -> Outcome:
         body = msgspec.json.decode(item.body, type=MixItem)
         one = body.file.as_one
-        store = open_store(body.file.root, self._options)
+        store = open_outputs(body.file.root, self._options)
         begun = FileRecord(one.url, one.version, body.recipe)
         leave_record(store, body.file.name, begun)
         mixer = StreamMixer(body.stream)

@@ -9,17 +9,15 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.execution.runner import grind_all, raise_failures
 from gristmill.execution.work import Engine, Item, Job, Say, raw
 from gristmill.formats.dolma.mixer_config import MixerConfig, StreamSpec
-from gristmill.lake.store.open import Lake, open_store
-from gristmill.lake.store.protocol import NoFolder
+from gristmill.lake.store.open import Lake
 from gristmill.stages.dolma_mixing.grinder import MixItem
 from gristmill.stages.dolma_mixing.mixed_files import MixedFile, mixed_files
 from gristmill.stages.dolma_mixing.stream_mixer import StreamMixer
 from gristmill.stages.dolma_tagging.attribute_folder import AttributeFolder
 from gristmill.stages.dolma_tagging.paths import TaggedFile, check_apart
-from gristmill.stages.dolma_tagging.records import RECEIPTS, read_manifest
+from gristmill.stages.dolma_tagging.records import open_outputs, remove_receipts
 
 MADE_BY = "gristmill dolma mix"
-_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -103,24 +101,11 @@ def _check_outputs(roots: Mapping[str, Sequence[tuple[StreamSpec, MixedFile]]]) 
 def _folder(
     root: str, made: Sequence[tuple[StreamSpec, MixedFile]], options: Mapping[str, str], *, force: bool
 ) -> AttributeFolder:
-    """The outputs below one folder. Files of an earlier run that this one would not make are an error."""
+    """The outputs below one folder."""
     recipes = {file.name: stream.digest for stream, file in made}
     streams = {stream.name: stream.digest for stream, _ in made}
-    folder = AttributeFolder(root, MADE_BY, "", streams, "", [file.as_one for _, file in made], recipes)
-    folder = folder.looked_up(options, force=force)
-    store = open_store(root, options)
-    try:
-        manifest = None if force else read_manifest(store)
-    except NoFolder:
-        manifest = None
-    older = sorted(name for name in (manifest.files if manifest else {}) if name not in recipes and store.head(name))
-    if older:
-        more = f" and {len(older) - _SHOWN} more" if len(older) > _SHOWN else ""
-        raise DataError(
-            f"{root}: an earlier run wrote {', '.join(older[:_SHOWN])}{more}, which these documents do not give any"
-            " more; remove them, or give another path"
-        )
-    return folder
+    folder = AttributeFolder(root, MADE_BY, "", streams, "", [file.as_one for _, file in made], recipes, alone=True)
+    return folder.looked_up(options, force=force)
 
 
 def run_mixing(
@@ -142,6 +127,8 @@ def run_mixing(
         GristmillError: files could not be mixed. The others are done, and the next run keeps them.
         DataError: strict, and an expression names an attribute that no row has. The files of this run are removed.
     """
+    for folder in plan.folders:
+        folder.begin(options)
     job = Job("dolma_mixing", Lake(plan.folders[0].root, dict(options)), (), raw({}))
     tally = grind_all(engine, job, plan.items, say)
     raise_failures(tally.failed, len(plan.items))
@@ -150,9 +137,8 @@ def run_mixing(
         for folder in plan.folders:
             _remove(folder, [item.name for item in plan.items], options)
         raise DataError(f"{'; '.join(absent)}. The files of this run are removed. Mend the name, or leave out --strict")
-    if plan.items:
-        for folder in plan.folders:
-            folder.conclude(options)
+    for folder in plan.folders:
+        folder.conclude(options)
     return tally.facts
 
 
@@ -183,6 +169,6 @@ def absent_attributes(plan: MixPlan, facts: Mapping[str, int]) -> list[str]:
 def _remove(folder: AttributeFolder, made: Sequence[str], options: Mapping[str, str]) -> None:
     """Removes the files of this run below a folder, and their receipts."""
     names = [file.name for file in folder.files if f"{folder.root}/{file.name}" in made]
-    store = open_store(folder.root, options)
+    store = open_outputs(folder.root, options)
     store.delete(names)
-    store.delete([f"{RECEIPTS}{name}.json" for name in names])
+    remove_receipts(store, names)

@@ -1,14 +1,21 @@
 """AttributeFolder: the files of attributes below one folder, those that are done, and their records."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 from gristmill.errors import DataError, RecipeError
-from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Entry, NoFolder, Store
 from gristmill.stages.dolma_tagging.paths import TaggedFile
-from gristmill.stages.dolma_tagging.records import FileRecord, TagManifest, read_manifest, receipts, write_manifest
+from gristmill.stages.dolma_tagging.records import (
+    FileRecord,
+    TagManifest,
+    open_outputs,
+    read_manifest,
+    receipts,
+    remove_receipts,
+    replace_manifest,
+)
 
 _SHOWN = 5
 _MEND = "or make all again with --force"
@@ -28,7 +35,9 @@ class AttributeFolder:
         recipe: digest with which the recipe of each file begins.
         files: the files.
         recipes: by name of a file what follows `recipe`, if its content depends on more than its documents.
+        alone: whether the folder may have no other outputs: who reads it takes all files.
         done: records of the files that are done, by name.
+        stale: outputs of earlier runs that must go, by name.
     """
 
     root: str
@@ -38,7 +47,9 @@ class AttributeFolder:
     recipe: str
     files: Sequence[TaggedFile]
     recipes: Mapping[str, str] = field(default_factory=dict)
+    alone: bool = False
     done: Mapping[str, FileRecord] = field(default_factory=dict)
+    stale: Sequence[str] = ()
 
     def recipe_of(self, name: str) -> str:
         """The recipe of a file."""
@@ -54,10 +65,11 @@ class AttributeFolder:
 
         Raises:
             RecipeError: the attributes were made with other settings.
-            DataError: a file of attributes is of somebody else, or a manifest was edited.
+            DataError: a file of attributes is of somebody else, an earlier run left others, or a manifest was edited.
         """
-        store = open_store(self.root, options)
-        records = {} if force else self._records(store)
+        store = open_outputs(self.root, options)
+        known = self._records(store, force=force)
+        records = {} if force else known
         done: dict[str, FileRecord] = {}
         foreign: list[str] = []
         for file in self.files:
@@ -70,19 +82,40 @@ class AttributeFolder:
             elif record.sha256 and not again and _same(record, file) and record.recipe == self.recipe_of(file.name):
                 done[file.name] = record
         if foreign and not force:
-            more = f" and {len(foreign) - _SHOWN} more" if len(foreign) > _SHOWN else ""
             raise DataError(
-                f"not made by this command, or changed since: {', '.join(foreign[:_SHOWN])}{more}; give another"
-                f" {self._other}, or replace them with --force"
+                f"not made by this command, or changed since: {_some(foreign)}; give another {self._other}, or replace"
+                " them with --force"
             )
-        return replace(self, done=done)
+        return replace(self, done=done, stale=self._stale(store, known, force=force) if self.alone else ())
 
-    def _records(self, store: Store) -> dict[str, FileRecord]:
+    def _stale(self, store: Store, known: Mapping[str, FileRecord], *, force: bool) -> Sequence[str]:
+        """The outputs of earlier runs that these files do not replace."""
+        names = {file.name for file in self.files}
+        there = {name: entry for name in sorted(known.keys() - names) if (entry := _head(store, name))}
+        if there and not force:
+            raise DataError(
+                f"{self.root}: an earlier run wrote {_some(list(there))}, which these documents do not give any more;"
+                f" give another {self._other}, or remove them, as --force does"
+            )
+        changed = [name for name, entry in there.items() if not _is_ours(store, name, entry, known[name])]
+        if changed:
+            raise DataError(
+                f"{self.root}: {_some(changed)} have changed since an earlier run wrote them, and these documents do"
+                f" not give them any more; move them away, or give another {self._other}"
+            )
+        return list(there)
+
+    def _records(self, store: Store, *, force: bool) -> dict[str, FileRecord]:
         """The records of the files below the folder."""
         try:
-            manifest, newer = read_manifest(store), receipts(store)
+            manifest, newer = _kept(store) if force else read_manifest(store), receipts(store)
         except NoFolder:
             return {}
+        if not force:
+            self._check(store, manifest, newer)
+        return {**(manifest.files if manifest else {}), **newer}
+
+    def _check(self, store: Store, manifest: TagManifest | None, newer: Mapping[str, FileRecord]) -> None:
         if manifest and (manifest.taggers, manifest.experiment) != (self.taggers, self.experiment):
             raise RecipeError(f"{store.url}: {self._differs(manifest)}; give another {self._other}, {_MEND}")
         if any(not record.recipe.startswith(self.recipe) for record in newer.values()):
@@ -90,7 +123,6 @@ class AttributeFolder:
                 f"{store.url}: a run with other options began these files, and did not end; give another"
                 f" {self._other}, {_MEND}"
             )
-        return {**(manifest.files if manifest else {}), **newer}
 
     @property
     def _other(self) -> str:
@@ -109,17 +141,42 @@ class AttributeFolder:
         made_by, _ = _OPTIONS[self.made_by]
         return f"made by {made_by} {before}; now by {now}" if made_by else "made with other options"
 
-    def conclude(self, options: Mapping[str, str]) -> None:
-        """Writes the manifest: what the one before had, and the receipts of this run.
+    def begin(self, options: Mapping[str, str]) -> None:
+        """Removes what killed runs have left, and the outputs that must go.
 
         Args:
             options: of the bucket's client.
         """
-        store = open_store(self.root, options)
+        store = open_outputs(self.root, options)
+        store.sweep()
+        store.delete(self.stale)
+        remove_receipts(store, self.stale)
+
+    def conclude(self, options: Mapping[str, str]) -> None:
+        """Writes the manifest: what the one before had, and the receipts of this run. Then these receipts go.
+
+        Args:
+            options: of the bucket's client.
+        """
+        store = open_outputs(self.root, options)
         names = {file.name for file in self.files}
-        newer = {name: record for name, record in receipts(store).items() if record.sha256}
-        kept = {name: record for name, record in _kept(store).items() if name in names or store.head(name)}
-        write_manifest(store, TagManifest(self.made_by, self.experiment, self.taggers, {**kept, **newer}))
+        there = receipts(store)
+        newer = {name: each for name, each in there.items() if each.sha256 and self._fits(name, each, names)}
+
+        def changed(old: TagManifest | None) -> TagManifest:
+            same = old and (old.made_by, old.taggers, old.experiment) == (self.made_by, self.taggers, self.experiment)
+            files = old.files if old and same else {}
+            kept = {name: each for name, each in files.items() if name in names or store.head(name)}
+            return TagManifest(self.made_by, self.experiment, self.taggers, {**kept, **newer})
+
+        replace_manifest(store, changed)
+        void = (name for name, each in there.items() if not self._fits(name, each, names))
+        remove_receipts(store, [*newer, *void])
+        store.sweep()
+
+    def _fits(self, name: str, record: FileRecord, names: Collection[str]) -> bool:
+        """Whether a receipt is of a file that this folder may have."""
+        return name in names if self.alone else record.recipe.startswith(self.recipe)
 
 
 def _same(record: FileRecord, file: TaggedFile) -> bool:
@@ -145,9 +202,14 @@ def _head(store: Store, name: str) -> Entry | None:
         return None
 
 
-def _kept(store: Store) -> Mapping[str, FileRecord]:
+def _kept(store: Store) -> TagManifest | None:
+    """The manifest; None if there is none that --force can use."""
     try:
-        manifest = read_manifest(store)
-    except DataError:  # --force
-        return {}
-    return manifest.files if manifest else {}
+        return read_manifest(store)
+    except DataError:
+        return None
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"{', '.join(names[:_SHOWN])}{more}"

@@ -17,7 +17,7 @@ from gristmill.stages.dolma_tagging.catalogue import looks
 from gristmill.stages.dolma_tagging.config import variable_name
 from gristmill.stages.dolma_tagging.packing import PackedUpload
 from gristmill.stages.dolma_tagging.paths import TaggedFile
-from gristmill.stages.dolma_tagging.records import FileRecord, leave_record
+from gristmill.stages.dolma_tagging.records import FileRecord, leave_record, open_outputs
 from gristmill.stages.dolma_tagging.spans import Look
 
 
@@ -84,7 +84,7 @@ class DolmaGrinder:
 
     def _open(self, file: TaggedFile, spec: OutputSpec) -> _AttributeFile:
         """Leaves a receipt before anything is written: what a killed run leaves is known as its own."""
-        store = open_store(spec.root, self._options)
+        store = open_outputs(spec.root, self._options)
         begun = FileRecord(file.url, file.version, spec.recipe)
         leave_record(store, file.name, begun)
         return _AttributeFile(spec, store, PackedUpload(store, file.name), begun)

@@ -1,21 +1,32 @@
-"""Records of what `dolma tag` has made: a receipt for each file while it works, a manifest when all is done.
+"""Records of what `dolma tag`, `dedupe` and `mix` have made: a receipt for each file while they work, then a manifest.
 
-They lie in `.dolma-tag/` below the folder of the attributes. An output is only replaced if a record says that this
-command made it. So no file of anybody else is lost.
+They lie in `.dolma-tag/` below the folder of the outputs, with the lock and the unfinished files. An output is only
+replaced or removed if a record says that this command made it. So no file of anybody else is lost.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import msgspec
 
-from gristmill.errors import DataError
+from gristmill.errors import Conflict, DataError
 from gristmill.lake.identity import digest_of
 from gristmill.lake.store.json_object import decode_object
+from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import ObjectVersion, Store
 
 FOLDER = ".dolma-tag"
 MANIFEST = f"{FOLDER}/manifest.json"
 RECEIPTS = f"{FOLDER}/receipts/"
+
+
+def open_outputs(root: str, options: Mapping[str, str]) -> Store:
+    """The store of a folder of outputs. All that is not an output is in its `.dolma-tag`.
+
+    Args:
+        root: a folder or address.
+        options: of the bucket's client.
+    """
+    return open_store(root, options, own=FOLDER)
 
 
 class FileRecord(msgspec.Struct, frozen=True):
@@ -77,25 +88,51 @@ def read_manifest(store: Store) -> TagManifest | None:
     Raises:
         DataError: it is not one, or was edited.
     """
-    if store.head(MANIFEST) is None:
-        return None
+    tagged = store.read_tagged(MANIFEST)
+    return _manifest(store, tagged[0]) if tagged else None
+
+
+def _manifest(store: Store, data: bytes) -> TagManifest:
     where = f"{store.url}/{MANIFEST}"
     mend = "move the folder of these attributes away, or run with --force"
-    manifest = decode_object(store.read(MANIFEST), TagManifest, where, "the manifest of a tagging", mend)
+    manifest = decode_object(data, TagManifest, where, "the manifest of a tagging", mend)
     if not manifest.intact:
         raise DataError(f"{where}: it was edited, so it proves nothing; {mend}")
     return manifest
 
 
-def write_manifest(store: Store, manifest: TagManifest) -> None:
-    """Writes the manifest, and removes the receipts that are in it.
+def replace_manifest(store: Store, change: Callable[[TagManifest | None], TagManifest]) -> None:
+    """Writes the manifest, unless it is the same. Two runs that end at once lose no record.
 
     Args:
         store: of the attributes.
-        manifest: of all files.
+        change: the new manifest from that which is there. One that was edited, or is none, counts as absent.
     """
-    store.put(MANIFEST, msgspec.json.format(msgspec.json.encode(manifest.sealed(), order="sorted")) + b"\n")
-    store.delete([f"{RECEIPTS}{name}.json" for name in manifest.files])
+    while True:
+        tagged = store.read_tagged(MANIFEST)
+        try:
+            old = _manifest(store, tagged[0]) if tagged else None
+        except DataError:  # --force
+            old = None
+        manifest = change(old).sealed()
+        data = msgspec.json.format(msgspec.json.encode(manifest, order="sorted")) + b"\n"
+        if tagged and tagged[0] == data:
+            return
+        try:
+            store.put_if(MANIFEST, data, tagged[1] if tagged else None)
+        except Conflict:
+            continue
+        return
+
+
+def remove_receipts(store: Store, names: Iterable[str]) -> None:
+    """Removes the receipts of files.
+
+    Args:
+        store: of the attributes.
+        names: of the files.
+    """
+    store.delete([f"{RECEIPTS}{name}.json" for name in names])
 
 
 def leave_record(store: Store, name: str, record: FileRecord) -> None:

@@ -2,11 +2,8 @@ import fcntl
 import multiprocessing
 import os
 import resource
-import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,15 +11,6 @@ from steered import before
 
 from gristmill.errors import Conflict, StoreError
 from gristmill.lake.store.folder import INCOMING, LASTING, LOCK, FolderStore
-
-WRITER = """
-import sys, time
-from gristmill.lake.store.folder import FolderStore
-upload = FolderStore(sys.argv[1]).upload("a/b")
-upload.write(b"half")
-print("written", flush=True)
-time.sleep(60)
-"""
 
 
 @pytest.fixture
@@ -34,44 +22,6 @@ def folder(tmp_path: Path) -> FolderStore:
 def incoming(store: FolderStore) -> list[str]:
     top = Path(store.url) / INCOMING
     return [file.name for file in top.iterdir()] if top.is_dir() else []
-
-
-@contextmanager
-def another_writer(store: FolderStore) -> Iterator["subprocess.Popen[str]"]:
-    """Another process in the middle of an upload."""
-    process = subprocess.Popen([sys.executable, "-c", WRITER, store.url], stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "written\n"
-        yield process
-    finally:
-        process.kill()
-        process.communicate()
-
-
-def test_a_killed_writer_leaves_one_hidden_file_which_a_sweep_removes(folder: FolderStore) -> None:
-    with another_writer(folder) as process:
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    assert list(folder.list("")) == []
-    assert len(incoming(folder)) == 1
-    folder.sweep()
-    assert list(Path(folder.url).iterdir()) == []
-
-
-def test_a_sweep_spares_a_living_writer_in_another_process(folder: FolderStore) -> None:
-    with another_writer(folder):
-        folder.sweep()
-        assert len(incoming(folder)) == 1
-
-
-def test_a_sweep_spares_a_living_writer_in_this_process(folder: FolderStore) -> None:
-    upload = folder.upload("a")
-    upload.write(b"1")
-    FolderStore(folder.url).sweep()
-    upload.close()
-    assert folder.read("a") == b"1"
-    assert incoming(folder) == []
 
 
 def test_a_missing_lake_is_an_error_and_not_an_empty_one(tmp_path: Path) -> None:
@@ -265,3 +215,16 @@ def test_ledgers_and_large_objects_are_synced_to_the_disk(folder: FolderStore, m
     folder.put("small", bytes(LASTING - 1))
     folder.put("large", bytes(LASTING))
     assert synced == [2, LASTING]
+
+
+def test_a_store_of_outputs_keeps_lock_and_unfinished_files_in_a_folder_of_its_own(tmp_path: Path) -> None:
+    store = FolderStore(str(tmp_path), ".own")
+    upload = store.upload("a")
+    upload.write(b"1")
+    store.put_if(".own/note", b"2", None)
+    store.put(".lock", b"of somebody else")
+    assert {path.name for path in tmp_path.iterdir()} == {".own", ".lock"}
+    assert [entry.path for entry in store.list("")] == [".lock", ".own/note"]
+    assert list(store.folders(".own/")) == []
+    upload.close()
+    assert (tmp_path / "a").read_bytes() == b"1"

@@ -1,0 +1,50 @@
+"""A lock on a file or folder that ends with its process.
+
+Its holder has locked what the name stands for, not a file that has lost its name.
+"""
+
+import fcntl
+import os
+
+
+def open_locked(path: str | os.PathLike[str], flags: int, *, wait: bool = True) -> int:
+    """Opens a file or folder, and locks it until its descriptor is closed.
+
+    A file that is removed while somebody waits for its lock has another inode when it is created again. Then the lock
+    on the old inode keeps nobody out, so the name is opened again.
+
+    Args:
+        path: of the file or folder.
+        flags: as os.open takes them, such as O_RDWR | O_CREAT.
+        wait: whether to wait until nobody else has the lock.
+
+    Returns:
+        The descriptor.
+
+    Raises:
+        BlockingIOError: somebody else has the lock, and `wait` is false.
+        OSError: the file cannot be opened or locked.
+    """
+    while True:
+        fd = os.open(path, flags | os.O_CLOEXEC, 0o666)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if is_named(fd, path):
+                return fd
+        except BaseException:
+            os.close(fd)
+            raise
+        os.close(fd)
+
+
+def is_named(fd: int, path: str | os.PathLike[str]) -> bool:
+    """Whether a path leads to an open file.
+
+    Args:
+        fd: of the file.
+        path: that led to it when it was opened.
+    """
+    try:
+        return os.path.samestat(os.fstat(fd), os.stat(path))  # noqa: PTH116 - the path may be of bytes of any kind
+    except FileNotFoundError:
+        return False
