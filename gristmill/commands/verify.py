@@ -1,17 +1,25 @@
 """`verify LAKE`: proves from its bytes that a lake, or one asset of it, is as its ledgers say."""
 
+import secrets
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing import get_context
+from typing import NamedTuple, TypeVar
 
 from gristmill.commands._shared.targets import chosen_lake
 from gristmill.commands._shared.terminal import add_lake, add_shelves, shelves_of, show
+from gristmill.derivation.derived_share import derived_share
+from gristmill.derivation.partitions import Derived
+from gristmill.derivation.tasks import derive, tasks_of, untouched
 from gristmill.errors import RecipeError
 from gristmill.execution.finding import Finding
 from gristmill.execution.mend import with_arguments
-from gristmill.lake.address import raw_asset
+from gristmill.lake.address import place_of_ledger, raw_asset
+from gristmill.lake.asset_kinds import EXPORT
+from gristmill.lake.ledger.shard_sample import ShardSample
 from gristmill.lake.store.open import Lake
 from gristmill.lake.store.plain_files import NoFile, Unlisted
 from gristmill.recipes.catalogue import read_catalogue
@@ -23,8 +31,32 @@ from gristmill.verification.raw import audit_raw, compared_snapshots
 
 HELP = "prove a lake from its bytes alone; exit code 1 if it differs from its ledgers"
 
-Audited = tuple[str, list[str], list[Finding]]
-"""What was audited: a ledger's path, or a raw snapshot; notes, and findings."""
+SHARES = {
+    "reconvert": "convert this share of the raw data again",
+    "retag": "label this share of the documents again",
+    "remix": "select, edit, carry and dedupe this share of the documents again",
+    "reencode": "tokenize this share of the token caches again, with the reference engine",
+}
+"""The options that derive a share of the shards again, and what each does."""
+
+
+Result = TypeVar("Result")
+
+
+class Audited(NamedTuple):
+    """What an audit has shown.
+
+    Attributes:
+        path: what was audited: a ledger's path, or a raw snapshot.
+        notes: what people should know.
+        findings: what is wrong.
+        encoded: the shards of a token cache that were tokenized again.
+    """
+
+    path: str
+    notes: list[str]
+    findings: list[Finding]
+    encoded: frozenset[Derived] = frozenset()
 
 
 def declare(parser: ArgumentParser) -> None:
@@ -34,12 +66,14 @@ def declare(parser: ArgumentParser) -> None:
         "--asset", default="", metavar="PREFIX", help="only assets below this prefix, such as sources/wiki/v0"
     )
     parser.add_argument("--all", action="store_true", help="continue after the first finding, and list all of them")
+    for name, what in SHARES.items():
+        parser.add_argument(f"--{name}", type=_share, default=0.0, metavar="SHARE", help=f"{what}; 1 means all")
     parser.add_argument(
-        "--reencode",
-        type=_share,
-        default=0.0,
-        metavar="SHARE",
-        help="tokenize this share of the token caches again, with the reference engine",
+        "--seed",
+        type=int,
+        default=None,
+        metavar="NUMBER",
+        help="of the draw of these shards; by default it is drawn too, and shown",
     )
     parser.add_argument(
         "--raw",
@@ -61,7 +95,8 @@ def run(arguments: Namespace) -> int:
     """Verifies each partition, and shows a line for it. Returns 1 if there is a finding, else 0.
 
     Raises:
-        RecipeError: there is no ledger to verify. An empty result must not pass as a proof.
+        RecipeError: there is no ledger to verify, or no shard was derived again though that was asked for. An empty
+            result must not pass as a proof.
         StoreError: the lake does not answer.
     """
     lake = chosen_lake(arguments)
@@ -76,22 +111,90 @@ def run(arguments: Namespace) -> int:
     if not paths:
         below = f" below {arguments.asset}" if arguments.asset else ""
         raise RecipeError(f"{lake.url}: there is no finished partition{below}, so nothing to prove")
-    wrong, proven = len(lost), 0
+    samples = _samples(arguments)
+    tally = _Tally(wrong=len(lost))
     what = "ledgers and raw snapshots" if arguments.raw else "ledgers"
-    audits = _audits_of(lake, paths, arguments)
-    for path, notes, findings in _run_all(audits, max(1, arguments.workers)):
+    audits = _audits_of(lake, paths, samples.get("reencode"), arguments)
+    for audited in _run_all(audits, max(1, arguments.workers)):
+        if not tally.add("proven", audited.path, audited.notes, audited.findings, arguments):
+            before = f"{tally.right} of {len(audits)} {what} were proven before"
+            show(f"stopped at the first finding; {before} (--all lists all)")
+            return 1
+        tally.derived |= audited.encoded
+    proven = f"{tally.right} of {len(audits)} {what} proven"
+    if samples and not _derive(lake, paths, samples, tally, arguments):
+        show("stopped at the first finding (--all lists all)")
+        return 1
+    show(f"{proven}, {tally.wrong} findings")
+    return 1 if tally.wrong else 0
+
+
+def _samples(arguments: Namespace) -> dict[str, ShardSample]:
+    """The sample of each share that was given. They have one seed, so they draw the same shards of all assets."""
+    given = {name: share for name in SHARES if (share := getattr(arguments, name))}
+    seed = secrets.randbelow(1 << 32) if arguments.seed is None else arguments.seed % (1 << 64)
+    if any(share < 1 for share in given.values()):
+        show(f"note   the shards are drawn by --seed {seed}")
+    return {name: ShardSample(share, seed) for name, share in given.items()}
+
+
+@dataclass
+class _Tally:
+    """What the audits have shown so far.
+
+    Attributes:
+        wrong: number of findings.
+        right: number of audits without a finding.
+        paths: of the ledgers with findings.
+        derived: the shards that were derived again.
+        drawn: number of shards that were made again, or tokenized again.
+    """
+
+    wrong: int = 0
+    right: int = 0
+    paths: set[str] = field(default_factory=set)
+    derived: set[Derived] = field(default_factory=set)
+    drawn: int = 0
+
+    def add(
+        self, word: str, path: str, notes: Sequence[str], findings: Sequence[Finding], arguments: Namespace
+    ) -> bool:
+        """Shows and counts what an audit has shown. Returns whether to go on."""
         for note in notes:
             show(f"note   {note}")
-        proven += not findings
-        show(f"proven {path}" if not findings else f"WRONG  {path}")
+        show(f"WRONG  {path}" if findings else f"{word} {path}")
         for finding in findings:
             show(f"       {_as_typed(finding, arguments)}")
-        wrong += len(findings)
-        if wrong and not arguments.all:
-            show(f"stopped at the first finding; {proven} of {len(audits)} {what} were proven before (--all lists all)")
-            return 1
-    show(f"{proven} of {len(audits)} {what} proven, {wrong} findings")
-    return 1 if wrong else 0
+        self.paths |= {path} if findings else set()
+        self.wrong += len(findings)
+        self.right += not findings
+        return not self.wrong or bool(arguments.all)
+
+
+def _derive(
+    lake: Lake, paths: Sequence[str], samples: Mapping[str, ShardSample], tally: _Tally, arguments: Namespace
+) -> bool:
+    """Derives shards again, and shows which share of the bytes follows from raw data. Returns whether all was done.
+
+    Raises:
+        RecipeError: no shard was derived again.
+    """
+    shelves = shelves_of(arguments)
+    wrong = set(tally.paths)
+    tally.drawn = len(tally.derived)
+    tasks = list(tasks_of(lake, shelves, paths, samples, lambda note: show(f"note   {note}")))
+    works = [partial(derive, lake, shelves, task, first_only=not arguments.all) for task in tasks]
+    for result in _run_all(works, max(1, arguments.workers)):
+        label = f"{result.task}: {result.drawn} shards"
+        if not tally.add("derived", label, result.notes, result.findings, arguments):
+            return False
+        tally.derived |= result.proven
+        tally.drawn += result.drawn
+    if not tally.drawn and not tally.wrong:
+        raise RecipeError("no shard was derived again: give a larger share, or the --shelves that made this lake")
+    whole = {path for path in paths if (at := place_of_ledger(path)) and at.kind is EXPORT} - wrong
+    show(str(derived_share(lake.store(), paths, untouched(tally.derived, wrong), whole)))
+    return True
 
 
 def _as_typed(finding: Finding, arguments: Namespace) -> Finding:
@@ -101,12 +204,14 @@ def _as_typed(finding: Finding, arguments: Namespace) -> Finding:
     return with_arguments(finding, (*shelves, *options))
 
 
-def _audits_of(lake: Lake, paths: Sequence[str], arguments: Namespace) -> list[Callable[[], Audited]]:
+def _audits_of(
+    lake: Lake, paths: Sequence[str], sample: ShardSample | None, arguments: Namespace
+) -> list[Callable[[], Audited]]:
     """The audits to run, in order: of each ledger, then of each raw snapshot if asked for."""
-    share, first_only = arguments.reencode, not arguments.all
+    first_only = not arguments.all
     shelves = shelves_of(arguments)
     audits: list[Callable[[], Audited]] = [
-        partial(_audit, lake, shelves, share, path, first_only=first_only) for path in paths
+        partial(_audit, lake, shelves, sample, path, first_only=first_only) for path in paths
     ]
     if arguments.raw:
         apart: dict[str, list[Finding]] = {}
@@ -123,7 +228,7 @@ def _audits_of(lake: Lake, paths: Sequence[str], arguments: Namespace) -> list[C
     return audits
 
 
-def _run_all(audits: Sequence[Callable[[], Audited]], workers: int) -> Iterator[Audited]:
+def _run_all(audits: Sequence[Callable[[], Result]], workers: int) -> Iterator[Result]:
     """The results of audits, in their order."""
     if workers == 1:
         yield from (audit() for audit in audits)
@@ -136,26 +241,29 @@ def _run_all(audits: Sequence[Callable[[], Audited]], workers: int) -> Iterator[
             _cancel(under_way)
 
 
-def _cancel(futures: Sequence[Future[Audited]]) -> None:
+def _cancel(futures: Sequence[Future[Result]]) -> None:
     for future in futures:
         future.cancel()
 
 
-def _audit(lake: Lake, shelves: tuple[str, ...], share: float, path: str, *, first_only: bool) -> Audited:
+def _audit(lake: Lake, shelves: tuple[str, ...], sample: ShardSample | None, path: str, *, first_only: bool) -> Audited:
     notes: list[str] = []
+    encoded: set[str] = set()
     try:
         findings = audit_ledger(lake.store(), path, notes.append, first_only=first_only, shelves=shelves)
-        if share and not findings:
-            findings = audit_reencoding(lake.store(), path, share, notes.append, first_only=first_only)
+        if sample and not findings:
+            findings = audit_reencoding(lake.store(), path, sample, notes.append, encoded, first_only=first_only)
     except NoFile as error:
         findings = [Finding(error.path, None, error.reason)]
-    return path, notes, findings
+    at = place_of_ledger(path)
+    return Audited(path, notes, findings, frozenset((at.asset, at.snapshot, name) for name in encoded if at))
 
 
 def _told(path: str, findings: list[Finding]) -> Audited:
-    return path, [], findings
+    return Audited(path, [], findings)
 
 
 def _audit_raw(lake: Lake, shelves: tuple[str, ...], name: str, snapshot: str, *, first_only: bool) -> Audited:
     source = find("sources", Source, shelves, name)
-    return raw_asset(name) + f" ({snapshot})", [], audit_raw(lake, source, snapshot, first_only=first_only)
+    findings = audit_raw(lake, source, snapshot, first_only=first_only)
+    return Audited(f"{raw_asset(name)} ({snapshot})", [], findings)

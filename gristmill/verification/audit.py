@@ -28,6 +28,7 @@ from gristmill.lake.asset_kinds import (
     names_of,
     whole_asset_of,
 )
+from gristmill.lake.ledger.shard_sample import ShardSample
 from gristmill.lake.store.plain_files import Tell
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.mixing.edits.edit_proof import edit_findings
@@ -70,14 +71,17 @@ PROOFS: Mapping[AssetKind, Proof] = {
 """The proofs that decode the objects of a kind. For other kinds, partition_findings() verifies only the bytes."""
 
 
-def audit_reencoding(store: Store, path: str, share: float, say: Say, *, first_only: bool = False) -> list[Finding]:
-    """Encodes a share of the documents of a token cache's slice again; for other ledgers there are no findings.
+def audit_reencoding(
+    store: Store, path: str, sample: ShardSample, say: Say, encoded: set[str], *, first_only: bool = False
+) -> list[Finding]:
+    """Encodes the documents of shards of a token cache's slice again; for other ledgers there are no findings.
 
     Args:
         store: the lake.
         path: path of the ledger.
-        share: share of the documents, above 0 and at most 1.
+        sample: draws the shards.
         say: receives the number of documents that were compared.
+        encoded: gets the names of the shards whose documents were compared.
         first_only: stop at the first finding.
 
     Raises:
@@ -86,7 +90,7 @@ def audit_reencoding(store: Store, path: str, share: float, say: Say, *, first_o
     partition = place_of_ledger(path)
     if partition is None or partition.kind is not TOKEN_CACHE:
         return []
-    findings = guarded(store, path, reencoding_findings(store, partition, share, say))
+    findings = guarded(store, path, reencoding_findings(store, partition, sample, say, encoded))
     return _all(store, findings, first_only=first_only)
 
 

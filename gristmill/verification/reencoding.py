@@ -1,7 +1,7 @@
-"""The audit of token ids: encodes a sample of a token cache's documents again, with the reference tokenizer.
+"""The audit of token ids: encodes the documents of a token cache again, with the reference tokenizer.
 
 A fast engine is used if it agrees with the reference on probe texts. This audit compares them on the data themselves.
-The reference has a fifteenth to a thirtieth of the speed. So a hash of (source, id) draws a share of the documents.
+The reference has a fifteenth to a thirtieth of the speed. So a share of the shards is drawn.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,9 +18,9 @@ from gristmill.lake.address import Place, mix_asset, place
 from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Shard
+from gristmill.lake.ledger.shard_sample import ShardSample
 from gristmill.lake.rows.batches import read_rows
 from gristmill.lake.rows.bitmap import unpack_bits
-from gristmill.lake.rows.draw import fraction
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.row_format import format_of
 from gristmill.recipes.tokenizer import options_of
@@ -30,17 +30,18 @@ from gristmill.stages.token_cache.row_encoder import row_encoder
 from gristmill.stages.token_cache.rows import RowEncoder
 from gristmill.stages.tokenization.files import read_tokenizer
 
-SEED = 0x7370656C6C  # "spell" in ASCII: this draw differs from those of mixes and validation
 
-
-def reencoding_findings(store: Store, partition: Place, share: float, say: Say) -> Iterator[Finding]:
+def reencoding_findings(
+    store: Store, partition: Place, sample: ShardSample, say: Say, encoded: set[str]
+) -> Iterator[Finding]:
     """Findings on documents whose rows differ from the rows of the reference tokenizer.
 
     Args:
         store: the lake.
         partition: a slice of a token cache.
-        share: share of the documents, above 0 and at most 1.
+        sample: draws the shards of the mix.
         say: receives the number of documents that were compared.
+        encoded: gets the names of the shards whose documents were compared.
 
     Raises:
         DataError: the slice or its tokenizer do not exist, a shard has changed since, or a part cannot be read.
@@ -56,14 +57,17 @@ def reencoding_findings(store: Store, partition: Place, share: float, say: Say) 
         for record in records:
             readers = {s: CacheReader(ranges_of(store), f.rstrip("/")) for s, f in record.folders.items()}
             for name, old in sorted(record.shards.items()):
+                if not sample.has(partition.snapshot, name):
+                    continue
                 shard = rows.get(name)
                 if shard is None or shard.identity != old.content:
                     raise DataError(f"{partition.asset} ({partition.snapshot}): shard {name} has changed since; {MEND}")
                 if not old.is_counted:
                     say(f"{partition.asset} ({partition.snapshot}): shard {name} was made by version 0.1; not compared")
                     continue
-                again = _of_shard(store, documents.shard(name), shard, old, share, (encoder, readers, compared))
+                again = _of_shard(store, documents.shard(name), shard, old, (encoder, readers, compared))
                 yield from guarded(store, partition.ledger, again)
+                encoded.add(name)
     say(f"{partition.asset} ({partition.snapshot}): {sum(compared)} documents encoded again")
 
 
@@ -72,18 +76,13 @@ def _of_shard(
     path: str,
     shard: Shard,
     old: PartShard,
-    share: float,
     how: tuple[RowEncoder, dict[str, CacheReader], list[int]],
 ) -> Iterator[Finding]:
-    """Findings on the drawn documents of a shard. `how`: the encoder, the part's readers, and takes the numbers."""
+    """Findings on the documents of a shard. `how`: the encoder, the part's readers, and takes the numbers."""
     encoder, readers, compared = how
     places = _places(old, shard.rows)
     for first, batch in read_rows(store, path, shard.sha256, encoder.row_type):
-        drawn = [
-            number
-            for number, document in enumerate(batch)
-            if fraction((document.source, document.id), SEED) < share and places[first + number][1] >= 0
-        ]
+        drawn = [number for number in range(len(batch)) if places[first + number][1] >= 0]
         chosen = [places[first + number] for number in drawn]
         yield from _compared(encoder, [batch[n] for n in drawn], chosen, readers, path, [first + n for n in drawn])
         compared.append(len(drawn))

@@ -13,6 +13,7 @@ from wholelake import CACHE, STREAM
 from gristmill.__main__ import main
 from gristmill.errors import StoreError
 from gristmill.execution.finding import guarded
+from gristmill.lake.ledger.shard_sample import ShardSample
 from gristmill.verification.audit import audit_reencoding
 from gristmill.verification.reencoding import reencoding_findings
 
@@ -49,7 +50,7 @@ def cut(mill: Mill, path: str) -> None:
 @pytest.mark.parametrize("damage", [replace, lose, cut])
 def test_tokens_are_encoded_again_beside_damaged_documents(whole: Mill, damage: Callable[[Mill, str], None]) -> None:
     damage(whole, STREAM.shard("a"))
-    [finding] = audit_reencoding(whole.store, CACHE.ledger, 1, whole.said.append)
+    [finding] = audit_reencoding(whole.store, CACHE.ledger, ShardSample(1), whole.said.append, set())
     assert finding.path == CACHE.ledger
     assert STREAM.shard("a") in finding.what
     assert whole.said[-1].endswith("4 documents encoded again")
@@ -57,5 +58,6 @@ def test_tokens_are_encoded_again_beside_damaged_documents(whole: Mill, damage: 
 
 def test_a_lake_that_does_not_answer_is_no_finding(whole: Mill) -> None:
     shutil.rmtree(whole.root)
+    again = reencoding_findings(whole.store, CACHE, ShardSample(1), whole.said.append, set())
     with pytest.raises(StoreError):
-        list(guarded(whole.store, CACHE.ledger, reencoding_findings(whole.store, CACHE, 1, whole.said.append)))
+        list(guarded(whole.store, CACHE.ledger, again))

@@ -192,12 +192,17 @@ def _first_other(block: FilteredBlock, matched: Sequence[tuple[int, bytes]], pat
             return Finding(path, row, f"{who} is here, but its recipe drops it: {reason}")
         made = block.edits.get(number, lines[number])
         if made != found:
-            return Finding(path, row, f"{who} is not what its recipe makes of it: {_difference(made, found)}")
+            return Finding(path, row, f"{who} is not what its recipe makes of it: {text_difference(made, found)}")
     return None
 
 
-def _difference(made: bytes, found: bytes) -> str:
-    """Where two rows differ. Their texts are not shown: an edit may have removed what nobody may read."""
+def text_difference(made: bytes, found: bytes) -> str:
+    """Where the texts of two rows differ. They are not shown: an edit may have removed what nobody may read.
+
+    Args:
+        made: a row as it is made again.
+        found: the row in the lake.
+    """
     try:
         texts = text_of(made), text_of(found)
     except DataError:

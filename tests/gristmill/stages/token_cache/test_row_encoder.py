@@ -12,6 +12,7 @@ from gristmill.errors import RecipeError
 from gristmill.formats.levanter.cache import CacheReader, ranges_of
 from gristmill.lake.address import cache_asset, place
 from gristmill.lake.ledger.files import read_ledger
+from gristmill.lake.ledger.shard_sample import ShardSample
 from gristmill.recipes.row_format import Chat, Format, Text
 from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.mixing.step import stream_step
@@ -46,7 +47,7 @@ def test_special_strings_in_a_text_are_tokens_or_words_or_trouble(tmp_path: Path
         mill.make(stream_step(mix, "pages", SNAPSHOT, SHELVES))
         ledger = mill.make(TokenCacheStep(mix, "pages", tokenizer, SNAPSHOT, SHELVES))
         here = place(cache_asset("talk", name, "pages"), SNAPSHOT)
-        assert audit_reencoding(mill.store, here.ledger, 1, mill.said.append) == []
+        assert audit_reencoding(mill.store, here.ledger, ShardSample(1), mill.said.append, set()) == []
         [part] = read_ledger(mill.store, here)[1]
         reader = CacheReader(ranges_of(mill.store), part.extra["folders"]["train"].rstrip("/"))
         found = [reader.row("input_ids", number).tolist() for number in range(reader.rows)]

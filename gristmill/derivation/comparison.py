@@ -1,0 +1,132 @@
+"""Compares a shard that was made again with the row of the ledger's table, and with the objects of the lake."""
+
+from collections.abc import Iterator, Sequence
+
+from gristmill.derivation.row_difference import first_other
+from gristmill.execution.finding import Finding
+from gristmill.lake.address import Place
+from gristmill.lake.identity import HASH_BYTES, ROW_BYTES
+from gristmill.lake.ledger.model import Input, Shard
+from gristmill.lake.rows.shard_file import read_blocks, rows_of, unpacked
+from gristmill.lake.store.protocol import Store
+
+_COUNTED = ("rows", "ids", "dropped", "counts")
+_PACKED = ("objects", "contents")
+"""The fields of `extra` that depend on how gzip packs, which differs among machines."""
+
+
+def shard_differences(store: Store, scratch: Store, partition: Place, old: Shard, new: Shard) -> Iterator[Finding]:
+    """Findings unless a shard that was made again is the recorded one.
+
+    How its objects are packed is not compared: gzip's bytes depend on the machine.
+
+    Args:
+        store: the lake.
+        scratch: holds the objects that were made again, by the same paths.
+        partition: the partition.
+        old: the recorded row of the table.
+        new: the row of the shard that was made again.
+    """
+    yield from _inputs(partition, old, new)
+    if partition.kind.immutable:
+        yield from _part(store, scratch, old, new)
+    else:
+        if (old.content, old.length) != (new.content, new.length):
+            yield _row(store, scratch, partition.shard(old.name))
+        yield from _index(store, scratch, partition, old, new)
+        yield from _quarantine(store, scratch, partition, old, new)
+    for name in _COUNTED:
+        recorded, made = getattr(old, name), getattr(new, name)
+        if recorded != made:
+            what = f"shard {old.name}: {name} is {_shown(recorded, made)}, but made again {_shown(made, recorded)}"
+            yield Finding(partition.table, None, what)
+    if _extra(old) != _extra(new):
+        yield Finding(partition.table, None, f"shard {old.name}: its field extra differs from that made again")
+
+
+def _shown(value: object, other: object) -> object:
+    """A value of the table; of counters only those that the other has not."""
+    if not isinstance(value, dict) or not isinstance(other, dict):
+        return value
+    return {name: count for name, count in value.items() if other.get(name) != count}
+
+
+def _extra(row: Shard) -> dict[str, object]:
+    return {name: value for name, value in row.extra.items() if name not in _PACKED}
+
+
+def _inputs(partition: Place, old: Shard, new: Shard) -> Iterator[Finding]:
+    """Findings on raw objects that have other bytes than recorded: only reading them shows it."""
+    recorded, made = _by_name(old.inputs), _by_name(new.inputs)
+    for name in sorted(recorded.keys() | made.keys()):
+        was, now = recorded.get(name, "not an input"), made.get(name, "not an input")
+        if was != now:
+            what = f"shard {old.name} was made from {'/'.join(name)} as {was}, which is {now}"
+            yield Finding(partition.table, None, what)
+
+
+def _by_name(inputs: Sequence[Input]) -> dict[tuple[str, str], str]:
+    return {(each.asset, each.shard): each.content for each in inputs}
+
+
+def _row(store: Store, scratch: Store, path: str) -> Finding:
+    """The finding on the first row of a file that differs."""
+    other = first_other(_rows(store, path), _rows(scratch, path))
+    if other is None:  # the object is the right one, so the table lies
+        return Finding(path, None, "made again it has these rows, but its ledger names others")
+    return Finding(path, other[0], other[1])
+
+
+def _rows(store: Store, path: str) -> Iterator[bytes]:
+    if store.head(path) is not None:
+        yield from (row for block in read_blocks(store, path) for row in rows_of(block))
+
+
+def _index(store: Store, scratch: Store, partition: Place, old: Shard, new: Shard) -> Iterator[Finding]:
+    """A finding unless the id index has the same hashes and row numbers, and the same raw spans."""
+    if old.index == new.index:
+        return
+    path = partition.index(old.name)
+    found, made = _index_of(store, path, old.rows), _index_of(scratch, path, new.rows)
+    if len(found[0]) + len(found[1]) > HASH_BYTES * old.rows and found != made:  # else of 0.1, without these
+        what = "row numbers" if found[0] != made[0] else "raw spans"
+        yield Finding(path, None, f"its {what} are not those made again")
+
+
+def _index_of(store: Store, path: str, rows: int) -> tuple[bytes, bytes]:
+    """The sections of an id index: hashes and row numbers, and the raw spans, unpacked."""
+    data = store.read(path)
+    cut = (HASH_BYTES + ROW_BYTES) * rows
+    return data[:cut], b"".join(unpacked([data[cut:]], f"{path}.gz")) if data[cut:] else b""
+
+
+def _quarantine(store: Store, scratch: Store, partition: Place, old: Shard, new: Shard) -> Iterator[Finding]:
+    if old.quarantine == new.quarantine:
+        return
+    path = partition.quarantine(old.name)
+    other = first_other(_rows(store, path), _rows(scratch, path))
+    if other:
+        yield Finding(path, *other)
+    counts = [row.quarantine.rows if row.quarantine else 0 for row in (old, new)]
+    if counts[0] != counts[1]:
+        what = f"shard {old.name}: {counts[0]} rows were refused, but made again {counts[1]}"
+        yield Finding(partition.table, None, what)
+
+
+def _part(store: Store, scratch: Store, old: Shard, new: Shard) -> Iterator[Finding]:
+    """Findings on the files of a part that differ."""
+    recorded, made = old.extra.get("contents", {}), new.extra.get("contents", {})
+    folder = f"{new.extra.get('folder', '')}"
+    for name in sorted(recorded.keys() | made.keys()):
+        path = folder + name
+        if recorded.get(name) == made.get(name):
+            continue
+        if name not in recorded or name not in made:
+            here = "is not made again" if name in recorded else "is missing: it is made again"
+            yield Finding(path, None, f"this file of part {old.name} {here}")
+        elif not name.endswith(".gz") or _plain(store, path) != _plain(scratch, path):
+            yield Finding(path, None, "made again it has other bytes")
+
+
+def _plain(store: Store, path: str) -> bytes:
+    return b"".join(unpacked([store.read(path)], path))

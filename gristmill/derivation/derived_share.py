@@ -1,0 +1,138 @@
+"""The share of a lake's bytes that was derived again from raw data, through every step between.
+
+Models, tokenizers and blocklists are taken as they are: they are not derived again.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gristmill.errors import DataError
+from gristmill.lake.address import place_of_ledger
+from gristmill.lake.asset_kinds import BLOCKLIST, MODEL, RAW, RESOLUTION, TOKEN_CACHE, TOKENIZER, kind_of
+from gristmill.lake.ledger.files import find_ledger
+from gristmill.lake.ledger.model import Ledger, Shard
+from gristmill.lake.store.protocol import Store
+from gristmill.stages.token_cache.part import part_records
+
+GIVEN = frozenset({RAW, BLOCKLIST, MODEL, TOKENIZER, RESOLUTION})
+"""The kinds that are taken as they are."""
+
+
+@dataclass
+class DerivedShare:
+    """How many bytes the shards of a lake have, and how many of them were derived again from raw data.
+
+    Attributes:
+        bytes: of all shards, by the name of the kind of asset.
+        derived: of those that were derived again.
+    """
+
+    bytes: dict[str, int] = field(default_factory=dict)
+    derived: dict[str, int] = field(default_factory=dict)
+
+    def add(self, kind: str, size: int, derived: int) -> None:
+        """Counts a shard.
+
+        Args:
+            kind: name of the kind of its asset.
+            size: its bytes.
+            derived: those of them that were derived again.
+        """
+        self.bytes[kind] = self.bytes.get(kind, 0) + size
+        self.derived[kind] = self.derived.get(kind, 0) + derived
+
+    def __str__(self) -> str:
+        """The share in words.
+
+        >>> share = DerivedShare()
+        >>> share.add("documents", 900, 900)
+        >>> share.add("mix", 100, 0)
+        >>> str(share)
+        '90.0% of the 1,000 bytes of all shards were derived again from raw data (documents 100.0%, mix 0.0%)'
+        """
+        kinds = ", ".join(f"{kind} {_percent(self.derived[kind], size)}" for kind, size in self.bytes.items())
+        derived, size = sum(self.derived.values()), sum(self.bytes.values())
+        share = f"{_percent(derived, size)} of the {size:,} bytes of all shards were derived again from raw data"
+        return f"{share} ({kinds})" if kinds else share
+
+
+def _percent(part: int, whole: int) -> str:
+    """A share in per cent, rounded down: only all of it is 100%."""
+    return f"{(1000 * part // whole if whole else 0) / 10:.1f}%"
+
+
+Derived = tuple[str, str, str]
+"""Asset, snapshot and name of a shard that was derived again from its inputs."""
+
+
+def derived_share(
+    store: Store, paths: Iterable[str], proven: Collection[Derived], whole: Collection[str]
+) -> DerivedShare:
+    """Counts the bytes of shards that were derived again, and whose inputs all were too. No byte counts twice.
+
+    Args:
+        store: the lake.
+        paths: of the ledgers, upstream assets first.
+        proven: the shards that were derived again. Those of a token cache have the names of the shards of its mix.
+        whole: the paths of ledgers whose partition was made again as a whole, as the audit of exports does.
+    """
+    share, known = DerivedShare(), dict[tuple[str, str], _Partition]()
+    for partition in filter(None, map(place_of_ledger, paths)):
+        try:
+            found = find_ledger(store, partition)
+        except DataError:  # its audit says what is wrong
+            found = None
+        if found is None:
+            continue
+        here = known[partition.asset, partition.snapshot] = _Partition(*found)
+        for row in here.rows:
+            size = row.bytes + (row.quarantine.bytes if row.quarantine else 0)
+            if partition.kind is TOKEN_CACHE:
+                read = {each.shard for each in row.inputs if here.is_derived(each.asset, each.shard, known)}
+                derived = _of_part(row, size, {n for n in read if (partition.asset, partition.snapshot, n) in proven})
+            else:
+                again = partition.ledger in whole or (partition.asset, partition.snapshot, row.name) in proven
+                is_derived = again and here.from_raw(row, known)
+                here.derived |= {row.name} if is_derived else set()
+                derived = size if is_derived else 0
+            share.add(partition.kind.name, size, derived)
+    return share
+
+
+class _Partition:
+    """A partition while its bytes are counted.
+
+    Attributes:
+        rows: of its table.
+        derived: the names of the shards that were derived from raw data.
+    """
+
+    def __init__(self, head: Ledger, rows: Sequence[Shard]) -> None:
+        self._head, self.rows = head, rows
+        self._names = {row.name for row in rows}
+        self.derived: set[str] = set()
+
+    def from_raw(self, row: Shard, known: Mapping[tuple[str, str], "_Partition"]) -> bool:
+        """Whether all inputs of a shard were derived from raw data, or are taken as they are."""
+        return all(self.is_derived(each.asset, each.shard, known) for each in row.inputs)
+
+    def is_derived(self, asset: str, shard: str, known: Mapping[tuple[str, str], "_Partition"]) -> bool:
+        """Whether an input was derived. An input that names no shard of a partition means all of its shards."""
+        if kind_of(asset) in GIVEN:
+            return True
+        read = [known.get((each.asset, each.snapshot)) for each in self._head.inputs if each.asset == asset]
+        return bool(read) and all(each is not None and each.has(shard) for each in read)
+
+    def has(self, name: str) -> bool:
+        """Whether the shard of this name was derived; if there is none, whether all shards were."""
+        return name in self.derived if name in self._names else len(self.derived) == len(self._names)
+
+
+def _of_part(row: Shard, size: int, derived: Collection[str]) -> int:
+    """The bytes of a token cache's part whose tokens were derived: its share of them, by the mix's shards."""
+    record = part_records([row]).get(row.name)
+    shards = record.shards if record else {}
+    tokens = {name: sum(bounds[3] for bounds in shard.ranges.values()) for name, shard in shards.items()}
+    if shards.keys() <= set(derived):
+        return size if shards else 0
+    return size * sum(tokens[name] for name in shards.keys() & set(derived)) // max(sum(tokens.values()), 1)

@@ -1,0 +1,166 @@
+"""Derives partitions again: the grinder of their step makes their shards from what it read, and they are compared.
+
+Nothing of the lake changes. A shard is made in a scratch folder, compared, and removed.
+"""
+
+import tempfile
+from collections.abc import Iterator
+
+import msgspec
+
+from gristmill.derivation.comparison import shard_differences
+from gristmill.derivation.scratch_lake import ScratchLake
+from gristmill.errors import RecipeError
+from gristmill.execution.finding import Finding, guarded
+from gristmill.execution.plan import PartitionState, Target, Want, read_state
+from gristmill.execution.runner import LazyGrinder, grind_one
+from gristmill.execution.step import Step, StepPlan
+from gristmill.execution.work import Job, Outcome, Say, raw
+from gristmill.lake.asset_kinds import RAW, kind_of
+from gristmill.lake.ledger.files import told_changes
+from gristmill.lake.ledger.shard_sample import ShardSample
+from gristmill.lake.store.folder import FolderStore
+from gristmill.lake.store.open import Lake
+from gristmill.lake.store.protocol import Store
+
+_CLAIM = "derived"
+"""The token of the claims in the scratch folder: no run has it."""
+
+Derived = tuple[str, str, str]
+"""Asset, snapshot and name of a shard that was derived again."""
+
+
+class Derivation:
+    """Derives shards of one step again.
+
+    Args:
+        lake: the lake.
+        step: the step that makes them.
+        sample: draws the shards.
+        say: takes what could not be proven, and why.
+
+    Attributes:
+        drawn: the shards that were made again.
+        other: those of them that are not as recorded.
+    """
+
+    def __init__(self, lake: Lake, step: Step, sample: ShardSample, say: Say) -> None:
+        self._lake, self._store, self._step = lake, lake.store(), step
+        self._sample, self._say = sample, say
+        self.drawn: set[Derived] = set()
+        self.other: set[Derived] = set()
+
+    @property
+    def proven(self) -> frozenset[Derived]:
+        """The shards that were made again, and are as recorded."""
+        return frozenset(self.drawn - self.other)
+
+    def findings(self) -> Iterator[Finding]:
+        """Findings on shards that are not what their step makes of what it read, and on missing and needless ones."""
+        try:
+            plan = self._step.plan(self._store)
+        except RecipeError as error:
+            self._say(f"{self._step.makes[0]} ({self._step.snapshot}): not proven: {error}")
+            return
+        works: dict[str, _Work] = {}
+        for target in plan.targets:
+            work = _Work(self._store, target)
+            if why := work.why_not():
+                self._say(f"{target.place.asset} ({target.place.snapshot}): not proven, {why}")
+            else:
+                yield from work.unlike()
+                works[target.place.asset] = work
+        yield from self._ground(plan, works)
+
+    def _ground(self, plan: StepPlan, works: dict[str, "_Work"]) -> Iterator[Finding]:
+        todo = {asset: work.drawn(self._sample, self._say) for asset, work in works.items()}
+        if not any(todo.values()):
+            return
+        everything = {target.place.asset: todo.get(target.place.asset, []) for target in plan.targets}
+        empty = {target.place.asset: _EMPTY for target in plan.targets}
+        with tempfile.TemporaryDirectory(prefix="gristmill-derived-") as folder:
+            scratch = FolderStore(folder)
+            lake = ScratchLake(self._lake.url, self._lake.options, folder)
+            for work in works.values():
+                scratch.put(work.place.claim, msgspec.json.encode({"token": _CLAIM}))
+            grind = LazyGrinder(Job(self._step.stage, lake, self._step.shelves, raw(plan.spec(_CLAIM))))
+            for item in plan.items(everything, empty):
+                outcome = grind_one(grind, item).outcome
+                yield from self._of_outcome(scratch, works, outcome)
+                claims = {work.place.claim for work in works.values()}
+                scratch.delete([entry.path for entry in scratch.list("") if entry.path not in claims])
+
+    def _of_outcome(self, scratch: Store, works: dict[str, "_Work"], outcome: Outcome) -> Iterator[Finding]:
+        for failed in outcome.failed:
+            for asset in [failed.asset] if failed.asset else sorted(works):
+                path = works[asset].path_of(failed.name)
+                yield Finding(path, None, f"it cannot be derived again: {failed.message}", _MEND_FIRST)
+        for asset, receipt in ((each.asset, each.receipt) for each in outcome.ground):
+            work, new = works[asset], receipt.row
+            old = work.rows.get(new.name)
+            if old is None:
+                continue  # a neighbour of a shard that was drawn; unlike() reports those without a row
+            shard = (asset, work.place.snapshot, new.name)
+            self.drawn.add(shard)
+            differences = shard_differences(self._store, scratch, work.place, old, new)
+            for finding in guarded(self._store, work.place.ledger, differences):
+                self.other.add(shard)
+                yield finding
+
+
+_EMPTY = PartitionState(None, None, None, [], {}, {}, {})
+"""No shard is kept, and nothing is copied from earlier ones."""
+_MEND_FIRST = "mend what it names, then verify again"
+
+
+class _Work:
+    """One partition, and the shards of it that can be compared."""
+
+    def __init__(self, store: Store, target: Target) -> None:
+        self._target, self.place = target, target.place
+        self.state = read_state(store, target.place)
+        self.rows = {row.name: row for row in self.state.table}
+
+    def why_not(self) -> str:
+        """Why none of its shards can be compared; empty if they can."""
+        head, code = self.state.head, self._target.code
+        if head is None or len(self.rows) != head.table.shards:
+            return "its ledger is missing or damaged"
+        if head.recipe.digest != self._target.recipe.digest:
+            return f"recipe changed: {told_changes(head.recipe, self._target.recipe)}"
+        if code.problem:
+            return code.problem
+        return "code changed" if code.changed(self.state.codes) else ""
+
+    def unlike(self) -> Iterator[Finding]:
+        """Findings unless the ledger has the shards that the step makes."""
+        wanted = {want.name for want in self._target.wants}
+        for name in sorted(self.rows.keys() - wanted):
+            yield Finding(self.place.table, None, f"shard {name}: nothing that the recipe reads makes it")
+        for name in sorted(wanted - self.rows.keys()):
+            yield Finding(self.place.table, None, f"shard {name}: the recipe makes it, but the ledger does not name it")
+
+    def drawn(self, sample: ShardSample, say: Say) -> list[Want]:
+        """The shards to make again. Those whose inputs have changed are left out; their audits report that.
+
+        Raw objects have no audit of their own, so their shards are made from what they are now.
+        """
+        found: list[Want] = []
+        stale = 0
+        for want in self._target.wants:
+            row = self.rows.get(want.name)
+            if row is None or not sample.has(self.place.snapshot, want.name):
+                continue
+            raw_inputs = any(kind_of(each.asset) is RAW for each in row.inputs)
+            if not raw_inputs and want.inputs != row.inputs:
+                stale += 1
+                continue
+            found.append(msgspec.structs.replace(want, again=False))
+        if stale:
+            who = f"{self.place.asset} ({self.place.snapshot})"
+            say(f"{who}: {stale} shards not proven, made from what has changed since")
+        return found
+
+    def path_of(self, name: str) -> str:
+        """What a message names: the object of a shard, or the table if the shard is a part of several objects."""
+        return self.place.table if self.place.kind.immutable else self.place.shard(name)

@@ -1,0 +1,85 @@
+"""Finds the step that makes a partition, among the recipes of the shelves."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gristmill.execution.step import Step
+from gristmill.lake.asset_kinds import (
+    ATTRIBUTES,
+    CLUSTERS,
+    DOCUMENTS,
+    FINGERPRINTS,
+    HASH_RUNS,
+    MARKS,
+    MIX,
+    VERDICTS,
+    kind_of,
+    names_of,
+)
+from gristmill.lake.store.open import Lake
+from gristmill.lake.store.protocol import Store
+from gristmill.pipeline.steps import has_vanished, mix_steps, source_steps
+from gristmill.recipes.catalogue import Catalogue
+from gristmill.stages.adoption.step import AdoptionStep
+from gristmill.stages.conversion.step import ConversionStep
+from gristmill.stages.dedupe.resolution import read_order, steps_of_resolution
+from gristmill.stages.tagging.step import TaggingStep
+
+DERIVED = frozenset({DOCUMENTS, ATTRIBUTES, MIX, FINGERPRINTS, HASH_RUNS, VERDICTS, CLUSTERS, MARKS})
+"""The kinds whose shards can be made again by their steps alone."""
+
+
+def step_of(lake: Lake, catalogue: Catalogue, shelves: tuple[str, ...], asset: str, snapshot: str) -> Step | None:
+    """The step that makes a partition; None if no recipe does. Of tagging, sets without models have one together.
+
+    Args:
+        lake: the lake.
+        catalogue: the recipes.
+        shelves: the packages that hold them.
+        asset: address of an asset of a kind of DERIVED.
+        snapshot: key of the partition.
+    """
+    store = lake.store()
+    for step in _steps(lake, store, catalogue, shelves, asset, snapshot):
+        for each in step.apart() if isinstance(step, TaggingStep) else (step,):
+            if asset in each.makes and each.snapshot == snapshot:
+                return each
+    return None
+
+
+def _steps(
+    lake: Lake, store: Store, catalogue: Catalogue, shelves: tuple[str, ...], asset: str, snapshot: str
+) -> Iterator[Step]:
+    kind, names = kind_of(asset), names_of(asset)
+    if kind is MIX:
+        mix = catalogue.mixes.get(names["mix"])
+        if mix and names["stream"] in {stream.key for stream in mix.streams}:
+            yield from mix_steps(mix, names["stream"], snapshot, shelves)
+    elif kind in {HASH_RUNS, VERDICTS, CLUSTERS, MARKS}:
+        dedupe = catalogue.dedupes.get(names["dedupe"])
+        if dedupe:
+            yield from steps_of_resolution(dedupe, read_order(store, dedupe.name)[0], shelves)
+    elif names["source"] in catalogue.sources:
+        source = catalogue.sources[names["source"]]
+        vanished = has_vanished(store, source, snapshot)
+        yield from source_steps(catalogue, source, snapshot, shelves, lake.options, vanished=vanished)
+
+
+def flag_of(step: Step) -> str:
+    """The option of `verify` that proves what a step makes; empty for adopted files, which nothing of ours made."""
+    if isinstance(step, AdoptionStep):
+        return ""
+    return "reconvert" if isinstance(step, ConversionStep) else "retag" if isinstance(step, TaggingStep) else "remix"
+
+
+def only(step: Step, assets: frozenset[str]) -> Step:
+    """A step that makes only some of its assets, if it can make them one by one.
+
+    Args:
+        step: the step.
+        assets: addresses.
+    """
+    if not isinstance(step, TaggingStep):
+        return step
+    pairs = zip(step.taggers, step.makes, strict=True)
+    return replace(step, taggers=tuple(tagger for tagger, asset in pairs if asset in assets))

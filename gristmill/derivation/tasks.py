@@ -1,0 +1,118 @@
+"""The work of `verify --reconvert`, `--retag` and `--remix`: which steps are derived again, and what that shows."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import islice
+
+import msgspec
+
+from gristmill.derivation.partitions import Derivation, Derived
+from gristmill.derivation.steps import DERIVED, flag_of, only, step_of
+from gristmill.execution.finding import Finding, guarded
+from gristmill.execution.mend import with_mend
+from gristmill.execution.work import Say
+from gristmill.lake.address import Place, place, place_of_ledger
+from gristmill.lake.ledger.shard_sample import ShardSample
+from gristmill.lake.store.open import Lake
+from gristmill.recipes.catalogue import read_catalogue
+
+
+class DerivationTask(msgspec.Struct, frozen=True):
+    """Partitions that one step makes together, such as the sets of several taggers.
+
+    Attributes:
+        assets: their addresses.
+        snapshot: their key.
+        sample: draws their shards.
+    """
+
+    assets: tuple[str, ...]
+    snapshot: str
+    sample: ShardSample
+
+    def __str__(self) -> str:
+        return f"{', '.join(self.assets)} ({self.snapshot})"
+
+
+class DerivationResult(msgspec.Struct, frozen=True):
+    """What a task has shown.
+
+    Attributes:
+        task: the task.
+        notes: what could not be proven, and why.
+        findings: what is not as its step makes it.
+        drawn: number of shards that were made again.
+        proven: those of them that are as recorded.
+    """
+
+    task: DerivationTask
+    notes: list[str]
+    findings: list[Finding]
+    drawn: int
+    proven: frozenset[Derived]
+
+
+def tasks_of(
+    lake: Lake, shelves: tuple[str, ...], paths: Iterable[str], samples: Mapping[str, ShardSample], say: Say
+) -> Iterator[DerivationTask]:
+    """The work that is asked for, upstream assets first.
+
+    Args:
+        lake: the lake.
+        shelves: the packages that hold the recipes.
+        paths: of the ledgers that are audited.
+        samples: the sample of each option that was given, by its name.
+        say: takes what no step of ours makes: adopted data, and partitions whose recipe is on no shelf.
+    """
+    places = [each for each in map(place_of_ledger, paths) if each is not None and each.kind in DERIVED]
+    chosen = {(each.asset, each.snapshot) for each in places}
+    seen: set[tuple[str, str]] = set()
+    for each in places:
+        if (each.asset, each.snapshot) in seen:
+            continue
+        step = step_of(lake, read_catalogue(shelves), shelves, each.asset, each.snapshot)
+        together = {(asset, each.snapshot) for asset in step.makes} & chosen if step else {(each.asset, each.snapshot)}
+        seen |= together
+        option = flag_of(step) if step else None
+        if option is None:
+            say(f"{_named(each)}: not proven, no recipe on the shelves makes it")
+        elif not option:
+            say(f"{_named(each)}: not derived again, adopted from others")
+        elif option in samples:
+            assets = tuple(asset for asset in (step.makes if step else ()) if (asset, each.snapshot) in together)
+            yield DerivationTask(assets, each.snapshot, samples[option])
+
+
+def _named(partition: Place) -> str:
+    return f"{partition.asset} ({partition.snapshot})"
+
+
+def derive(lake: Lake, shelves: tuple[str, ...], task: DerivationTask, *, first_only: bool) -> DerivationResult:
+    """Does a task.
+
+    Args:
+        lake: the lake.
+        shelves: the packages that hold the recipes.
+        task: the task.
+        first_only: stop at the first finding.
+
+    Raises:
+        StoreError: the lake does not answer.
+    """
+    store, notes = lake.store(), list[str]()
+    step = step_of(lake, read_catalogue(shelves), shelves, task.assets[0], task.snapshot)
+    if step is None:  # its recipe went while verify was at work
+        return DerivationResult(task, [f"{task}: not proven, no recipe on the shelves makes it"], [], 0, frozenset())
+    derivation = Derivation(lake, only(step, frozenset(task.assets)), task.sample, notes.append)
+    found = guarded(store, place(task.assets[0], task.snapshot).ledger, derivation.findings())
+    findings = [with_mend(store, each) for each in (islice(found, 1) if first_only else found)]
+    return DerivationResult(task, notes, findings, len(derivation.drawn), derivation.proven)
+
+
+def untouched(proven: Collection[Derived], wrong: Collection[str]) -> set[Derived]:
+    """The shards of partitions whose own audit found nothing.
+
+    Args:
+        proven: shards that were derived again.
+        wrong: the paths of the ledgers with findings.
+    """
+    return {each for each in proven if place(each[0], each[1]).ledger not in wrong}

@@ -1,0 +1,151 @@
+"""What `verify` derives again when it is asked to, what it leaves out, and what it says of that."""
+
+import gzip
+import hashlib
+import json
+
+import msgspec
+import pytest
+from lies import audit
+from testkit import SHELVES, Mill, make_documents, packed
+from wholelake import DOCUMENTS, REVISED, STREAM, WORDS, reseal, reseal_shard, table
+
+from gristmill.__main__ import main
+from gristmill.derivation.tasks import derive, tasks_of
+from gristmill.lake.identity import HASH_BYTES, ROW_BYTES
+from gristmill.lake.ledger.shard_sample import ShardSample
+from gristmill.verification.audit import audited_ledgers
+
+ALL = ShardSample(1)
+SAMPLES = dict.fromkeys(("reconvert", "retag", "remix"), ALL)
+OPTIONS = ("--reconvert", "1", "--retag", "1", "--remix", "1", "--reencode", "1")
+HERE = ("--shelves", "gristmill,testshelf", "--all")
+
+
+def findings(mill: Mill, sample: ShardSample = ALL) -> dict[str, list[str]]:
+    """The findings of all tasks, by the first asset; their notes are in `said`."""
+    mill.said.clear()
+    paths = audited_ledgers(mill.store)
+    tasks = tasks_of(mill.lake, SHELVES, paths, dict.fromkeys(SAMPLES, sample), mill.said.append)
+    found: dict[str, list[str]] = {}
+    for result in (derive(mill.lake, SHELVES, task, first_only=False) for task in tasks):
+        found[result.task.assets[0]] = [str(each) for each in result.findings]
+        mill.said += result.notes
+    return found
+
+
+def half() -> ShardSample:
+    """The first sample of a half that has shard b, and not shard a."""
+    samples = (ShardSample(0.5, seed) for seed in range(99))
+    return next(each for each in samples if each.has("2024", "b") and not each.has("2024", "a"))
+
+
+def test_a_good_lake_has_no_findings_and_says_what_no_shelf_makes(whole: Mill) -> None:
+    before = whole.stamps()
+    assert findings(whole) == {
+        DOCUMENTS.asset: [],
+        WORDS.asset: [],
+        REVISED.asset: [],
+        STREAM.asset: [],
+    }
+    assert whole.said == [
+        "sources/pages/v0/attributes/characters-1 (2024): not proven, no recipe on the shelves makes it"
+    ]
+    assert whole.stamps() == before
+
+
+def test_one_seed_draws_the_same_shards_of_all_assets(whole: Mill) -> None:
+    tasks = tasks_of(
+        whole.lake, SHELVES, audited_ledgers(whole.store), dict.fromkeys(SAMPLES, half()), whole.said.append
+    )
+    results = [derive(whole.lake, SHELVES, task, first_only=False) for task in tasks]
+    assert [each.drawn for each in results] == [1, 1, 1, 1]
+    assert {name for each in results for _, _, name in each.proven} == {"b"}
+
+
+def test_other_code_is_not_run_for_a_proof(whole: Mill) -> None:
+    for where in (DOCUMENTS, WORDS):
+        note = json.loads(whole.store.read(where.run))
+        assert list(note["codes"].values()) == [""]
+        whole.store.put(where.run, json.dumps({**note, "codes": {"0123-45": ""}}).encode())
+    assert findings(whole)[DOCUMENTS.asset] == []
+    told = [f"{where.asset} (2024): not proven, code changed" for where in (DOCUMENTS, WORDS)]
+    assert [note for note in whole.said if "code" in note] == told
+
+
+def test_refused_rows_are_compared(whole: Mill) -> None:
+    path = DOCUMENTS.quarantine("a")
+    [row] = whole.lines(path)
+    data = packed([row.replace(b"no document", b"my document")])
+    whole.store.put(path, data)
+    [shard, _] = table(whole, DOCUMENTS)
+    assert shard.quarantine is not None
+    sealed = msgspec.structs.replace(shard.quarantine, bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
+    reseal_shard(whole, DOCUMENTS, "a", quarantine=sealed)
+    assert audit(whole)[0] == []
+    [finding] = findings(whole)[DOCUMENTS.asset]
+    assert finding.startswith(f"{path}: row 0: a row without an id: its raw differs")
+
+
+def test_raw_spans_are_compared(whole: Mill) -> None:
+    path, [shard, _] = DOCUMENTS.index("a"), table(whole, DOCUMENTS)
+    data = whole.store.read(path)
+    cut = (HASH_BYTES + ROW_BYTES) * shard.rows
+    plain = bytearray(gzip.decompress(data[cut:]))
+    plain[-1] -= 1
+    forged = data[:cut] + gzip.compress(bytes(plain), mtime=0)
+    whole.store.put(path, forged)
+    reseal_shard(whole, DOCUMENTS, "a", index=hashlib.sha256(forged).hexdigest())
+    assert audit(whole)[0] == []
+    [finding] = findings(whole)[DOCUMENTS.asset]
+    assert finding.startswith(f"{path}: its raw spans are not those made again")
+
+
+def test_a_raw_object_that_changed_or_went_is_a_finding(whole: Mill) -> None:
+    whole.raw("a.jsonl.gz", make_documents(20))
+    found = findings(whole)[DOCUMENTS.asset]
+    assert found[0].startswith(f"{DOCUMENTS.table}: shard a was made from sources/pages/raw/a.jsonl.gz as ")
+    assert found[1].startswith(f"{DOCUMENTS.quarantine('a')}: row 0: a row without an id is here")
+    whole.store.delete(["sources/pages/raw/2024/a.jsonl.gz"])
+    [finding] = findings(whole)[DOCUMENTS.asset]
+    assert finding.startswith(f"{DOCUMENTS.table}: shard a: nothing that the recipe reads makes it")
+    whole.store.delete(["sources/pages/raw/2024/b.jsonl.gz"])
+    [finding] = findings(whole)[DOCUMENTS.asset]
+    assert "snapshot 2024 has no raw objects that the source reads" in finding
+
+
+def test_a_shard_that_the_ledger_does_not_name_is_missed(whole: Mill) -> None:
+    reseal(whole, STREAM, [row for row in table(whole, STREAM) if row.name != "b"])
+    whole.store.delete([STREAM.shard("b"), STREAM.index("b")])
+    found = findings(whole)[STREAM.asset]
+    assert [each.partition(" (")[0] for each in found] == [
+        f"{STREAM.table}: shard b: the recipe makes it, but the ledger does not name it"
+    ]
+
+
+def test_verify_ends_with_the_share_that_follows_from_raw_data(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", str(whole.root), *HERE, *OPTIONS]) == 0
+    *_, share, proven = capsys.readouterr().out.splitlines()
+    assert share.startswith(
+        "98.3% of the 23,000 bytes of all shards were derived again from raw data (documents 100.0%"
+    )
+    assert proven == "8 of 8 ledgers proven, 0 findings"
+    assert main(["verify", str(whole.root), *HERE, "--remix", "1"]) == 0
+    assert capsys.readouterr().out.splitlines()[-2].startswith("0.0% of the 23,000 bytes")
+
+
+def test_a_proof_of_nothing_is_none(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", str(whole.root), "--all", *OPTIONS[:2]]) == 2
+    told = capsys.readouterr()
+    assert "sources/pages/v0/documents (2024): not proven, no recipe on the shelves makes it" in told.out
+    assert "no shard was derived again: give a larger share" in told.err
+
+
+def test_a_draw_is_shown_and_repeated(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    seed = str(
+        next(n for n in range(99) if ShardSample(0.5, n).has("2024", "b") > ShardSample(0.5, n).has("2024", "a"))
+    )
+    main(["verify", str(whole.root), *HERE, "--retag", "0.5", "--seed", seed])
+    said = capsys.readouterr().out
+    assert f"note   the shards are drawn by --seed {seed}\n" in said
+    assert "derived sources/pages/v0/attributes/words-1 (2024): 1 shards\n" in said
