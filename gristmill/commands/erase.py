@@ -15,6 +15,8 @@ from gristmill.lake.rows.blocklist import add_to_blocklist
 from gristmill.takedowns.erasing.erasure import erase, was_erased
 from gristmill.takedowns.erasing.erasure_plan import erasure_plan
 from gristmill.takedowns.finder import Finder
+from gristmill.takedowns.known import unknown
+from gristmill.takedowns.proof import unknown_words
 from gristmill.takedowns.wanted import REASON, Wanted, read_wanted
 from gristmill.takedowns.withdrawal import withdraw_release
 from gristmill.tracing.raw import Shelves
@@ -49,8 +51,14 @@ def run(arguments: Namespace) -> int:
         show(f"withdrawn {arguments.release}: its list of objects is kept as {record}; next: gristmill gc")
         return 0
     store, shelves = lake.store(), Shelves(shelves_of(arguments), lake.options)
-    wanted = Wanted(read_wanted(arguments.ids, arguments.reason))
-    search = Finder(store, wanted, shelves).run()
+    asked = Wanted(read_wanted(arguments.ids, arguments.reason))
+    search = Finder(store, asked, shelves).run()
+    nobody = {} if search.unsearched else unknown(store, asked, search)
+    wanted = Wanted({pair: reason for pair, reason in asked.reasons.items() if pair not in nobody})
+    for pair, near in nobody.items():
+        show(f"not erased: {unknown_words(pair, near)}")
+    if not wanted:
+        return 1
     plan = erasure_plan(store, wanted, search, shelves)
     nowhere = [] if was_erased(store, wanted) else [pair for pair in wanted.reasons if not search.of(pair)]
     if arguments.dry_run:
@@ -68,4 +76,4 @@ def run(arguments: Namespace) -> int:
         show(f"not searched: {skipped.what}")
     if plan.objects and not arguments.dry_run:
         show(f"next: gristmill make, gristmill gc, gristmill takedown --prove --ids {arguments.ids}")
-    return 1 if left or search.unsearched or nowhere else 0
+    return 1 if left or search.unsearched or nowhere or nobody else 0

@@ -4,7 +4,7 @@ Documents are chosen by their ids, their URL, or the digest of their text; and w
 
 With --prove it shows, after the mixes were made again, that the documents are gone. Exit codes: 0 if all places were
 searched, and a blocklist reaches every mix with a document; 1 if not, or if a document was found nowhere; 2 if the
-command could not run.
+command could not run. A document that nobody knows is not added: see gristmill/takedowns/known.py.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -17,16 +17,20 @@ from gristmill.commands._shared.terminal import add_lake, add_shelves, shelves_o
 from gristmill.lake.address import blocklist_path, check_name
 from gristmill.lake.rows.blocklist import add_to_blocklist, new_on
 from gristmill.lake.store.protocol import Store
+from gristmill.takedowns.chosen import by_content, by_url, url_matcher
 from gristmill.takedowns.due import DueSlice, due_slices
 from gristmill.takedowns.finder import Finder
+from gristmill.takedowns.known import near_urls, pairs_like, unknown
+from gristmill.takedowns.near import near_documents
 from gristmill.takedowns.places import Search, Unsearched
-from gristmill.takedowns.proof import proof
+from gristmill.takedowns.proof import proof, unknown_words
 from gristmill.takedowns.wanted import REASON, Wanted, read_wanted
 from gristmill.tracing.raw import Shelves
 
 HELP = "find every place of documents, add them to a blocklist, and prove that they are gone"
 
 BLOCKLIST = "takedowns"
+_EXCLUDE = "with --prove: a file or folder in the lake that is not of the lake, and need not be read; may be repeated"
 
 
 def declare(parser: ArgumentParser) -> None:
@@ -37,7 +41,8 @@ def declare(parser: ArgumentParser) -> None:
     which.add_argument("--url", metavar="PATTERN", help="documents whose metadata.url is this; * is any text")
     which.add_argument("--content", metavar="DIGEST", help="documents with this text: its XXH3-128 in hexadecimal")
     parser.add_argument("--near", action="store_true", help="also the near duplicates of these documents")
-    parser.add_argument("--scan", action="store_true", help="read the rows of shards that have no index")
+    parser.add_argument("--scan", action="store_true", help="read rows: of shards without an index, of foreign files")
+    parser.add_argument("--exclude", action="append", default=[], metavar="PATH", help=_EXCLUDE)
     parser.add_argument("--blocklist", default=BLOCKLIST, metavar="NAME", help="the list to add to (%(default)s)")
     parser.add_argument("--reason", default=REASON, help="of lines that have none (%(default)s)")
     parser.add_argument("--prove", action="store_true", help="prove that the documents are gone, and add nothing")
@@ -58,26 +63,47 @@ def run(arguments: Namespace) -> int:
     lake = chosen_lake(arguments)
     store, shelves = lake.store(), Shelves(shelves_of(arguments), lake.options)
     wanted, skipped = _wanted(arguments, store, shelves)
+    if not wanted:
+        show(_nothing(arguments, store))
+        return _told(skipped)
     if arguments.prove:
-        return _prove(store, wanted, skipped, name, shelves, as_json=arguments.json)
+        return _prove(store, wanted, skipped, name, shelves, arguments)
     search = Finder(store, wanted, shelves, scan=arguments.scan).run()
     search.unsearched += skipped
     due = list(due_slices(store, search, name))
-    new = new_on(store, name, wanted.reasons) if arguments.dry_run else add_to_blocklist(store, name, wanted.reasons)
+    nobody = {} if search.unsearched else unknown(store, wanted, search)
+    listed = {pair: reason for pair, reason in wanted.reasons.items() if pair not in nobody}
+    new = new_on(store, name, listed) if arguments.dry_run else add_to_blocklist(store, name, listed)
     nowhere = [pair for pair in wanted.reasons if not search.of(pair)]
     if arguments.json:
         for found in search.found:
             show(msgspec.json.encode(found).decode())
     for line in () if arguments.json else (*_places(wanted, search), *_due(due, name)):
         show(line)
-    for each in search.unsearched:
-        show(f"not searched: {each.what}")
+    _told(search.unsearched)
+    for pair, near in nobody.items():
+        show(f"not added: {unknown_words(pair, near)}")
     if not arguments.json:
         verb = "would be added to" if arguments.dry_run else "added to"
-        if not wanted and arguments.url is not None:
-            show(f"no document has a metadata.url like {arguments.url}; --ids takes ids that are addresses")
         show(f"{len(new)} of {len(wanted)} documents {verb} {blocklist_path(name)}")
-    return 1 if search.unsearched or nowhere or not wanted or any(not slice_.by for slice_ in due) else 0
+    return 1 if search.unsearched or nowhere or any(not slice_.by for slice_ in due) else 0
+
+
+def _told(skipped: Sequence[Unsearched]) -> int:
+    """Shows what was not searched. Returns 1, the exit code if nothing was found."""
+    for each in skipped:
+        show(f"not searched: {each.what}")
+    return 1
+
+
+def _nothing(arguments: Namespace, store: Store) -> str:
+    """A line for people whose URL or digest no document has."""
+    if arguments.url is None:
+        return f"unknown: no document has a text of the digest {arguments.content}"
+    return (
+        f"unknown: no document has a metadata.url like {arguments.url}, and no blocklist or record of an erasure has an"
+        f" id like it; {near_urls(store, arguments.url)}; --ids takes ids that are addresses"
+    )
 
 
 def _wanted(arguments: Namespace, store: Store, shelves: Shelves) -> tuple[Wanted, list[Unsearched]]:
@@ -91,13 +117,11 @@ def _wanted(arguments: Namespace, store: Store, shelves: Shelves) -> tuple[Wante
     if arguments.ids:
         reasons = read_wanted(arguments.ids, arguments.reason)
     else:
-        from gristmill.takedowns.chosen import by_content, by_url  # noqa: PLC0415 - needs numpy's and Arrow's readers
-
         choose, what = (by_url, arguments.url) if arguments.url is not None else (by_content, arguments.content)
         reasons = dict.fromkeys(choose(store, what, search, scan=arguments.scan), str(arguments.reason))
+        if arguments.prove and arguments.url is not None:  # after an erasure no document has the URL any longer
+            reasons |= dict.fromkeys(pairs_like(store, url_matcher(arguments.url).fullmatch), str(arguments.reason))
     if arguments.near:
-        from gristmill.takedowns.near import near_documents  # noqa: PLC0415 - the same
-
         first = Finder(store, Wanted(reasons), shelves, scan=arguments.scan).run()
         search.found = first.found
         reasons |= dict.fromkeys(near_documents(store, search) - reasons.keys(), f"near: {arguments.reason}")
@@ -105,14 +129,18 @@ def _wanted(arguments: Namespace, store: Store, shelves: Shelves) -> tuple[Wante
 
 
 def _prove(
-    store: Store, wanted: Wanted, skipped: Sequence[Unsearched], blocklist: str, shelves: Shelves, *, as_json: bool
+    store: Store,
+    wanted: Wanted,
+    skipped: Sequence[Unsearched],
+    blocklist: str,
+    shelves: Shelves,
+    arguments: Namespace,
 ) -> int:
     """Shows the lines of the proof. Returns 0 if the documents are nowhere where training could read them, else 1."""
-    for each in skipped:
-        show(f"not searched: {each.what}")
-    code = bool(skipped) or not wanted
-    for line in proof(store, wanted, blocklist, shelves):
-        show(msgspec.json.encode(line).decode() if as_json else str(line))
+    _told(skipped)
+    code = bool(skipped)
+    for line in proof(store, wanted, blocklist, shelves, scan=arguments.scan, exclude=arguments.exclude):
+        show(msgspec.json.encode(line).decode() if arguments.json else str(line))
         code |= not line.good
     return int(code)
 

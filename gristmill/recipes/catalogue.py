@@ -210,6 +210,12 @@ class Catalogue:
                 for mix in self.mixes.values()
                 if not mix.tokenizers
             ]
+        found += [
+            f"source {each.name}: its reader gives its documents the source {each.read_as!r}, not {each.name!r}:"
+            " takedown and trace take that name"
+            for each in self.sources.values()
+            if each.renames
+        ]
         return found
 
     def taggers_of(self, source: Source, version: str) -> list[Tagger]:

@@ -236,6 +236,17 @@ class Source:
         return tuple(words)
 
     @property
+    def read_as(self) -> str:
+        """The source that its reader gives to documents that have none of their own; its name, if it is a function."""
+        named = getattr(self.convert, "source", None)
+        return named if isinstance(named, str) else self.name
+
+    @property
+    def renames(self) -> bool:
+        """Whether its reader gives documents a source that is not its name. A field with the source of each row may."""
+        return self.read_as != self.name and getattr(self.convert, "source_key", None) is None
+
+    @property
     def limits(self) -> Limits:
         """The limits of its raw objects."""
         return Limits(self.row_limit, self.unpack_limit)

@@ -1,43 +1,85 @@
-"""The objects of mixes, token caches and exports that no current ledger names. Nobody knows which documents they have.
+"""The objects of a lake that no current ledger names. Nobody knows which documents they have.
 
-Such objects are parts and releases that were replaced, what a run left, and files of an index that was not made again.
+Such objects are parts and releases that were replaced, what a run left or has not finished, files of an index that was
+not made again, and files that are not of the lake.
 """
 
-from collections.abc import Collection, Iterator
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import msgspec
 
 from gristmill.errors import GristmillError
 from gristmill.lake.address import part_at, place
-from gristmill.lake.asset_kind import AssetKind
+from gristmill.lake.asset_kind import LEDGERS, expression_of
 from gristmill.lake.asset_kinds import (
-    ATTRIBUTES,
     CONSOLIDATED,
     DOCUMENTS,
     EXPORT,
     MIX,
     PACKING,
+    RAW,
     TOKEN_CACHE,
-    in_ledgers,
     kind_of,
     ledger_of_object,
     whole_asset_of,
 )
 from gristmill.lake.ledger.adopted import root_path
+from gristmill.lake.ledger.derived import columns_path, examples_path
 from gristmill.lake.ledger.files import list_ledgers, read_head, read_ledger
-from gristmill.lake.ledger.index_ledger import IndexLedger, read_index_ledger
+from gristmill.lake.ledger.index_ledger import read_index_ledger
+from gristmill.lake.ledger.lake_id import LAKE_FILE
 from gristmill.lake.ledger.receipts import objects_of
-from gristmill.lake.ledger.walk import list_assets
+from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
+from gristmill.releases.pinned import RELEASES, name_of_release
+from gristmill.stages.conversion.parts import part_of
 from gristmill.stages.export.index import release_folder
+from gristmill.takedowns.side_files import ROWS
 
 TRAINED_KINDS = (MIX, TOKEN_CACHE, EXPORT)
 """The kinds of assets that training reads."""
 
+_TRAINED = tuple(kind.top for kind in TRAINED_KINDS)
 _WHOLE = (CONSOLIDATED, PACKING)
 """The kinds of indexes that account for everything in their folder, if they are current."""
 
+_RECEIPTS = re.compile(rf"{LEDGERS}.*\.receipts/")
+_RAW = re.compile(f"{expression_of(RAW.address)}/")
+_OWN = re.compile(
+    rf"{re.escape(LAKE_FILE)}|blocklists/[^/]+\.jsonl|withdrawn/[0-9a-f]{{16}}\.json|withdrawn/releases/[^/]+\.json"
+    r"|dedupe/[^/]+/order\.json"
+)
+"""Objects of the lake that have no ledger, and no text of a document."""
 
-def unaccounted(store: Store) -> dict[str, str]:
-    """The objects that no current ledger names: why, by path. Of a part or a release, the path of its folder.
+_AT_WORK = "a run is at work there, or was killed: make it, or run again"
+_OLD = "no ledger names it; remove it with gristmill gc"
+_UNNAMED = "no ledger names it; gristmill gc removes what runs left; move other files out of the lake"
+
+
+class UnreadObjects(NamedTuple):
+    """What a search through ledgers does not read: why, by path. Of a part or a release, the path of its folder.
+
+    Attributes:
+        old: in the places of what training reads.
+        strays: in other places of the lake; and what is not finished.
+        foreign: the paths of files that are not of the lake.
+        raw: the paths of raw objects that no document was made from.
+    """
+
+    old: dict[str, str]
+    strays: dict[str, str]
+    foreign: list[str]
+    raw: list[str]
+
+
+class _NamedFiles(msgspec.Struct):
+    files: dict[str, str] = {}
+
+
+def unread(store: Store) -> UnreadObjects:
+    """Lists a whole lake, and finds what no current ledger names.
 
     Args:
         store: the lake.
@@ -45,73 +87,97 @@ def unaccounted(store: Store) -> dict[str, str]:
     Raises:
         StoreError: the lake does not answer.
     """
-    found: dict[str, str] = {}
-    for path, why in _objects(store):
-        part = part_at(path)
-        found.setdefault(part[1] if part else release_folder(path) or path, why)
+    found = UnreadObjects({}, {}, [], [])
+    odd: dict[str, str] = {}
+    paths = [entry.path for entry in store.list("", "", lambda each: odd.update({each.path: each.reason}))]
+    named, converted = _named(store)
+    indexes: dict[str, tuple[Mapping[str, str] | None, str]] = {}
+    for path in paths:
+        if path in named or _OWN.fullmatch(path) or ROWS.fullmatch(path):
+            continue
+        if _RAW.match(path):
+            found.raw.extend([] if path in converted else [path])
+            continue
+        ledger = ledger_of_object(path)
+        if ledger is None:
+            found.foreign.append(path)
+            continue
+        why = _AT_WORK if _RECEIPTS.search(path) else _UNNAMED
+        if whole_asset_of(ledger) is not None:
+            if ledger not in indexes:
+                indexes[ledger] = _index(store, ledger)
+            why = _why_unread(path, ledger, *indexes[ledger])
+        if why:
+            part = part_at(path)
+            sort = found.old if path.startswith(_TRAINED) and why != _AT_WORK else found.strays
+            sort.setdefault(part[1] if part else release_folder(path) or path, _OLD if part else why)
+    found.strays.update({path: why for path, why in odd.items() if not _RAW.match(path)})
+    found.strays.update({each.path: "a file that is not finished: " + _AT_WORK for each in store.unfinished()})
     return found
 
 
-def unaccounted_versions(store: Store) -> dict[str, str]:
-    """The objects of versions and sets, and of their quarantine, that no ledger names: why, by path.
+def _named(store: Store) -> tuple[set[str], set[str]]:
+    """The objects that ledgers and releases name, and the raw objects that documents were made from.
 
-    Args:
-        store: the lake.
-
-    Raises:
-        StoreError: the lake does not answer.
+    A ledger that cannot be read names nothing.
     """
-    kinds = (DOCUMENTS, ATTRIBUTES)
-    places = [there for there in list_ledgers(store) if there.kind in kinds]
-    folders = {f"{asset}/" for kind in kinds for asset in list_assets(store, kind)}
-    folders |= {folder for there in places for folder in there.folders}
-    named = {*_named(store, kinds), *map(root_path, places)}
-    paths = {entry.path for folder in folders for entry in store.list(folder)}
-    return dict.fromkeys(sorted(paths - named), "no ledger names it; remove it with gristmill gc")
-
-
-def _objects(store: Store) -> Iterator[tuple[str, str]]:
-    entries = [entry.path for kind in TRAINED_KINDS for entry in store.list(kind.top)]
-    named = set(_named(store, TRAINED_KINDS))
-    indexes: dict[str, tuple[IndexLedger | None, str]] = {}
-    for path in entries:
-        if path in named or in_ledgers(path):
-            continue
-        ledger = ledger_of_object(path) or ""
-        if whole_asset_of(ledger) is None:
-            yield path, "no ledger names it; remove it with gristmill gc"
-            continue
-        if ledger not in indexes:
-            indexes[ledger] = _index(store, ledger)
-        index, why = indexes[ledger]
-        whole = index is not None and kind_of(index.asset) in _WHOLE
-        if why:
-            yield path, why
-        elif index and not whole and path != ledger and path not in index.files:
-            yield path, "its index does not name it; remove it with gristmill gc"
-
-
-def _named(store: Store, kinds: Collection[AssetKind]) -> Iterator[str]:
-    """The objects that the ledgers of partitions name. A ledger that cannot be read names nothing."""
+    named: set[str] = set()
+    converted: set[str] = set()
     for there in list_ledgers(store):
-        if there.kind in kinds:
-            try:
-                rows = read_ledger(store, there)[1]
-            except GristmillError:
-                continue
-            yield from (path for row in rows for path, _, _ in objects_of(row, there))
+        named |= {there.ledger, there.table, there.run}
+        try:
+            rows = read_ledger(store, there)[1]
+        except GristmillError:
+            continue
+        named |= {examples_path(there), root_path(there)}
+        for row in rows:
+            named.update(path for path, _, _ in objects_of(row, there))
+            named.add(columns_path(there, row.name))
+            part = part_of(row) if there.kind is DOCUMENTS else None
+            for read in row.inputs:
+                if kind_of(read.asset) is RAW:
+                    name = part.object if part else read.shard
+                    converted |= {f"{read.asset}/{there.snapshot}/{name}", f"{read.asset}/{name}"}
+    for entry in store.list(RELEASES):
+        if name_of_release(entry.path):
+            named |= {entry.path, *_files(store, entry.path)}
+    return named, converted
 
 
-def _index(store: Store, path: str) -> tuple[IndexLedger | None, str]:
-    """The ledger of an index, and why what it names is not current; empty if it is."""
+def _files(store: Store, path: str) -> Mapping[str, str]:
+    """The files that the object of a release, a tokenizer, a model or a labelled set names; none if it is damaged."""
+    tagged = store.read_tagged(path)
+    try:
+        return msgspec.json.decode(tagged[0], type=_NamedFiles).files if tagged else {}
+    except NOT_DECODED:
+        return {}
+
+
+def _index(store: Store, path: str) -> tuple[Mapping[str, str] | None, str]:
+    """The files that an index names, by path, and why they are not current; empty if they are.
+
+    None: everything in its folder is its own.
+    """
+    asset = whole_asset_of(path) or ""
+    kind = kind_of(asset)
+    if kind is None or kind.closes is None:
+        return {f"{asset}/{name}": sha256 for name, sha256 in _files(store, path).items()}, ""
     try:
         ledger = read_index_ledger(store, path)
         if ledger is None:
-            return None, f"{path} is missing; make the index"
-        for upstream in ledger.inputs:
+            return {}, f"{path} is missing; make the index"
+        for upstream in ledger.inputs if kind.top in _TRAINED else ():
             head = read_head(store, place(upstream.asset, upstream.snapshot))
             if head is None or head.fingerprint != upstream.fingerprint:
-                return ledger, f"its index was made from another {upstream.asset} ({upstream.snapshot}); make the index"
+                why = f"its index was made from another {upstream.asset} ({upstream.snapshot}); make the index"
+                return ledger.files, why
     except GristmillError as error:
-        return None, str(error)
-    return ledger, ""
+        return {}, str(error)
+    return None if kind in _WHOLE else ledger.files, ""
+
+
+def _why_unread(path: str, ledger: str, files: Mapping[str, str] | None, why: str) -> str:
+    """Why an object in the folder of an index is not known to be current; empty if it is."""
+    if why or files is None or path == ledger or path in files:
+        return why
+    return "its index does not name it; remove it with gristmill gc"

@@ -40,8 +40,16 @@ class _UrlMetadata(msgspec.Struct):
     url: Any = None
 
 
-class _UrlRow(IdPair):
+class UrlRow(IdPair):
+    """The ids of a document, and its URL."""
+
     metadata: _UrlMetadata | None = None
+
+    @property
+    def url(self) -> str | None:
+        """Its `metadata.url`, if that is a string."""
+        url = self.metadata.url if self.metadata else None
+        return url if isinstance(url, str) else None
 
 
 class _ContentHead(msgspec.Struct):
@@ -76,15 +84,14 @@ def by_url(store: Store, pattern: str, search: Search, *, scan: bool) -> Pairs:
         found.update((source, id_) for source, id_, url in rows if url is not None and matches(url))
         return True
 
-    def of_row(row: _UrlRow) -> bool:
-        url = row.metadata.url if row.metadata else None
-        return isinstance(url, str) and matches(url) is not None
+    def of_row(row: UrlRow) -> bool:
+        return row.url is not None and matches(row.url) is not None
 
     found |= _each(
         store,
         search,
         of_shard,
-        (_UrlRow, of_row) if scan else None,
+        (UrlRow, of_row) if scan else None,
         "it has no columns with its URLs (gristmill preview makes them)",
     )
     return found

@@ -1,7 +1,8 @@
 """Proves that documents are gone, a line for each part of the lake.
 
 Id indexes are read whole and compared with their digests. What is made from a shard is searched through this shard. So
-an object that no current ledger names proves nothing, and is named.
+an object that no current ledger names proves nothing, and is named. A document that nobody knows is never proven to be
+gone: its name may be misspelt.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,12 +12,15 @@ import msgspec
 
 from gristmill.errors import RecipeError
 from gristmill.lake.address import blocklist_path
+from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.rows.blocklist import read_blocklist
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import read_catalogue
-from gristmill.takedowns.accounted import unaccounted, unaccounted_versions
+from gristmill.takedowns.accounted import unread
 from gristmill.takedowns.finder import Finder
+from gristmill.takedowns.foreign import ForeignFiles, search_foreign
+from gristmill.takedowns.known import unknown
 from gristmill.takedowns.places import AREA_OF_KIND, TRAINED, Area, FoundPlace, Search
 from gristmill.takedowns.wanted import Wanted
 from gristmill.tracing.raw import Shelves
@@ -25,9 +29,7 @@ State = Literal["listed", "absent", "found", "not proven", "remains"]
 _NAMED = 3
 """Places that a line names."""
 
-NOT_SEARCHED = (
-    "raw objects that were not converted, data outside of the lake, earlier versions of objects that a bucket keeps"
-)
+NOT_SEARCHED = "data outside of the lake, earlier versions of objects that a bucket keeps"
 """What no proof covers."""
 
 _KEPT: Sequence[tuple[str, tuple[Area, ...], Area]] = (
@@ -62,7 +64,15 @@ class ProofLine(msgspec.Struct, frozen=True):
         return f"{self.what}: {self.state}: {self.why}"
 
 
-def proof(store: Store, wanted: Wanted, blocklist: str, shelves: Shelves) -> Iterator[ProofLine]:
+def proof(
+    store: Store,
+    wanted: Wanted,
+    blocklist: str,
+    shelves: Shelves,
+    *,
+    scan: bool = False,
+    exclude: Sequence[str] = (),
+) -> Iterator[ProofLine]:
     """The lines of the proof.
 
     Args:
@@ -70,23 +80,33 @@ def proof(store: Store, wanted: Wanted, blocklist: str, shelves: Shelves) -> Ite
         wanted: the documents.
         blocklist: name of the list that must name them.
         shelves: recipes.
+        scan: whether the rows of files that are not of the lake are read.
+        exclude: files that are not of the lake, or folders of them, that nobody needs to search.
 
     Raises:
-        DataError: the blocklist is wrong.
+        DataError: a blocklist or the record of an erasure is wrong.
         StoreError: the lake does not answer.
     """
-    yield _listed(store, wanted, blocklist)
     search = Finder(store, wanted, shelves, proven=True).run()
+    nobody = unknown(store, wanted, search)
+    if nobody:
+        yield ProofLine("asked for", "not proven", _some([unknown_words(pair, near) for pair, near in nobody.items()]))
+        return
+    yield _listed(store, wanted, blocklist)
     yield _live(search, _without_recipe(store, shelves))
-    old = unaccounted(store)
-    yield _old(old)
-    yield _releases(store, old)
-    strays = unaccounted_versions(store)
+    left = unread(store)
+    yield _old(left.old)
+    yield _releases(store, left.old)
     for what, areas, searched in _KEPT:
-        line = _kept(what, search, areas, searched)
-        if line.what == "versions and sets" and line.state == "absent" and strays:
-            line = ProofLine(what, "not proven", _some([f"{path}: {why}" for path, why in strays.items()]))
-        yield line
+        yield _kept(what, search, areas, searched, left.raw)
+    yield _strays(left.strays)
+    yield _foreign(search_foreign(store, left.foreign, wanted, scan=scan, exclude=exclude))
+
+
+def unknown_words(pair: Pair, near: str) -> str:
+    """A document that nobody knows, and what is near to it, as a line for people."""
+    source, id_ = pair
+    return f"{id_!r} of {source!r} is unknown: no document, blocklist or record of an erasure names it; {near}"
 
 
 def _listed(store: Store, wanted: Wanted, name: str) -> ProofLine:
@@ -155,7 +175,7 @@ def _releases(store: Store, old: Mapping[str, str]) -> ProofLine:
     return ProofLine("releases", "absent", f"{len(files)} files of releases, which name no old part")
 
 
-def _kept(what: str, search: Search, areas: tuple[Area, ...], searched: Area) -> ProofLine:
+def _kept(what: str, search: Search, areas: tuple[Area, ...], searched: Area, raw: Sequence[str]) -> ProofLine:
     found = [each for each in search.found if each.area in areas]
     if found:
         return ProofLine(what, "remains", f"{_places(found)}; a takedown leaves these")
@@ -164,9 +184,30 @@ def _kept(what: str, search: Search, areas: tuple[Area, ...], searched: Area) ->
         return ProofLine(what, "not proven", _some(skipped))
     count = f"{search.searched.get(searched, 0)} partitions of {searched}"
     if what == "raw":
-        why = f"no row of {count} was made of them; not searched: {NOT_SEARCHED}"
-        return ProofLine(what, "absent", why)
+        unused = f"{_some(raw)}, which no document was made from; " if raw else ""
+        return ProofLine(what, "absent", f"no row of {count} was made of them; not searched: {unused}{NOT_SEARCHED}")
     return ProofLine(what, "absent", f"searched with {count}")
+
+
+def _strays(strays: Mapping[str, str]) -> ProofLine:
+    what = "strays"
+    if strays:
+        words = _some([f"{path}: {why}" for path, why in strays.items()])
+        return ProofLine(what, "not proven", f"not searched: {words}")
+    return ProofLine(what, "absent", "every other object in the places of the lake has a ledger, and all are finished")
+
+
+def _foreign(files: ForeignFiles) -> ProofLine:
+    what = "foreign files"
+    if files.found:
+        return ProofLine(what, "found", f"{_some(files.found)}; move these files out of the lake")
+    if files.unread:
+        words = _some([f"{path}: {why}" for path, why in files.unread.items()])
+        mend = "--scan reads files with rows of documents, --exclude PATH leaves a file or a folder out"
+        return ProofLine(what, "not proven", f"not searched: {words}; {mend}")
+    read = f"{len(files.read)} files were read"
+    unread = f"; not read, but excluded by name: {_some(files.excluded)}" if files.excluded else ""
+    return ProofLine(what, "absent", f"{read}{unread}" if files.read or unread else "the lake has none")
 
 
 def _places(found: Sequence[FoundPlace]) -> str:

@@ -23,7 +23,8 @@ from gristmill.takedowns.places import Area, FoundPlace, Search
 from gristmill.takedowns.wanted import Wanted
 from gristmill.tracing.rows import Partition
 
-_ROWS = re.compile(r"\.jsonl(\.gz|\.zst)?$")
+ROWS = re.compile(r"(labels|models)/.*\.jsonl(\.gz|\.zst)?")
+"""Files of labelled sets and models that are read whole."""
 
 
 def _place(pair: Pair, area: Area, there: Place, shard: str, where: str) -> FoundPlace:
@@ -146,7 +147,7 @@ def labelled_places(store: Store, wanted: Wanted, search: Search) -> Iterator[Fo
     """
     for asset in (asset for kind in (LABELS, MODEL) for asset in list_assets(store, kind)):
         for entry in store.list(f"{asset}/"):
-            if _ROWS.search(entry.path):
+            if ROWS.fullmatch(entry.path):
                 try:
                     yield from _named(store, entry.path, asset, wanted)
                 except GristmillError as error:

@@ -298,7 +298,10 @@ class FolderStore:
             self._unfinished.sweep()
 
     def unfinished(self) -> Sequence[UnfinishedUpload]:
-        return ()  # a writer holds a lock: sweep() sees whether it lives
+        with _reported(INCOMING):
+            return [UnfinishedUpload(f"{self._incoming}/{name}", "", began) for name, began in self._unfinished.there()]
 
     def abort(self, upload: UnfinishedUpload) -> None:
-        """Does nothing: a folder has no unfinished uploads of this kind."""
+        """Removes the file, unless its writer lives."""
+        with _reported(upload.path):
+            self._unfinished.remove(upload.path.removeprefix(f"{self._incoming}/"))

@@ -59,11 +59,11 @@ class ObjectVersion(msgspec.Struct, frozen=True, gc=False, array_like=True):
 
 
 class UnfinishedUpload(msgspec.Struct, frozen=True, gc=False):
-    """A multipart upload that was begun, and neither completed nor aborted. It costs storage, but is no object.
+    """An upload that was begun, and neither completed nor aborted. It costs storage, but is no object.
 
     Attributes:
-        path: of the object that it was to become.
-        id: the bucket's name for it.
+        path: of the object that it was to become; in a folder, of the unfinished file in `.incoming`.
+        id: the bucket's name for it; in a folder empty.
         began: Unix time of its begin, in seconds.
     """
 
@@ -203,7 +203,7 @@ class Store(Protocol):
         """Removes unfinished objects of writers that are known to be dead."""
 
     def unfinished(self) -> Sequence[UnfinishedUpload]:
-        """The unfinished uploads below the lake's root whose writers may be dead or alive. A folder has none."""
+        """The unfinished uploads below the lake's root whose writers may be dead or alive."""
 
     def abort(self, upload: UnfinishedUpload) -> None:
         """Aborts an unfinished upload; has no effect if it has ended meanwhile."""

@@ -21,6 +21,7 @@ from gristmill.raw_data.snapshots import CONFIRM
 from gristmill.recipes.code.digest import code_of
 from gristmill.recipes.source import CONVERSION, Source, Split
 from gristmill.stages.conversion.grinder import ConversionItem, ConversionSpec, RawEntry
+from gristmill.stages.conversion.named_source import check_named
 from gristmill.stages.conversion.parts import parts_meet
 
 LOOK = 1 << 30
@@ -90,7 +91,13 @@ class ConversionStep:
         return Verdict(name, passed=not faults, description="; ".join(faults) or found.told, metadata=facts)
 
     def plan(self, store: Store) -> "ConversionPlan":
-        """See Step. The digest of a raw object is known if it was read before and has not changed since."""
+        """See Step. The digest of a raw object is known if it was read before and has not changed since.
+
+        Raises:
+            RecipeError: the reader gives documents another source than the name of the recipe: see check_named().
+            DataError: the snapshot has no raw objects, or two of their shards have one name on some disks.
+        """
+        check_named(store, self.source)
         raw_store = open_raw(self.source, store, self.options)
         listing = list_raw(self.source, raw_store, self.snapshot)
         (asset,), (made,) = self.reads, self.makes

@@ -94,7 +94,9 @@ def test_nothing_but_the_blocklist_and_the_record_names_what_was_erased(
     mill.store.put("sources/pages/v1/documents/2024/old.jsonl.gz", b"left by a run")
     code, lines = run(mill, capsys, "takedown", "--prove")
     assert code == 1
-    assert "versions and sets: not proven: sources/pages/v1/documents/2024/old.jsonl.gz: no ledger" in "\n".join(lines)
+    assert "strays: not proven: not searched: sources/pages/v1/documents/2024/old.jsonl.gz: no ledger" in "\n".join(
+        lines
+    )
 
 
 def test_a_dry_run_changes_nothing(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
@@ -159,7 +161,8 @@ def test_a_document_that_is_nowhere_is_no_success(mill: Mill, capsys: pytest.Cap
     asked.write_text('{"source":"pages","id":"doc-none"}\n')
     for words in (["--dry-run"], []):
         assert main(["erase", str(mill.root), "--ids", str(asked), *words, *SHELF]) == 1
-        assert "not found: 'doc-none' of 'pages': no place of the lake has it" in capsys.readouterr().out
+        assert "not erased: 'doc-none' of 'pages' is unknown: no document" in capsys.readouterr().out
+        assert not list(mill.store.list("withdrawn/"))
 
 
 def test_a_refused_row_is_cut_too(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:

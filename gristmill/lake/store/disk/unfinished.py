@@ -60,6 +60,26 @@ class UnfinishedFiles:
             os.close(fd)  # a sweep removed the file before we locked it
         raise StoreError(f"{self._folder}: no file can be created there; look at the file system, then run again")
 
+    def there(self) -> list[tuple[str, float]]:
+        """The name of each file, sorted, and its Unix time in seconds. Its writer may be dead or alive."""
+        try:
+            names = sorted(os.listdir(self._folder))  # noqa: PTH208 - names alone
+        except FileNotFoundError:
+            return []
+        found: list[tuple[str, float]] = []
+        for name in names:
+            with suppress(FileNotFoundError):  # it has just been finished
+                found.append((name, (self._folder / name).lstat().st_mtime))
+        return found
+
+    def remove(self, name: str) -> None:
+        """Removes a file, unless its writer lives.
+
+        Args:
+            name: of the file.
+        """
+        _sweep_one(str(self._folder / name))
+
     def sweep(self) -> None:
         """Removes the files of writers that are dead."""
         with suppress(FileNotFoundError), os.scandir(self._folder) as items:

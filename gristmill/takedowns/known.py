@@ -1,0 +1,153 @@
+"""What a lake knows of the documents that somebody asks for. A name that nobody knows is misspelt, and proves nothing.
+
+A document is known if it has a place in the lake, or if a blocklist or the record of an erasure names it.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from difflib import get_close_matches
+from itertools import islice
+
+import msgspec
+
+from gristmill.errors import GristmillError, known_names
+from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.identity import Pair
+from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.rows.batches import read_rows
+from gristmill.lake.rows.blocklist import listed_pairs
+from gristmill.lake.store.json_object import decode_object
+from gristmill.lake.store.protocol import Store
+from gristmill.takedowns.chosen import UrlRow, first_versions
+from gristmill.takedowns.id_rows import rows_by_shard
+from gristmill.takedowns.places import Search
+from gristmill.takedowns.wanted import Wanted
+from gristmill.tracing.rows import Partition
+
+RECORDS = "withdrawn/"
+_SHARDS = 8
+"""Shards of a partition of which the first rows are read to find near names."""
+_COMPARED = 20_000
+"""Names that are compared with one that is unknown."""
+
+
+class _NamedDocuments(msgspec.Struct):
+    documents: tuple[tuple[str, str, str], ...]
+
+
+def erased_pairs(store: Store) -> set[Pair]:
+    """The (source, id) of all records of erasures.
+
+    Raises:
+        DataError: a record is wrong.
+        StoreError: the lake does not answer.
+    """
+    pairs: set[Pair] = set()
+    for entry in store.list(RECORDS):
+        if "/" not in entry.path.removeprefix(RECORDS):
+            data, what = store.read(entry.path), "the record of an erasure"
+            record = decode_object(data, _NamedDocuments, entry.path, what, "restore it from a copy")
+            pairs |= {(source, id_) for source, id_, _ in record.documents}
+    return pairs
+
+
+def pairs_like(store: Store, matches: Callable[[str], object]) -> set[Pair]:
+    """The pairs of blocklists and records of erasures whose id is an address that matches.
+
+    Args:
+        store: the lake.
+        matches: whether a URL does.
+
+    Raises:
+        DataError: a list or a record is wrong.
+    """
+    return {pair for pair in listed_pairs(store) | erased_pairs(store) if matches(pair[1])}
+
+
+def unknown(store: Store, wanted: Wanted, search: Search) -> dict[Pair, str]:
+    """The wanted documents that nobody knows, each with what is near to it, in words.
+
+    A document that a list names is unknown all the same if only its source is wrong: if the recipe of this name makes
+    documents of other sources, and one of them has its id.
+
+    Args:
+        store: the lake.
+        wanted: the documents.
+        search: their places.
+
+    Raises:
+        DataError: a blocklist or the record of an erasure is wrong.
+        StoreError: the lake does not answer.
+    """
+    placed = {each.pair for each in search.found}
+    nowhere = [pair for pair in wanted.reasons if pair not in placed]
+    if not nowhere:
+        return {}
+    named = listed_pairs(store) | erased_pairs(store)
+    seen = _SeenNames(store)
+    words: dict[Pair, str] = {}
+    for pair in nowhere:
+        others = seen.others(pair)
+        misnamed = [other for recipe, other in others if recipe == pair[0]]
+        if pair in named and not misnamed:
+            continue
+        near = misnamed or [other for _, other in others]
+        near += [] if near else [(pair[0], name) for name in seen.near_ids(pair)]
+        told = ", ".join(f"{id_!r} of {source!r}" for source, id_ in near)
+        if told:
+            words[pair] = f"near: {told}"
+        elif pair[0] in seen.sources:
+            words[pair] = "no id of this source is near"
+        else:
+            words[pair] = f"sources: {known_names(pair[0], seen.sources)}"
+    return words
+
+
+def near_urls(store: Store, pattern: str) -> str:
+    """The URLs of a lake that are near to one that no document has, in words."""
+    return known_names(pattern, _SeenNames(store).urls)
+
+
+class _SeenNames:
+    """The names in the first rows of a lake: only near names are taken from them, so not all are read."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._versions: list[Partition] = []
+        self._by_recipe: dict[str, dict[str, list[str]]] = {}
+        self.urls: list[str] = []
+        for version in first_versions(store, Search()):
+            self._versions.append(version)
+            ids = self._by_recipe.setdefault(names_of(version.place.asset)["source"], {})
+            for row in _first_rows(version):
+                ids.setdefault(row.source, []).append(row.id)
+                self.urls += [row.url] if row.url and len(self.urls) < _COMPARED else []
+
+    @property
+    def sources(self) -> list[str]:
+        """The sources of documents."""
+        return sorted({source for ids in self._by_recipe.values() for source in ids})
+
+    def others(self, pair: Pair) -> list[tuple[str, Pair]]:
+        """The documents with the same id and another source: each with the name of its recipe, sorted."""
+        found: set[tuple[str, Pair]] = set()
+        for version in self._versions:
+            recipe = names_of(version.place.asset)["source"]
+            same = Wanted({(source, pair[1]): "" for source in self._by_recipe[recipe] if source != pair[0]})
+            if same and pair[0] not in self._by_recipe[recipe]:
+                shards = list(version.shards.values())
+                rows = rows_by_shard(self._store, version.place, shards, same, proven=False)
+                found |= {(recipe, other) for each in rows for other in each.rows}
+        return sorted(found)
+
+    def near_ids(self, pair: Pair) -> Sequence[str]:
+        """Ids of the same source that are near."""
+        ids = [name for by_source in self._by_recipe.values() for name in by_source.get(pair[0], ())]
+        return get_close_matches(pair[1], ids[:_COMPARED], cutoff=0.7)
+
+
+def _first_rows(version: Partition) -> Iterator[UrlRow]:
+    for shard in islice((each for each in version.shards.values() if each.rows), _SHARDS):
+        with suppress(GristmillError):  # the search itself tells of a shard that cannot be read
+            for _, rows in islice(read_rows(*shard_file(version.store, version.place, shard), None, UrlRow), 1):
+                yield from rows

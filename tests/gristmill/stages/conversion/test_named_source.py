@@ -1,0 +1,60 @@
+"""A reader gives documents the name of its recipe as their source. A lake that was made otherwise keeps its own."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from testkit import SHELVES, SNAPSHOT, Mill
+
+from gristmill.errors import RecipeError
+from gristmill.readers.dolma import DolmaLines
+from gristmill.readers.jsonl import JsonLines
+from gristmill.recipes.catalogue import Catalogue
+from gristmill.recipes.source import Source
+from gristmill.stages.conversion.step import ConversionStep
+
+FORUM = Source(name="forum", convert=JsonLines(source="forums"))
+
+
+def converted(mill: Mill, source: Source) -> list[str]:
+    """The sources of the documents that a recipe makes."""
+    with pytest.MonkeyPatch.context() as shelf:
+        shelf.setattr("gristmill.stages.conversion.grinder.find", lambda *_: source)
+        mill.make(ConversionStep(source, SNAPSHOT, SHELVES))
+    return [row["source"] for row in mill.rows(mill.documents(source=source.name).shard("a"))]
+
+
+@pytest.fixture
+def mill(tmp_path: Path) -> Mill:
+    (tmp_path / "lake").mkdir()
+    mill = Mill(tmp_path / "lake")
+    mill.raw("a.jsonl.gz", [{"id": "d0", "text": "one"}, {"id": "d1", "text": "two", "site": "x"}], source="forum")
+    return mill
+
+
+@pytest.mark.parametrize("reader", [JsonLines(source="forums"), DolmaLines("forums")])
+def test_a_reader_with_another_source_than_its_recipe_is_refused(mill: Mill, reader: JsonLines | DolmaLines) -> None:
+    with pytest.raises(RecipeError, match=r"source 'forum': .* write \w+\(source='forum'\) in place of 'forums'"):
+        converted(mill, replace(FORUM, convert=reader))
+    assert mill.store.head(mill.documents(source="forum").ledger) is None
+    assert converted(mill, replace(FORUM, convert=replace(reader, source="forum"))) == ["forum", "forum"]
+    with pytest.raises(RecipeError, match="gives its documents another source"):
+        converted(mill, replace(FORUM, convert=reader, draft=True))
+
+
+def test_a_lake_that_was_made_so_keeps_its_documents_and_plan_says_it(
+    mill: Mill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as earlier:
+        earlier.setattr("gristmill.stages.conversion.step.check_named", lambda *_: None)
+        assert converted(mill, FORUM) == ["forums", "forums"]
+    mill.raw("b.jsonl.gz", [{"id": "d2", "text": "three"}], source="forum")
+    assert converted(mill, FORUM) == ["forums", "forums"]
+    assert mill.ground == ["b"]
+    [note] = Catalogue({"forum": FORUM}, {}, {}, {}).notes
+    assert note.startswith("source forum: its reader gives its documents the source 'forums', not 'forum'")
+
+
+def test_rows_that_carry_their_own_source_are_read_by_any_reader(mill: Mill) -> None:
+    mill.raw("a.jsonl.gz", [{"id": "d0", "text": "one", "site": "here"}], source="forum")
+    assert converted(mill, replace(FORUM, convert=JsonLines(source="any", source_key="site"))) == ["here"]

@@ -1,0 +1,94 @@
+"""Documents that nobody knows: named with what is near, not added to a list, and never proven to be gone."""
+
+import json
+from pathlib import Path
+
+import pytest
+from testkit import Mill
+
+from gristmill.__main__ import main
+
+SHELF = ["--shelves", "gristmill,testshelf"]
+LIST = "blocklists/takedowns.jsonl"
+PAGES, FORUMS = '{"source":"pages","id":"doc-8"}\n', '{"source":"forums","id":"doc-8"}\n'
+
+
+def row(number: int, source: str) -> dict[str, object]:
+    url = f"https://tales.example/{number}"
+    return {"id": f"doc-{number}", "text": f"text {number}", "source": source, "metadata": {"url": url}}
+
+
+@pytest.fixture
+def mill(tmp_path: Path) -> Mill:
+    """The recipe `pages` reads documents 0 to 9, whose source is `forums`, as its rows say themselves."""
+    (tmp_path / "lake").mkdir()
+    mill = Mill(tmp_path / "lake")
+    mill.raw("a.jsonl.gz", [row(number, "forums") for number in range(10)])
+    mill.convert()
+    return mill
+
+
+def run(mill: Mill, capsys: pytest.CaptureFixture[str], asked: str, *words: str) -> tuple[int, list[str]]:
+    path = mill.root.parent / "asked.jsonl"
+    path.write_text(asked)
+    which = [] if {"--url", "--content"} & set(words) else ["--ids", str(path)]
+    code = main(["takedown", str(mill.root), *which, *words, *SHELF])
+    return code, capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("asked", "near"),
+    [
+        (PAGES, "near: 'doc-8' of 'forums'"),
+        ('{"source":"forum","id":"doc-8"}\n', "near: 'doc-8' of 'forums'"),
+        ('{"source":"forums","id":"doc-88"}\n', "near: 'doc-8' of 'forums'"),
+        ('{"source":"forms","id":"8"}\n', "sources: did you mean 'forums'? known: forums"),
+        ('{"source":"forums","id":"something else"}\n', "no id of this source is near"),
+    ],
+)
+def test_an_unknown_document_is_not_added_and_not_proven(
+    mill: Mill, capsys: pytest.CaptureFixture[str], asked: str, near: str
+) -> None:
+    code, lines = run(mill, capsys, FORUMS + asked)
+    [line] = [each for each in lines if each.startswith("not added: ")]
+    assert (code, line.rpartition("; ")[2][: len(near)]) == (1, near)
+    assert mill.store.read(LIST) == b'{"source":"forums","id":"doc-8","reason":"taken down"}\n'
+    code, lines = run(mill, capsys, FORUMS + asked, "--prove")
+    assert (code, len(lines)) == (1, 1)
+    assert lines[0].startswith("asked for: not proven: ")
+    assert near in lines[0]
+    assert run(mill, capsys, FORUMS, "--prove")[0] == 0
+
+
+def test_a_listed_name_is_no_proof_if_the_recipe_of_that_name_has_the_document_under_another_source(
+    mill: Mill, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mill.store.put(LIST, b'{"source":"pages","id":"doc-8","reason":"x"}\n{"source":"old","id":"doc-8","reason":"x"}\n')
+    code, [line] = run(mill, capsys, PAGES, "--prove")
+    assert (code, line.endswith("; near: 'doc-8' of 'forums'")) == (1, True)
+    code, lines = run(mill, capsys, '{"source":"old","id":"doc-8"}\n', "--prove")  # of a source that is gone
+    assert (code, lines[0].partition(": ")[2][:6]) == (0, "listed")
+
+
+def test_a_document_of_the_record_of_an_erasure_is_known(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = '{"source":"forums","id":"https://tales.example/gone"}\n'
+    assert run(mill, capsys, asked, "--prove")[1][0].startswith("asked for: not proven")
+    record = {"schema": 1, "documents": [["forums", "https://tales.example/gone", "x"]], "objects": {}, "left": []}
+    mill.store.put("withdrawn/0123456789abcdef.json", json.dumps({**record, "done": True}).encode())
+    code, lines = run(mill, capsys, asked, "--prove")
+    assert (code, lines[0].startswith(f"blocklist: not proven: {LIST}")) == (1, True)
+    mill.store.put(LIST, b'{"source":"forums","id":"https://tales.example/gone","reason":"x"}\n')
+    assert run(mill, capsys, asked, "--prove")[0] == 0
+    assert run(mill, capsys, "", "--prove", "--scan", "--url", "https://tales.example/g*")[0] == 0
+
+
+@pytest.mark.parametrize("words", [("--prove",), ()])
+def test_an_unknown_url_or_digest_proves_nothing(
+    mill: Mill, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    code, lines = run(mill, capsys, "", "--scan", "--url", "https://tale.example/8", *words)
+    assert code == 1
+    assert "did you mean 'https://tales.example/8' or" in lines[0]
+    code, lines = run(mill, capsys, "", "--scan", "--content", "0" * 32, *words)
+    assert (code, lines) == (1, [f"unknown: no document has a text of the digest {'0' * 32}"])
+    assert mill.store.head(LIST) is None
