@@ -20,6 +20,12 @@ WAITS = (1.0, 3.0)
 """Seconds before the second and the third attempt."""
 _BUSY = (408, 425, 429)
 """Answers below 500 that another attempt may change."""
+_REFUSED = (400, 413, 422)
+"""Answers that refuse this message, and say nothing of the next one."""
+
+
+class RefusedMessage(StoreError):  # noqa: N818
+    """The webhook refused a message as it is. Another message may be taken."""
 
 
 class _NoRedirect(HTTPRedirectHandler):
@@ -78,25 +84,28 @@ def post(address: str, message: Mapping[str, Any], waits: tuple[float, ...] = WA
         timeout: seconds for one attempt.
 
     Raises:
-        StoreError: the webhook did not take it.
+        RefusedMessage: the webhook refused this message.
+        StoreError: the webhook did not take it: it is away, or it refuses every message at this address.
     """
     request = Request(address, json.dumps(message).encode(), {"Content-Type": "application/json"})  # noqa: S310 - the environment allows http(s) alone
     opener = build_opener(_NoRedirect, _HttpHandler, _HttpsHandler)
     began = time.monotonic()
     for wait in (*waits, None):
+        kind = StoreError
         try:
             with opener.open(request, timeout=timeout):
                 return
         except HTTPError as error:  # its words are the server's
             words, again = f"answered {error.code} {responses.get(error.code, '')}".strip(), error.code >= 500
             again = again or error.code in _BUSY
+            kind = RefusedMessage if error.code in _REFUSED else StoreError
             error.close()
         except OSError as error:
             words, again = f"did not answer: {_reason(error, address)}", True
         except HTTPException as error:
             words, again = f"did not answer in HTTP ({type(error).__name__})", True
         if wait is None or not again or time.monotonic() - began >= timeout:
-            raise StoreError(f"the webhook of GRISTMILL_WEBHOOK {words}") from None
+            raise kind(f"the webhook of GRISTMILL_WEBHOOK {words}") from None
         time.sleep(wait)
 
 

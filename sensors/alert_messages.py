@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from assets.support.next_steps import OF_MORE
+from assets.support.next_steps import OF_MORE, OF_UNREADABLE
+from gristmill.errors import shorten, visible
 from gristmill.lake.identity import digest_of
 
 NAMED = 20
@@ -18,7 +19,8 @@ class Alert:
     """What is posted, as JSON, besides `text`, `url`, `lake` and `silenced`.
 
     Attributes:
-        event: `run_failure`, `check_failure`, `source_late`, or `more`: the number of those without a message.
+        event: `run_failure`, `check_failure`, `source_late`, `unreadable` (an event of Dagster that Gristmill cannot
+            read), or `more`: the number of those without a message.
         run: id of the run; empty for `source_late`, as is the next.
         job: name of the run's job.
         assets: addresses of the assets that the run makes, or the one of the check; at most NAMED are posted.
@@ -39,10 +41,47 @@ class Alert:
 
     @property
     def topic(self) -> str:
-        """Alerts of one topic are posted once in GRISTMILL_WEBHOOK_SILENCE: another snapshot is the same topic."""
+        """Alerts of one topic are posted once in GRISTMILL_WEBHOOK_SILENCE. Another snapshot is another topic."""
         what = self.check or self.job or "of"
         first = f" {self.assets[0]}" if self.assets else ""
-        return f"{self.event} {what}{first} #{digest_of([self.job, self.check, *self.assets])[:16]}"
+        snapshot = f" ({self.snapshot})" if self.snapshot else ""
+        number = digest_of([self.job, self.check, self.snapshot, *self.assets])[:16]
+        return f"{self.event} {what}{first}{snapshot} #{number}"
+
+
+@dataclass(frozen=True)
+class Unposted:
+    """The alerts of a topic that were not posted.
+
+    Attributes:
+        number: how many.
+        run: id of the newest of their runs; empty if they have none.
+        why: why they were not posted; empty if they were like one that was, or too many.
+    """
+
+    number: int
+    run: str = ""
+    why: str = ""
+
+    def more(self, run: str, why: str = "") -> "Unposted":
+        """These and another alert.
+
+        Args:
+            run: id of its run.
+            why: why it was not posted.
+        """
+        return self.and_those(Unposted(1, run, why))
+
+    def and_those(self, other: "Unposted") -> "Unposted":
+        """These and newer ones.
+
+        Args:
+            other: the newer ones.
+        """
+        return Unposted(self.number + other.number, other.run or self.run, other.why or self.why)
+
+
+NOTHING = Unposted(0)
 
 
 def message_of(alert: Alert, ui: str, left_out: int, lake: str) -> dict[str, Any]:
@@ -56,12 +95,7 @@ def message_of(alert: Alert, ui: str, left_out: int, lake: str) -> dict[str, Any
     """
     page = f"runs/{alert.run}" if alert.run else f"assets/{alert.assets[0]}"
     url = f"{ui}/{page}" if ui else ""
-    snapshot = f" ({harmless(alert.snapshot)})" if alert.snapshot else ""
-    what = f"{_named(alert)}{snapshot} failed"
-    if alert.check:
-        what = f"{alert.check} of {alert.assets[0]}{snapshot} failed"
-    elif not alert.run:
-        what = f"{alert.assets[0]} is late"
+    what = _what(alert)
     lines = [f"{what}: {harmless(alert.error)}", f"Next: {alert.next}"]
     if left_out:
         lines.append(f"{left_out} more like it since the last message")
@@ -70,20 +104,59 @@ def message_of(alert: Alert, ui: str, left_out: int, lake: str) -> dict[str, Any
     return {**asdict(alert), "assets": assets, "text": "\n".join(lines), "url": url, "lake": lake, "silenced": left_out}
 
 
-def message_of_more(left: Mapping[str, int], ui: str, lake: str) -> dict[str, Any]:
+def message_of_more(left: Mapping[str, Unposted], ui: str, lake: str) -> dict[str, Any]:
     """The message that counts alerts without a message of their own.
 
     Args:
-        left: their number, by topic.
+        left: the alerts, by topic.
         ui: address of the UI; empty: no link.
         lake: its address.
     """
-    named = [f"{topic.partition(' #')[0]}: {number}" for topic, number in list(left.items())[:NAMED]]
+    named = [_counted(topic, each) for topic, each in list(left.items())[:NAMED]]
     named += [f"{len(left) - NAMED} other kinds"] if len(left) > NAMED else []
-    error, number, url = "; ".join(named), sum(left.values()), f"{ui}/runs" if ui else ""
+    error, url = "; ".join(named), f"{ui}/runs" if ui else ""
+    number = sum(each.number for each in left.values())
     more = Alert(event="more", run="", job="", assets=(), snapshot="", check="", error=error, next=OF_MORE)
     text = "\n".join([f"{number} more failed: {error}", f"Next: {OF_MORE}", f"Lake: {lake}", *([url] if url else [])])
     return {**asdict(more), "text": text, "url": url, "lake": lake, "silenced": number}
+
+
+def _counted(topic: str, left: Unposted) -> str:
+    run = f", run {left.run[:8]}" if left.run else ""
+    return f"{harmless(topic.partition(' #')[0])}: {left.number}{run}{f' ({left.why})' if left.why else ''}"
+
+
+def unreadable(error: Exception, *, run: str = "", asset: str = "") -> Alert:
+    """The bare alert for an event that cannot be read: it must not hold back those behind it.
+
+    Args:
+        error: what went wrong when the event was read.
+        run: id of the event's run; empty: the event has none.
+        asset: address of the asset; empty: nobody knows it.
+    """
+    words = f"Gristmill could not read it ({type(error).__name__}: {shorten(str(error), 200)})"
+    return Alert(
+        event="unreadable",
+        run=run,
+        job="",
+        assets=[asset] if asset else [],
+        snapshot="",
+        check="",
+        error=visible(words),
+        next=OF_UNREADABLE,
+    )
+
+
+def _what(alert: Alert) -> str:
+    """The subject of a message: what failed, and of which snapshot."""
+    if alert.event == "unreadable":
+        return f"an event of run {alert.run[:8]}" if alert.run else f"an event of {alert.assets[0]}"
+    if alert.event == "source_late":
+        return f"{alert.assets[0]} is late"
+    snapshot = f" ({harmless(alert.snapshot)})" if alert.snapshot else ""
+    return (
+        f"{alert.check} of {alert.assets[0]}{snapshot} failed" if alert.check else f"{_named(alert)}{snapshot} failed"
+    )
 
 
 def _named(alert: Alert) -> str:

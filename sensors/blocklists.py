@@ -17,7 +17,7 @@ import msgspec
 from assets.support.keys import address_of, key_of, snapshots_of
 from assets.support.lake_identity import UNSHOWN, is_shown
 from gristmill.environment import INTERVAL
-from gristmill.errors import DataError, RecipeError
+from gristmill.errors import DataError, RecipeError, visible
 from gristmill.lake.address import (
     blocklist_path,
     place,
@@ -27,6 +27,7 @@ from gristmill.lake.identity import digest_of
 from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import Catalogue
+from gristmill.reports.sizes import counted
 from gristmill.stages.mixing.blocklist_inputs import Hashes, hashes_by_name, touched_shards
 from resources.lake import LakeResource
 from sensors.blocked_assets import Selected, selected_assets
@@ -36,6 +37,9 @@ BOX = 30.0
 """Longest time of a tick in seconds; the next tick continues."""
 MOST = 500
 """Largest number of runs that a tick requests; the next tick continues."""
+
+NAMED = 20
+"""Number of slices that cannot be checked which the log names."""
 
 _UNREAD = ""
 """Value of `Mark.lists` if a list is missing or not valid. Runs that needed it have failed."""
@@ -67,6 +71,7 @@ class _Look:
     asked: list[dg.RunRequest] = field(default_factory=list)
     messages: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
     indexes: set[str] = field(default_factory=set)
     looked: int = 0
     _etags: dict[str, str] = field(default_factory=dict)
@@ -177,10 +182,11 @@ def look_at(look: _Look, chosen: Selected, mark: Mark | None) -> Mark | None:
             return Mark(etags, done if mark.after is not None else None, mark.anew, (*wait, *left))
         look.looked += 1
         indexes = () if snapshot in waiting else chosen.indexes  # of waiting ones, they were requested before
-        if look.is_under_way(chosen.near, snapshot):
+        touched = _is_touched(look, chosen, snapshot, blocked, anew=mark.anew)
+        if touched is None:
             wait.append(snapshot)
             look.indexes.update(indexes)
-        elif _is_touched(look.store, chosen, snapshot, blocked, anew=mark.anew):
+        elif touched:
             look.asked.append(_request(look, chosen, snapshot))
             look.indexes.update(indexes)
     return Mark(etags, None, mark.anew and bool(wait), tuple(wait))
@@ -198,11 +204,21 @@ def _complain(
         (look.wrong if mark is not None and mark.lists == _UNREAD else look.messages).append(str(error))
 
 
-def _is_touched(store: Store, chosen: Selected, snapshot: str, blocked: Hashes, *, anew: bool) -> bool:
+def _is_touched(look: _Look, chosen: Selected, snapshot: str, blocked: Hashes, *, anew: bool) -> bool | None:
+    """Whether a slice must be made again; None if nobody knows yet: the next tick checks it again.
+
+    A slice whose tables cannot be read holds back no other slice.
+    """
+    if look.is_under_way(chosen.near, snapshot):
+        return None
     made = place(chosen.address, snapshot)
-    if store.head(made.ledger) is None:
-        return anew and all(store.head(place(address, snapshot).ledger) for address in chosen.reads)
-    return bool(touched_shards(store, made, place(chosen.reads[0], snapshot), blocked))
+    try:
+        if look.store.head(made.ledger) is None:
+            return anew and all(look.store.head(place(address, snapshot).ledger) for address in chosen.reads)
+        return bool(touched_shards(look.store, made, place(chosen.reads[0], snapshot), blocked))
+    except DataError as error:
+        look.unread.append(f"{chosen.address} ({snapshot}): {error}")
+        return None
 
 
 def _request(look: _Look, chosen: Selected, snapshot: str) -> dg.RunRequest:
@@ -269,6 +285,8 @@ def blocklist_sensors(catalogue: Catalogue, interval: int = INTERVAL, box: float
             raise DataError("; ".join(dict.fromkeys(look.wrong)))
         pending = {index: sensor for index, sensor in exporting.items() if index in marks or index in look.indexes}
         waiting = _request_indexes(look, pending)
+        for line in look.unread[:NAMED]:
+            context.log.warning(visible(line))
         return _result(look, {**{each: mark for each, mark in new_marks.items() if mark is not None}, **waiting})
 
     return [watch] if watched else []
@@ -278,9 +296,10 @@ def _result(look: _Look, marks: Mapping[str, Mark]) -> dg.SensorResult:
     cursor = msgspec.json.encode(marks, order="sorted").decode()
     if look.asked:
         return dg.SensorResult(run_requests=look.asked, cursor=cursor)
-    waiting = sum(len(mark.wait) for mark in marks.values())
+    waiting = sum(len(mark.wait) for mark in marks.values()) - len(look.unread)
     reasons = [
         *dict.fromkeys(look.messages),
         *([f"{waiting} slices are being made; they are checked again"] if waiting else []),
+        *([f"{counted(len(look.unread), 'slice')} cannot be checked: {look.unread[0]}"] if look.unread else []),
     ]
     return dg.SensorResult(skip_reason=dg.SkipReason("; ".join(reasons) or "no slice is affected"), cursor=cursor)

@@ -10,7 +10,7 @@ from assets.support.next_steps import OF_LATE
 from gristmill.errors import shorten, visible
 from gristmill.lake.address import raw_asset
 from gristmill.recipes.catalogue import Catalogue
-from sensors.alert_messages import Alert
+from sensors.alert_messages import Alert, unreadable
 
 LONGEST_NAME = 200
 """Characters of a partition's key."""
@@ -73,6 +73,11 @@ def never_come(
         awaited[asset] = since = min(since, now)  # a clock may be set back
         if now - since < allowed * 3600:
             continue
-        if instance.get_latest_materialization_event(key_of(asset)) is None:
-            yield late_alert(instance, key_of(asset), allowed)
+        try:
+            came = instance.get_latest_materialization_event(key_of(asset)) is not None
+            alert = None if came else late_alert(instance, key_of(asset), allowed)
+        except Exception as error:  # noqa: BLE001 - one source must not hold back the alerts of the others
+            alert = unreadable(error, asset=asset)
+        if alert is not None:
+            yield alert
         awaited[asset] = None

@@ -8,6 +8,7 @@ import msgspec
 from assets.support.keys import address_of, key_of
 from assets.support.lake_identity import UNSHOWN, is_shown
 from gristmill.environment import INTERVAL
+from gristmill.errors import DataError, visible
 from gristmill.lake.address import attributes_asset, place
 from gristmill.lake.asset_kinds import MARKS, RESOLUTION, checks_of, ledger_of_asset
 from gristmill.lake.ledger.files import read_head
@@ -44,14 +45,19 @@ class ResolutionMark(msgspec.Struct, frozen=True, omit_defaults=True):
 def stale_sets(store: Store, dedupe: Dedupe) -> Iterator[tuple[str, str]]:
     """The sets of a dedupe recipe that were not made from the marks of its last resolution: (asset, snapshot).
 
+    A set whose ledger cannot be read is one of them: its run fails, and says why, and the other sets are requested.
+
     Raises:
-        DataError: the resolution or the ledger of a set is damaged.
+        DataError: the resolution is damaged.
     """
     resolution = read_resolution(store, dedupe.name)
     for each in resolution.snapshots if resolution else ():
         asset = attributes_asset(each.source, dedupe.versions[each.source], dedupe.name)
         marks = MARKS.at(dedupe=dedupe.name, source=each.source)
-        head = read_head(store, place(asset, each.snapshot))
+        try:
+            head = read_head(store, place(asset, each.snapshot))
+        except DataError:
+            head = None
         if head is None or all((up.asset, up.fingerprint) != (marks, each.marks) for up in head.inputs):
             yield asset, each.snapshot
 
@@ -81,13 +87,18 @@ def resolution_sensors(catalogue: Catalogue, interval: int = INTERVAL) -> list[d
             return dg.SensorResult(skip_reason=dg.SkipReason(UNSHOWN), cursor=context.cursor)
         marks = msgspec.json.decode(context.cursor or b"{}", type=dict[str, ResolutionMark])
         asked: list[dg.RunRequest] = []
+        unread: list[str] = []
         going = _going(context.instance)
         for dedupe in dedupes:
             entry = store.head(ledger_of_asset(RESOLUTION.at(dedupe=dedupe.name)))
             mark = marks.get(dedupe.name, ResolutionMark(""))
             if entry is None or (mark.etag == entry.etag and not mark.wait):
                 continue
-            stale = list(stale_sets(store, dedupe))
+            try:
+                stale = list(stale_sets(store, dedupe))
+            except DataError as error:  # the resolutions of other recipes are looked at, and this one at the next tick
+                unread.append(visible(str(error)))
+                continue
             if mark.etag == entry.etag:  # what was requested once and failed is left to people
                 stale = [each for each in stale if each in mark.wait]
             due = [each for each in stale if each not in going][: MOST - len(asked)]
@@ -96,7 +107,7 @@ def resolution_sensors(catalogue: Catalogue, interval: int = INTERVAL) -> list[d
         cursor = msgspec.json.encode(marks, order="sorted").decode()
         if asked:
             return dg.SensorResult(run_requests=asked, cursor=cursor)
-        return dg.SensorResult(skip_reason=dg.SkipReason("no set is affected"), cursor=cursor)
+        return dg.SensorResult(skip_reason=dg.SkipReason("; ".join(unread) or "no set is affected"), cursor=cursor)
 
     return [watch] if dedupes else []
 

@@ -15,6 +15,7 @@ from dagster._core.storage.tags import PARTITION_NAME_TAG
 
 from assets.support.facts.tables import table
 from assets.support.keys import key_of, snapshots_of
+from gristmill.errors import DataError
 from gristmill.lake.address import place, raw_asset
 from gristmill.lake.ledger.files import read_head
 from gristmill.lake.store.protocol import Store
@@ -217,7 +218,13 @@ def _is_being_made(instance: dg.DagsterInstance, snapshot: str) -> bool:
 
 
 def _is_empty(lake: Store, address: str, snapshot: str) -> bool:
-    """Whether a partition has no ledger, or one without shards, and no run has claimed it."""
+    """Whether a partition has no ledger, or one without shards, and no run has claimed it.
+
+    A ledger that cannot be read is something: its key stays, and those of other snapshots are looked at.
+    """
     partition = place(address, snapshot)
-    ledger = read_head(lake, partition)
+    try:
+        ledger = read_head(lake, partition)
+    except DataError:
+        return False
     return (ledger is None or not ledger.totals.get("shards")) and lake.head(partition.claim) is None

@@ -42,6 +42,8 @@ OF_LATE = (
 """If a source is late."""
 OF_MORE = "open the list of failed runs, and mend what they have in common"
 """After a message that counts failures."""
+OF_UNREADABLE = "open its page; an event that Gristmill cannot read is a bug of Gristmill: please report it"
+"""If an event of Dagster cannot be read."""
 
 
 def beside_result(name: str, *, passed: bool) -> dict[str, str]:

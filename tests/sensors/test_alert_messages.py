@@ -1,6 +1,6 @@
 from typing import Any
 
-from sensors.alert_messages import Alert, message_of, message_of_more
+from sensors.alert_messages import Alert, Unposted, message_of, message_of_more
 
 COMMON: dict[str, Any] = {"event": "run_failure", "run": "1", "snapshot": "", "check": "", "error": "e", "next": "n"}
 
@@ -23,8 +23,10 @@ def test_a_job_with_a_name_is_named() -> None:
 
 
 def test_a_message_of_many_kinds_names_twenty() -> None:
-    message = message_of_more({f"run_failure job_{number} #0": 2 for number in range(1000)}, "", "/lake")
-    assert message["text"].startswith("2000 more failed: run_failure job_0: 2; ")
+    message = message_of_more(
+        {f"run_failure job_{number} #0": Unposted(2, "0b1c2d3e4f") for number in range(1000)}, "", "/lake"
+    )
+    assert message["text"].startswith("2000 more failed: run_failure job_0: 2, run 0b1c2d3e; ")
     assert "; 980 other kinds\n" in message["text"]
     assert message["text"].endswith("\nLake: /lake")
     assert message["silenced"] == 2000

@@ -21,8 +21,9 @@ from gristmill.environment import read_environment
 from gristmill.errors import RecipeError, StoreError
 from gristmill.recipes.catalogue import Catalogue
 from resources.webhook import post
+from sensors.alert_events import _short
 from sensors.alert_messages import Alert, message_of
-from sensors.alerts import _short, alert_sensor, alert_sensors
+from sensors.alerts import alert_sensor, alert_sensors
 
 pytestmark = pytest.mark.slow
 
@@ -159,8 +160,8 @@ def test_failures_after_the_first_tick_are_posted_with_what_to_do_next(watching:
 def test_the_same_failure_is_silent_for_a_time_and_counted_then(watching: tuple[Watcher, Hook]) -> None:
     watcher, hook = watching
     watcher.tick()
-    for snapshot in ("2021", "2022", "2023"):
-        watcher.fail(tags={"dagster/partition": snapshot})
+    for _ in range(3):
+        watcher.fail(tags={"dagster/partition": "2024"})
     watcher.fail(diary_journey, "bare")
     assert watcher.tick() == "2 posted, 2 like one of the last 60 s"
     assert [each["job"] for each in hook.taken] == ["letters_journey", "diary_journey"]
@@ -170,6 +171,95 @@ def test_the_same_failure_is_silent_for_a_time_and_counted_then(watching: tuple[
     watcher.tick()
     assert "2 more like it since the last message" in hook.taken[2]["text"]
     assert (hook.taken[2]["snapshot"], hook.taken[2]["silenced"]) == ("2024", 2)
+
+
+def test_the_same_failure_of_another_snapshot_is_posted(watching: tuple[Watcher, Hook]) -> None:
+    watcher, hook = watching
+    watcher.tick()
+    for snapshot in ("2021", "2022", "2021"):
+        watcher.fail(tags={"dagster/partition": snapshot})
+    assert watcher.tick() == "2 posted, 1 like one of the last 60 s"
+    assert [each["snapshot"] for each in hook.taken] == ["2021", "2022"]
+
+
+def test_the_failure_of_a_run_whose_process_died_has_words_alone_and_is_posted(watching: tuple[Watcher, Hook]) -> None:
+    watcher, hook = watching
+    watcher.tick()
+    run = watcher.instance.create_run_for_job(letters_journey)
+    watcher.instance.report_run_failed(run, "Detected run worker status NOT_FOUND")  # as run monitoring does it
+    watcher.fail(diary_journey)
+    assert watcher.tick() == "2 posted, 0 like one of the last 60 s"
+    dead, failed = hook.taken
+    assert (dead["run"], dead["error"]) == (run.run_id, "Detected run worker status NOT_FOUND")
+    assert failed["job"] == "diary_journey"
+
+
+def test_an_event_that_cannot_be_read_is_posted_bare_and_those_behind_it_are_posted(
+    watched: tuple[Watcher, Hook],
+) -> None:
+    watcher, hook = watched
+    watcher.tick()
+    run = watcher.instance.create_run_for_job(letters_journey)
+    step = dg.DagsterEvent("STEP_START", run.job_name, step_key="look")  # it is no failure, so it does not say why
+    watcher.instance.report_run_failed(run, "", job_failure_data=JobFailureData(None, None, step))
+    watcher.fail(diary_journey)
+    assert watcher.tick() == "2 posted, 0 like one of the last 60 s"
+    bare, failed = hook.taken
+    assert (bare["event"], bare["run"], failed["job"]) == ("unreadable", run.run_id, "diary_journey")
+    assert bare["text"].startswith(f"an event of run {run.run_id[:8]}: Gristmill could not read it (CheckError: ")
+    assert watcher.tick() == "no failure"
+
+
+def test_a_message_that_the_webhook_refuses_is_passed_after_three_ticks_and_told(watched: tuple[Watcher, Hook]) -> None:
+    watcher, hook = watched
+    watcher.tick()
+    refused = watcher.fail(tags={"dagster/partition": "2024"})
+    watcher.fail(diary_journey)
+    words = "the webhook of GRISTMILL_WEBHOOK answered 413 "
+    for _ in range(2):
+        hook.answers = [413]
+        assert watcher.tick().startswith(f"0 posted; {words}")
+        assert hook.taken == []
+    hook.answers = [413]
+    assert watcher.tick() == "2 posted, 0 like one of the last 60 s"
+    other, told = hook.taken
+    assert (other["job"], told["event"]) == ("diary_journey", "more")
+    assert told["error"].startswith(f"run_failure letters_journey (2024): 1, run {refused[:8]} ({words}")
+    assert watcher.tick() == "no failure"
+
+
+def test_a_webhook_that_refuses_its_address_loses_nothing(watched: tuple[Watcher, Hook]) -> None:
+    watcher, hook = watched
+    watcher.tick()
+    watcher.fail()
+    for status in (401, 403, 404, 410, 401):
+        hook.answers = [status]
+        with pytest.raises(StoreError, match=f"answered {status}"):
+            watcher.tick()
+    assert watcher.tick() == "1 posted, 0 like one of the last 60 s"
+
+
+def test_a_webhook_that_refuses_each_message_loses_none_of_their_numbers(watched: tuple[Watcher, Hook]) -> None:
+    watcher, hook = watched
+    watcher.tick()
+    watcher.fail()
+    watcher.fail(diary_journey)
+    hook.answers = [422] * 20
+    while hook.answers:
+        watcher.tick()
+    watcher.tick()
+    (more,) = hook.taken
+    assert (more["event"], more["silenced"]) == ("more", 2)
+
+
+def test_the_cursor_of_an_earlier_version_is_read(watched: tuple[Watcher, Hook]) -> None:
+    watcher, hook = watched
+    watcher.tick()
+    cursor = json.loads(watcher.cursor)
+    old = {"said": "", "after": cursor["after"], "posted": {"run_failure a #0": [watcher.now - 61, 2]}, "awaited": {}}
+    watcher.cursor = json.dumps(old)
+    assert watcher.tick() == "1 posted, 0 like one of the last 60 s"
+    assert hook.taken[0]["text"].startswith("2 more failed: run_failure a: 2\n")
 
 
 def test_what_a_webhook_did_not_take_is_posted_at_a_later_tick(watching: tuple[Watcher, Hook]) -> None:
@@ -218,11 +308,13 @@ def test_a_crowd_of_failures_is_counted_in_one_message_and_none_is_lost(watched:
     assert watcher.tick() == "3 posted, 0 like one of the last 60 s"
     assert [each["check"] for each in hook.taken] == [f"audit_{number}" for number in range(23)]
     watcher.now += 61
-    dg.materialize([letters, many_audits], instance=watcher.instance)
+    more_run = dg.materialize([letters, many_audits], instance=watcher.instance).run_id[:8]
     assert watcher.tick() == "21 posted, 0 like one of the last 60 s"
     more = hook.taken[-1]
     assert (more["event"], more["silenced"], more["url"]) == ("more", 3, "https://ui.example.org/runs")
-    assert more["text"].startswith("3 more failed: check_failure audit_20 letters: 1; check_failure audit_21")
+    assert more["text"].startswith(
+        f"3 more failed: check_failure audit_20 letters: 1, run {more_run}; check_failure audit_21"
+    )
     assert watcher.tick() == "no failure"
     assert hook.taken[0]["error"] == "<!channel> @all ![x](http://a)"
     assert not set("<>@") & set(hook.taken[0]["text"])  # words of the data call nobody in a chat
@@ -244,12 +336,11 @@ def test_a_tick_out_of_time_leaves_the_rest_to_the_next(watched: tuple[Watcher, 
 def test_what_was_left_out_is_counted_when_its_silence_is_over(watched: tuple[Watcher, Hook]) -> None:
     watcher, hook = watched
     watcher.tick()
-    for _ in range(3):
-        watcher.fail()
+    run = [watcher.fail() for _ in range(3)][-1][:8]
     assert watcher.tick() == "1 posted, 2 like one of the last 60 s"
     watcher.now += 61
     assert watcher.tick() == "1 posted, 0 like one of the last 60 s"
-    assert hook.taken[-1]["text"].startswith("2 more failed: run_failure letters_journey: 2\nNext: open the list")
+    assert hook.taken[-1]["text"].startswith(f"2 more failed: run_failure letters_journey: 2, run {run}\nNext: open")
     assert watcher.tick() == "no failure"
 
 

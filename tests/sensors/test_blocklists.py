@@ -24,6 +24,7 @@ from dagster_kit import BLEND_LETTERS, LETTERS_V1, SHELVES, Works, environment_o
 
 from assets.support.keys import address_of, key_of
 from gristmill.errors import DataError
+from gristmill.lake.address import place
 from gristmill.pipeline.dry_run import survey_steps
 from gristmill.pipeline.steps import mix_steps
 from gristmill.recipes.catalogue import Catalogue
@@ -136,6 +137,24 @@ def test_a_new_entry_asks_for_the_slices_that_hold_it_once_and_for_no_others(yea
         ["letter-2"],
         ["letter-2"],
     ]
+
+
+@pytest.mark.slow
+def test_a_slice_whose_table_is_damaged_does_not_hold_back_the_others_and_is_checked_until_it_is_mended(
+    years: Works,
+) -> None:
+    watch = watched(years)
+    table = place(BLEND_LETTERS, "2024").table
+    whole = years.store.read(table)
+    years.store.put(table, whole[:-9])
+    years.block("letter-2")
+    assert watch.tick() == [(BLEND_LETTERS, "2023"), (BLEND_LETTERS, "2025")]
+    watch.make([(BLEND_LETTERS, "2023"), (BLEND_LETTERS, "2025")])
+    for _ in range(2):
+        assert watch.tick() == []
+        assert watch.said.startswith(f"1 slice cannot be checked: {BLEND_LETTERS} (2024): {table}")
+    years.store.put(table, whole)
+    assert watch.tick() == [(BLEND_LETTERS, "2024")]
 
 
 def test_an_entry_that_stands_nowhere_asks_for_nothing_and_leaves_nothing_to_do(two: Works) -> None:

@@ -147,6 +147,17 @@ def test_many_keys_without_data_are_counted_and_removed_in_time(works: Works) ->
     assert ticker.keys == ["2024"]
 
 
+def test_a_ledger_that_cannot_be_read_keeps_its_key_and_does_not_hold_back_the_other_snapshots(works: Works) -> None:
+    works.raw(letters(1))
+    ticker = Ticker(works)
+    ticker.tick()
+    works.know("typed-1", "typed-2")
+    works.store.put(place(LETTERS_V0, "typed-1").ledger, b"{")
+    works.raw(letters(1, 2), snapshot="2025")
+    assert ticker.tick() == "2025 reported; typed-2 never had raw data: its key was removed"
+    assert ticker.keys == ["2024", "2025", "typed-1"]
+
+
 def test_names_of_the_data_end_no_line_of_the_log(works: Works) -> None:
     for name in ("bad\nname", "\u202e"):
         works.raw(letters(1), snapshot=name)

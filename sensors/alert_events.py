@@ -1,0 +1,145 @@
+"""Events of Dagster, and the alerts that they become."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
+
+import dagster as dg
+from dagster._core.definitions.freshness import FreshnessState
+from dagster._core.events import JobFailureData
+from dagster._core.storage.tags import WILL_RETRY_TAG
+
+from assets.support.keys import address_of
+from assets.support.last_reading import AS_OF
+from assets.support.next_steps import OF_KIND, next_of_check
+from gristmill.errors import shorten, visible
+from sensors.alert_messages import Alert
+from sensors.lateness import LONGEST_NAME, late_alert
+
+PAGE = 200
+"""Number of events that are read at once."""
+DECIDED = 60
+"""Seconds after which a run that failed is not tried again, unless Dagster has said so."""
+LONGEST = 2000
+"""Characters of an error in a message; the run's page has all of it."""
+
+
+class Undecided(Enum):
+    """Says of a failed run that Dagster may still try it again: the next tick reads its event."""
+
+    WAIT = "wait"
+
+
+UNDECIDED = Undecided.WAIT
+
+
+def is_undecided(instance: dg.DagsterInstance, entry: dg.EventLogEntry, now: float) -> bool:
+    """Whether Dagster may still say that a failed run will be tried again: it says so after the failure itself."""
+    failed = entry.dagster_event and entry.dagster_event.event_type == dg.DagsterEventType.RUN_FAILURE
+    if not failed or not instance.run_retries_enabled or abs(now - entry.timestamp) >= DECIDED:
+        return False
+    run = instance.get_run_by_id(entry.run_id)
+    return run is not None and WILL_RETRY_TAG not in run.tags
+
+
+def alert_of(instance: dg.DagsterInstance, entry: dg.EventLogEntry, hours: Mapping[str, float]) -> Alert | None:
+    """The alert for an event; None if it is no failure, or if its run will be tried again or tells it itself."""
+    if entry.dagster_event and entry.dagster_event.event_type == dg.DagsterEventType.FRESHNESS_STATE_CHANGE:
+        change = entry.dagster_event.asset_freshness_state_change_data
+        is_late = change.new_state == FreshnessState.FAIL
+        return late_alert(instance, change.key, hours.get(address_of(change.key))) if is_late else None
+    if entry.dagster_event is None:
+        return None
+    failure = entry.dagster_event.event_type == dg.DagsterEventType.RUN_FAILURE
+    result = None if failure else entry.dagster_event.asset_check_evaluation_data
+    if result and (result.passed or result.severity != dg.AssetCheckSeverity.ERROR or result.blocking):
+        return None  # a blocking check fails its run
+    if result and AS_OF in result.metadata:
+        return None  # the last result again, because a run has made the asset: nothing was read
+    run = instance.get_run_by_id(entry.run_id)
+    if run is None:
+        return None
+    snapshot = visible(shorten(run.tags.get("dagster/partition", ""), LONGEST_NAME))
+    common = {"run": run.run_id, "job": run.job_name, "snapshot": snapshot}
+    if result is None:
+        words, kind = _failure(entry.dagster_event)
+        if run.tags.get(WILL_RETRY_TAG) == "true" or kind == "Superseded":
+            return None
+        assets = _assets(instance, run)
+        following = OF_KIND.get(kind, "open the run's page; if its process died, re-execute it from failure")
+        return Alert(event="run_failure", assets=assets, check="", error=_short(words), next=following, **common)
+    return Alert(
+        event="check_failure",
+        assets=[address_of(result.asset_key)],
+        check=result.check_name,
+        error=_short(result.description or "see the check's page"),
+        next=next_of_check(result.check_name),
+        **common,
+    )
+
+
+def _assets(instance: dg.DagsterInstance, run: dg.DagsterRun) -> list[str]:
+    """The assets of a run that failed; if it is a run of a whole job, for which Dagster names none, those not made."""
+    if run.asset_selection:
+        return sorted(map(address_of, run.asset_selection))
+    planned, made = dg.DagsterEventType.ASSET_MATERIALIZATION_PLANNED, dg.DagsterEventType.ASSET_MATERIALIZATION
+    keys: dict[dg.DagsterEventType, set[str]] = {planned: set(), made: set()}
+    for entry in instance.event_log_storage.get_logs_for_run(run.run_id, of_type={planned, made}):
+        if entry.dagster_event and entry.dagster_event.asset_key:
+            keys[entry.dagster_event.event_type].add(address_of(entry.dagster_event.asset_key))
+    return sorted(keys[planned] - keys[made])
+
+
+def _failure(event: dg.DagsterEvent) -> tuple[str, str]:
+    """Why a run failed: in words, and the kind of error if one of our ops has failed.
+
+    If run monitoring, the queue or the code server wrote the event, because the run's process could not, there are
+    words alone.
+    """
+    data = event.event_specific_data
+    first = data.first_step_failure_event if isinstance(data, JobFailureData) else None
+    if first is None:
+        error = data.error if isinstance(data, JobFailureData) else None
+        return (error.message if error else event.message or "no reason was recorded"), ""
+    told = first.step_failure_data.user_failure_data
+    if told is None:
+        error = first.step_failure_data.error
+        while error is not None and error.cause is not None:  # Dagster's own error is around it
+            error = error.cause
+        return f"{first.step_key}: {error.message if error else 'no reason was recorded'}", ""
+    kind = told.metadata.get("kind")
+    return f"{first.step_key}: {told.description}", str(kind.value) if kind else ""
+
+
+def _short(words: str) -> str:
+    """The words with their lines. Further lines are indented: what data say does not look like a line of ours."""
+    words = "\n    ".join(visible(line) for line in words.strip().split("\n"))
+    return words if len(words) <= LONGEST else f"{words[:LONGEST]} ..."
+
+
+def events(instance: dg.DagsterInstance, kind: dg.DagsterEventType, after: int) -> Iterator[dg.EventLogRecord]:
+    """The events of a kind after a storage id, oldest first."""
+    while page := _records(instance, dg.EventRecordsFilter(kind, after_cursor=after), ascending=True, limit=PAGE):
+        yield from page
+        if len(page) < PAGE:
+            return
+        after = page[-1].storage_id
+
+
+def newest(instance: dg.DagsterInstance, kind: dg.DagsterEventType) -> int:
+    """The storage id of the newest event of a kind; 0 without one."""
+    newest = _records(instance, dg.EventRecordsFilter(kind), ascending=False, limit=1)
+    return newest[0].storage_id if newest else 0
+
+
+def _records(
+    instance: dg.DagsterInstance, wanted: dg.EventRecordsFilter, *, ascending: bool, limit: int
+) -> Sequence[dg.EventLogRecord]:
+    """Events of all runs. SQLite keeps them in a database for each run, but these kinds also in that of all runs."""
+    from dagster._core.storage.event_log.sql_event_log import (  # noqa: PLC0415 - a quarter of a second of each load
+        SqlEventLogStorage,
+    )
+
+    log = instance.event_log_storage
+    if not isinstance(log, SqlEventLogStorage):
+        return []
+    return SqlEventLogStorage.get_event_records(log, wanted, limit=limit, ascending=ascending)
