@@ -15,23 +15,30 @@ _BARS = 180
 """Height of the drawing of occurrences."""
 
 
-def draw_matrix(names: Sequence[str], totals: Sequence[int], matrix: Mapping[tuple[int, int], int]) -> str:
+def draw_matrix(names: Sequence[str], totals: Sequence[int], matrix: Mapping[tuple[int, int], int], what: str) -> str:
     """A matrix with a row for each snapshot: the share of its units that occurred first in each snapshot.
 
     Args:
         names: of the snapshots, by rank.
         totals: units of each snapshot that were compared.
         matrix: how many units of a rank occurred first in a rank, by (rank, first rank).
+        what: the word for the units.
 
     Returns:
-        The drawing as SVG. The diagonal has what a snapshot brought first, and repeats within itself.
+        The drawing as SVG. The diagonal has what a snapshot brought first, and repeats within itself. Rows and columns
+        begin with the rank: names may be cut, and differ where they are.
     """
     shown = range(max(0, len(names) - MOST), len(names))
     width, height = LEFT + CELL * len(shown) + 16, TOP + 32 * len(shown) + 28
-    parts = [_head(width, height), _text(8, 18, "share of the units of a row that occurred first in a column", size=13)]
+    parts = [
+        _head(width, height),
+        _text(8, 18, f"share of the {what} of a row that occurred first in a column", size=13),
+    ]
     for place, rank in enumerate(shown):
-        parts.append(_text(LEFT + CELL * (place + 0.5), TOP - 8, _short(names[rank], 9), anchor="middle"))
-        parts.append(_text(LEFT - 8, TOP + 32 * place + 20, _short(names[rank], 26), anchor="end"))
+        middle = LEFT + CELL * (place + 0.5)
+        parts.append(_text(middle, TOP - 22, str(rank), anchor="middle"))
+        parts.append(_text(middle, TOP - 8, _short(names[rank], 9), anchor="middle"))
+        parts.append(_text(LEFT - 8, TOP + 32 * place + 20, f"{rank} {_short(names[rank], 24)}", anchor="end"))
         for column, first in enumerate(shown):
             units = matrix.get((rank, first), 0)
             share = units / max(totals[rank], 1)
@@ -48,17 +55,18 @@ def draw_matrix(names: Sequence[str], totals: Sequence[int], matrix: Mapping[tup
     return "".join([*parts, "</svg>"])
 
 
-def draw_occurrences(counts: Sequence[int]) -> str:
+def draw_occurrences(counts: Sequence[int], what: str) -> str:
     """A bar for each power of two: how many different units occur at least so often, and less than twice as often.
 
     Args:
         counts: how many different units occur 2**k to 2**(k + 1) - 1 times, by k.
+        what: the word for the units.
 
     Returns:
         The drawing as SVG; the height of a bar is the logarithm of its number.
     """
     width = 60 + 72 * max(len(counts), 4)
-    parts = [_head(width, _BARS + 60), _text(8, 18, "different units by the number of their occurrences", size=13)]
+    parts = [_head(width, _BARS + 60), _text(8, 18, f"different {what} by the number of their occurrences", size=13)]
     highest = log2(1 + max(counts, default=0)) or 1
     for place, number in enumerate(counts):
         tall = (_BARS - 30) * log2(1 + number) / highest

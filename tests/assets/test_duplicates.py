@@ -92,7 +92,7 @@ def test_by_itself_a_new_snapshot_is_compared_and_only_its_own_set_is_made(works
     facts = said(works, RESOLUTION)
     assert "data:image/svg+xml;base64," in facts["who repeats whom"]
     [largest] = [record.data for record in facts["largest clusters"].records]
-    assert largest == {"times": 3, "source": "letters", "snapshot": "2024", "shard": "a", "span": 0}
+    assert largest == {"occurrences": 3, "source": "letters", "snapshot": "2024", "shard": "a", "fingerprint": 0}
     assert said(works, SET)["labels"] is not None
 
 

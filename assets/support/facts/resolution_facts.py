@@ -7,7 +7,6 @@ import base64
 from typing import Any
 
 import dagster as dg
-import msgspec
 
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import Dedupe
@@ -33,17 +32,17 @@ def resolution_facts(store: Store, dedupe: Dedupe, resolution: Resolution) -> di
                 "snapshot": name,
                 "round": each.round,
                 "documents": each.counts.get("documents", 0),
-                "compared": each.counts.get("compared", 0),
-                "duplicates": each.counts.get("duplicates", 0),
+                f"{dedupe.hashed} compared": each.counts.get("compared", 0),
+                f"duplicate {dedupe.marked}": each.counts.get("duplicates", 0),
             }
         )
         for name, each in zip(names, resolution.snapshots, strict=True)
     ]
-    largest = [dg.TableRecord(msgspec.to_builtins(each)) for each in resolution.largest]
+    largest = [dg.TableRecord(each.facts(near=dedupe.near)) for each in resolution.largest]
     characters = [each for each in duplicate_characters(store, dedupe, resolution) if each is not None]
     return {
-        "who repeats whom": _drawn(draw_matrix(names, totals, matrix)),
-        "occurrences": _drawn(draw_occurrences(resolution.occurrences)),
+        "who repeats whom": _drawn(draw_matrix(names, totals, matrix, dedupe.hashed)),
+        "occurrences": _drawn(draw_occurrences(resolution.occurrences, dedupe.hashed)),
         "snapshots by rank": dg.MetadataValue.table(rows) if rows else "none",
         "largest clusters": dg.MetadataValue.table(largest) if largest else "none",
         "duplicate characters": sum(characters) if characters else "known when the attribute sets are made",

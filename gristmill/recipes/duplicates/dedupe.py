@@ -96,6 +96,16 @@ class Dedupe:
         return isinstance(self.unit, KeyUnits)
 
     @property
+    def hashed(self) -> str:
+        """What has a hash, as a word for people: a near duplicate has one for each band of its signature."""
+        return "bands" if self.near else "units"
+
+    @property
+    def marked(self) -> str:
+        """What its marks are about, as a word for people."""
+        return "documents" if self.near or isinstance(self.unit, DocumentUnits) else "units"
+
+    @property
     def labels(self) -> tuple[Score | Spans, ...]:
         """The labels of its attribute set."""
         if self.numbered:

@@ -77,7 +77,8 @@ def _excerpt(
     if cluster.shard not in parts or cluster.shard not in shards:
         raise DataError(f"{prints.table}: no shard {cluster.shard}, which the resolution names; resolve again")
     spans = FingerprintPart(store, parts[cluster.shard], prints.table).spans()
-    row, start, end = spans.of_hash(cluster.span, f"{prints.table}: part {cluster.shard}")
+    place_of = spans.of_document if recipe.near else spans.of_hash
+    row, start, end = place_of(cluster.span, f"{prints.table}: part {cluster.shard}")
     found = _document(*shard_file(store, documents, shards[cluster.shard]), shards[cluster.shard], row)
     text = None if found.pair in blocked else found.text[start : min(end, start + EXCERPT)]
     return ClusterExcerpt(cluster, row, start, end, text)

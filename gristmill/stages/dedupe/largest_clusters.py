@@ -14,7 +14,9 @@ _SHARD_BITS = 32
 
 
 class LargestCluster(msgspec.Struct, frozen=True):
-    """A unit that occurs often. It names a place and holds no text.
+    """A unit that occurs often, or a cluster of near duplicates. It names a place and holds no text.
+
+    What `times` and `span` count depends on the recipe: facts() has a name for each meaning.
 
     Attributes:
         times: how often it occurs, at least; of near duplicates the number of documents of the cluster. Each round
@@ -31,6 +33,17 @@ class LargestCluster(msgspec.Struct, frozen=True):
     snapshot: str
     shard: str
     span: Integer
+
+    def facts(self, *, near: bool) -> dict[str, str | int]:
+        """What it says, by name, for people.
+
+        Args:
+            near: whether it is a cluster of near duplicates.
+        """
+        place = {"source": self.source, "snapshot": self.snapshot, "shard": self.shard}
+        if near:
+            return {"documents": self.times, **place, "document with words": self.span}
+        return {"occurrences": self.times, **place, "fingerprint": self.span}
 
 
 def largest_clusters(

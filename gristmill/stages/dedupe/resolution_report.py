@@ -32,8 +32,8 @@ def resolution_report(store: Store, recipe: Dedupe, resolution: Resolution) -> s
             "snapshot": names[rank],
             "round": str(each.round),
             "documents": f"{each.counts.get('documents', 0):,}",
-            "compared": f"{totals[rank]:,}",
-            "duplicates": f"{each.counts.get('duplicates', 0):,}",
+            f"{recipe.hashed} compared": f"{totals[rank]:,}",
+            f"duplicate {recipe.marked}": f"{each.counts.get('duplicates', 0):,}",
             "duplicate characters": _number(characters[rank]),
         }
         for rank, each in enumerate(resolution.snapshots)
@@ -42,8 +42,8 @@ def resolution_report(store: Store, recipe: Dedupe, resolution: Resolution) -> s
         f"{recipe.description or recipe.name}. Scope: {recipe.scope}. A mix that drops all duplicates leaves out"
         f" {sum(made):,} characters of the {len(made)} of {len(names)} snapshots whose attribute sets are made."
     )
-    plots = [draw_matrix(names, totals, matrix), draw_occurrences(resolution.occurrences)]
-    clusters = [_cluster(each) for each in excerpts_of(store, recipe, resolution)]
+    plots = [draw_matrix(names, totals, matrix, recipe.hashed), draw_occurrences(resolution.occurrences, recipe.hashed)]
+    clusters = [_cluster(each, near=recipe.near) for each in excerpts_of(store, recipe, resolution)]
     tables = {"Snapshots by rank": snapshots, "The largest clusters": clusters}
     return page_of_tables(f"{RESOLUTION.top}{recipe.name}", lead, plots, tables)
 
@@ -52,12 +52,13 @@ def _number(number: int | None) -> str:
     return "not made" if number is None else f"{number:,}"
 
 
-def _cluster(each: ClusterExcerpt) -> dict[str, str]:
+def _cluster(each: ClusterExcerpt, *, near: bool) -> dict[str, str]:
     cluster = each.cluster
     where = f"{cluster.source}/{cluster.snapshot} {cluster.shard}"
+    (times, number), (place, value) = (list(cluster.facts(near=near).items())[at] for at in (0, -1))
     if each.row is None:
-        where, text = f"{where} fingerprint {cluster.span}", "(the documents changed; resolve the recipe again)"
+        where, text = f"{where} {place} {value}", "(the documents changed; resolve the recipe again)"
     else:
         where = f"{where} row {each.row} [{each.start}, {each.end})"
         text = "(a blocklist names this document)" if each.excerpt is None else each.excerpt
-    return {"occurrences": f"{cluster.times:,}", "one of them": where, "text": text}
+    return {times: f"{number:,}", "kept" if near else "one of them": where, "text": text}

@@ -71,6 +71,29 @@ class SpanTable:
         span = ordinal
         if self.sizes is not None:
             span = int(np.searchsorted(np.cumsum(self.sizes, dtype=np.int64), ordinal, "right"))
+        return self._of_span(span)
+
+    def of_document(self, number: int, where: str) -> tuple[int, int, int]:
+        """The same of a document: the place of its first span.
+
+        Args:
+            number: of the document among those that have spans.
+            where: the part, for the message.
+
+        Raises:
+            DataError: the shard has no such document.
+
+        >>> columns = (np.array(each, np.uint32) for each in ([0, 1, 1], [0, 0], [4, 9], [14, 14]))
+        >>> table = SpanTable(*columns, hashes=28)
+        >>> [table.of_document(number, "part 00") for number in range(2)]
+        [(1, 0, 4), (2, 0, 9)]
+        """
+        (some,) = np.nonzero(self.counts)
+        if not 0 <= number < len(some):
+            raise DataError(f"{where}: it has no document {number:,} with words; make this partition again")
+        return self._of_span(int(self.firsts[some[number]]))
+
+    def _of_span(self, span: int) -> tuple[int, int, int]:
         row = int(np.searchsorted(self.firsts, span, "right")) - 1
         return row, int(self.starts[span]), int(self.ends[span])
 

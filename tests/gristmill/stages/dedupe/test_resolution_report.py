@@ -76,6 +76,22 @@ def test_near_duplicates_show_the_document_that_is_kept(mill: Mill) -> None:
     assert (found.cluster.times, found.row, found.excerpt) == (3, 1, words[:EXCERPT])
 
 
+def test_the_number_of_a_near_duplicate_is_that_of_a_document_and_not_of_a_band(mill: Mill) -> None:
+    texts = [" ".join(f"{name}{number}" for number in range(40)) for name in "abcdefgh"]
+    put(mill, "a", "x", "", *texts, *(f"{text} end" for text in texts[3:]))
+    resolved(mill, "near-1")
+    near, found = known().dedupes["near-1"], resolution(mill, "near-1")
+    shown = {each.row: each.excerpt for each in excerpts_of(mill.store, near, found)}
+    assert shown == {number + 1: texts[number][:EXCERPT] for number in range(3, 8)}
+    page = resolution_report(mill.store, near, found)
+    for words in ("bands compared", "duplicate documents", "<th>documents</th>", "share of the bands of a row"):
+        assert words in page
+    assert "occurrences</th>" not in page
+    put(mill, "a", "x", "other words")
+    resolved(mill, "sources/pages/v0/documents")
+    assert "a/a x document with words 3" in resolution_report(mill.store, near, found).replace("pages/", "a/")
+
+
 def test_the_command_writes_a_page_on_which_texts_are_text(
     pages: Mill, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
