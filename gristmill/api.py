@@ -115,6 +115,7 @@ def make(
     workers: int = 1,
     address: str = "",
     say: Say = _silent,
+    take_over: bool = False,
 ) -> Iterator[Ledger]:
     """Makes what is missing or out of date: documents, attribute sets, mixes, tokenizers, tokens and indexes.
 
@@ -133,11 +134,13 @@ def make(
         workers: number of processes of the engine `local`.
         address: address of the Dask scheduler or the Ray head.
         say: takes lines of progress; for example `print`.
+        take_over: whether to go on in the place of other processes that are making the same.
 
     Yields:
         The ledger of each partition that was made by this call.
 
     Raises:
+        AtWork: another process is making the same; the message names it. Superseded: another has taken it over.
         RecipeError: a name is on no shelf, or a declaration is wrong.
         DataError: at the end: an input is missing or not valid, or a blocking check did not pass. If several partitions
             could not be made, the message has a line for each, and the class is that of the first.
@@ -145,7 +148,7 @@ def make(
     """
     packages = choose_shelves(shelves, lake.url)
     with closing(open_engine(engine, workers, address)) as opened:
-        maker = Maker(_planner(lake, targets, snapshots, packages), lake, opened, say)
+        maker = Maker(_planner(lake, targets, snapshots, packages), lake, opened, say, take_over)
         yield from maker.run()
         maker.raise_failures()
 
@@ -244,8 +247,7 @@ def trace(
         DataError: there is no such document.
         StoreError: the lake does not answer, or is being rebuilt.
     """
-    packages = choose_shelves(shelves, lake.url)
-    return document_trace(lake.store(), source, id_, Shelves(packages, lake.options), snapshot)
+    return document_trace(lake.store(), source, id_, Shelves(choose_shelves(shelves, lake.url), lake.options), snapshot)
 
 
 def trace_token(
@@ -275,9 +277,8 @@ def trace_token(
     Raises:
         DataError: the split has no such token, or its document no longer exists.
     """
-    packages = choose_shelves(shelves, lake.url)
-    asset = cache_asset(mix, tokenizer, stream)
-    return token_trace(lake.store(), asset, split, offset, Shelves(packages, lake.options))
+    found = Shelves(choose_shelves(shelves, lake.url), lake.options)
+    return token_trace(lake.store(), cache_asset(mix, tokenizer, stream), split, offset, found)
 
 
 def open_split(

@@ -11,6 +11,7 @@
   x StoreError         the lake did not answer, or is being rebuilt: try again
     + Conflict         another writer was first; its object was not changed
     + Superseded       a newer run has taken over the partition: leave it to that run
+    + AtWork           another run is making the partition: wait for it, or take it over
 """
 
 import re
@@ -270,3 +271,7 @@ class Conflict(StoreError):  # noqa: N818
 
 class Superseded(StoreError):  # noqa: N818
     """A newer run has taken over this partition. This run stops and has changed nothing of the newer run's."""
+
+
+class AtWork(StoreError):  # noqa: N818
+    """Another process is making this partition, and this run has left it alone. The message names the process."""

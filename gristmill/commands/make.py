@@ -6,7 +6,8 @@ Partitions that are up to date are left alone. If one cannot be made, those that
 are made.
 
 Exit codes: 0 if all is made; 1 if something failed, is refused or wrong, or was asked for by name and waits; 2 if the
-command could not run; 130 if it was stopped by Ctrl-C or SIGTERM. What was finished is kept.
+command could not run; 3 if another process is making what it would make next, or has taken it over; 130 if it was
+stopped by Ctrl-C or SIGTERM. What was finished is kept.
 """
 
 import signal
@@ -20,6 +21,7 @@ from gristmill.commands._shared.progress import Progress
 from gristmill.commands._shared.targets import add_targets, asked_for
 from gristmill.commands._shared.terminal import add_engine, add_options, add_shelves, complain, engine_of, lake_of, show
 from gristmill.commands.plan import show_estimate, show_plan
+from gristmill.errors import AtWork, Superseded
 from gristmill.lake.ledger.model import Ledger
 from gristmill.pipeline.estimate import Estimator
 from gristmill.pipeline.make import Maker
@@ -30,6 +32,9 @@ HELP = "make what is missing, in order: documents, attribute sets, mixes, tokeni
 
 STOPPED = 130
 """Exit code of a command that was stopped: 128 and the number of SIGINT, as shells have it."""
+
+AT_WORK = 3
+"""Exit code of a command that left the work to another run."""
 
 STOPS = (signal.SIGINT, signal.SIGTERM)
 
@@ -43,6 +48,11 @@ def declare(parser: ArgumentParser) -> None:
         "--estimate",
         action="store_true",
         help="show bytes to read and to write, and CPU hours, by what earlier runs have measured; make nothing",
+    )
+    parser.add_argument(
+        "--take-over",
+        action="store_true",
+        help="go on in the place of another process that is making the same, which then stops at its next shard",
     )
     parser.set_defaults(all=False, json=False)
     add_shelves(parser)
@@ -65,7 +75,7 @@ def run(arguments: Namespace) -> int:
         return show_plan(planner, catalogue, lambda _: True, arguments)
     progress = Progress()
     with closing(engine_of(arguments)) as engine, _stopped_by_signals():
-        maker = Maker(planner, lake_of(arguments), engine, progress)
+        maker = Maker(planner, lake_of(arguments), engine, progress, arguments.take_over)
         try:
             for ledger in maker.run():
                 progress(_made(ledger))
@@ -74,6 +84,11 @@ def run(arguments: Namespace) -> int:
             for line in (*maker.kept(), "stopped; the same command goes on from here"):
                 complain(line)
             return STOPPED
+        except (AtWork, Superseded) as error:
+            progress.end()
+            for line in (*maker.kept(), str(error)):
+                complain(line)
+            return AT_WORK
     progress.end()
     return _report(maker)
 

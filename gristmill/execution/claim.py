@@ -1,15 +1,115 @@
-"""The claim: it names the run that makes a partition. The newest claim wins; a run that lost its claim stops."""
+"""The claim: it names the run that makes a partition. The newest claim wins; a run that lost its claim stops.
 
-from collections.abc import Iterator
+A run of `make` also names its process, and leaves a partition to a process of another `make` that still runs. A run of
+Dagster has several processes, names none, and never asks: its retries take over what they began.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import NamedTuple
 
 import msgspec
 
-from gristmill.errors import Superseded
+from gristmill.errors import AtWork, Conflict, StoreError, Superseded, shorten
 from gristmill.lake.address import Place
+from gristmill.lake.address import place as place_of
 from gristmill.lake.asset_kinds import made_from, names_of
+from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.walk import folders_like
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
+from gristmill.process import Process, this_process
+
+
+class Claim(Process, frozen=True, omit_defaults=True):
+    """The content of a claim.
+
+    Attributes:
+        token: names the run. The fields of its process are empty for a run of Dagster.
+    """
+
+    token: str | None = None
+
+
+class Claimant(NamedTuple):
+    """Who claims partitions for a run of `make`.
+
+    Attributes:
+        process: its process.
+        takes_over: whether it also claims what a process holds that runs, or of which that cannot be seen.
+    """
+
+    process: Process
+    takes_over: bool = False
+
+    @classmethod
+    def here(cls, *, takes_over: bool) -> "Claimant":
+        """For runs of this process, which works from now on."""
+        return cls(this_process(), takes_over)
+
+
+def write_claim(store: Store, place: Place, token: str, by: Claimant | None = None) -> None:
+    """Claims a partition for a run.
+
+    Args:
+        store: the lake.
+        place: the partition.
+        token: names the run.
+        by: of a run of `make`; None: the claim is taken without asking, and names no process.
+
+    Raises:
+        AtWork: the partition is left to another process.
+    """
+    if by is None:
+        store.put(place.claim, dump({"token": token}))
+        return
+    process = by.process
+    claim = Claim(**msgspec.structs.asdict(process), token=token)
+    if by.takes_over:
+        store.put(place.claim, dump(claim))
+        return
+    stored = store.read_tagged(place.claim)
+    _leave_to_holder(place, stored, process)
+    try:
+        store.put_if(place.claim, dump(claim), stored[1] if stored else None)
+    except Conflict:  # another run was first, at this moment
+        _leave_to_holder(place, store.read_tagged(place.claim), process)
+        raise
+
+
+def _leave_to_holder(place: Place, stored: tuple[bytes, str] | None, process: Process) -> None:
+    holder = _claim(stored[0]) if stored else None
+    if holder is None or not holder.pid or holder.is_same(process):
+        return
+    runs = holder.runs(process)
+    if runs is not False:
+        unseen = "" if runs else "; it cannot be seen from here whether that still runs"
+        raise AtWork(
+            f"{place.asset} ({place.snapshot}): {holder} has been making it since {shorten(holder.since)}{unseen}. Wait"
+            " until it ends, or add --take-over to go on in its place: it then stops at its next shard"
+        )
+
+
+@contextmanager
+def let_go(store: Store, assets: Iterable[str], snapshot: str, token: str) -> Iterator[None]:
+    """Takes the process out of claims that this run still holds at the end: it has given up, and the process lives on.
+
+    These claims themselves stay, because the receipts need an owner. The next run takes them without asking.
+
+    Args:
+        store: the lake.
+        assets: addresses of the assets that the run makes.
+        snapshot: key of their partitions.
+        token: of this run.
+    """
+    try:
+        yield
+    finally:
+        for place in (place_of(asset, snapshot) for asset in assets):
+            with suppress(StoreError):  # another run took it at this moment, or the lake does not answer
+                stored = store.read_tagged(place.claim)
+                if stored is not None and _token(stored[0]) == token:
+                    store.put_if(place.claim, dump({"token": token}), stored[1])
 
 
 def claimed_by(store: Store, place: Place) -> str | None:
@@ -19,8 +119,13 @@ def claimed_by(store: Store, place: Place) -> str | None:
 
 
 def _token(data: bytes) -> str | None:
+    claim = _claim(data)
+    return claim.token if claim else None
+
+
+def _claim(data: bytes) -> Claim | None:
     try:
-        return msgspec.json.decode(data, type=dict[str, str]).get("token")
+        return msgspec.json.decode(data, type=Claim)
     except NOT_DECODED:  # a broken file belongs to no run
         return None
 
@@ -59,10 +164,18 @@ def check_claim(store: Store, place: Place, token: str) -> None:
     Raises:
         Superseded: a newer run claimed the partition, or has finished it already.
     """
-    if claimed_by(store, place) != token:
-        raise superseded(place)
+    stored = store.read_tagged(place.claim)
+    claim = _claim(stored[0]) if stored else None
+    if claim is None or claim.token != token:
+        raise superseded(place, claim)
 
 
-def superseded(place: Place) -> Superseded:
-    """The error of a run whose partition another run has claimed."""
-    return Superseded(f"{place.asset} ({place.snapshot}): a newer run has taken it over; this one stops here")
+def superseded(place: Place, claim: Claim | None = None) -> Superseded:
+    """The error of a run whose partition another run has claimed.
+
+    Args:
+        place: the partition.
+        claim: of the newer run, if it is known.
+    """
+    who = f": the newer one is {claim}" if claim and claim.pid else ""
+    return Superseded(f"{place.asset} ({place.snapshot}): a newer run has taken it over; this one stops here{who}")

@@ -13,7 +13,7 @@ import msgspec
 
 from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.execution.checks import Check, Verdict
-from gristmill.execution.claim import check_claim, claimed_by, others_at_work
+from gristmill.execution.claim import Claimant, check_claim, claimed_by, others_at_work, write_claim
 from gristmill.execution.plan import PartitionState, Target, Want, plan_changes, read_state
 from gristmill.execution.runner import failure_of, raise_failures
 from gristmill.execution.work import Failed
@@ -91,22 +91,22 @@ class Assembled(msgspec.Struct, frozen=True):
 
 
 def claim_and_plan(
-    store: Store, target: Target, token: str, *, force: bool = False
+    store: Store, target: Target, token: str, *, force: bool = False, by: Claimant | None = None
 ) -> tuple[PartitionPlan, list[Want], PartitionState]:
-    """Claims the partition and plans it.
-
-    The claim is written first: from then on, no older run may change what the plan is made from.
+    """Claims the partition, and then plans it: no older run may change any more what the plan is made from.
 
     Args:
         store: the lake.
         target: the partition as it should be.
         token: names this run; no two runs use the same token.
         force: grind every shard again.
+        by: the process of a run that asks before it takes a claim.
 
     Returns:
         The plan for commit, the shards to grind, and the state before.
 
     Raises:
+        AtWork: another process makes the partition.
         RecipeError: the partition was made by another recipe of the same name, or by other code than now in the file.
     """
     place = target.place
@@ -116,7 +116,7 @@ def claim_and_plan(
     before = store.read_tagged(place.ledger)
     if before:
         check_same_recipe(parse_head(before[0], place.ledger).recipe, target.recipe, place)
-    store.put(place.claim, dump({"token": token}))
+    write_claim(store, place, token, by)
     write_root(store, place, target.root)
     state = read_state(store, place)
     keep, todo, gone = plan_changes(state, target, store, force=force)
@@ -150,17 +150,20 @@ class Claimed(NamedTuple):
     refused: list[Failed]
 
 
-def claim_each(store: Store, targets: Sequence[Target], token: str, *, force: bool = False) -> Claimed:
+def claim_each(
+    store: Store, targets: Sequence[Target], token: str, *, force: bool = False, by: Claimant | None = None
+) -> Claimed:
     """Claims and plans the partitions of a step: see claim_and_plan(). One that is refused does not stop the others.
 
     Raises:
+        AtWork: another process is making one of them.
         GristmillError: all are refused.
     """
     claimed = Claimed([], {}, {}, [])
     for target in targets:
         asset = target.place.asset
         try:
-            partition, wants, state = claim_and_plan(store, target, token, force=force)
+            partition, wants, state = claim_and_plan(store, target, token, force=force, by=by)
         except (RecipeError, DataError) as error:
             claimed.refused.append(failure_of(error, "", asset))
         else:

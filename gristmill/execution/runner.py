@@ -5,6 +5,7 @@ another machine. The job names the stage's module that grinds. Workers import th
 """
 
 import importlib
+import re
 import resource
 import time
 import traceback
@@ -136,6 +137,11 @@ class GrindResult(msgspec.Struct):
 _SHOWN = 5
 """Number of failures whose messages are shown; the others are counted."""
 
+_ALIKE = 3
+"""Number of shards that end a grind if they are its first, and all fail in the same way: the others would too."""
+
+_NUMBERS = re.compile("0x[0-9a-f]+|[0-9]+")
+
 _EVERY = 2.0
 """Seconds between two lines of progress, at least."""
 
@@ -143,7 +149,8 @@ _EVERY = 2.0
 def grind_all(engine: Engine, job: Job, items: Sequence[Item], say: Say) -> GrindResult:
     """Grinds all items, the heaviest first, and reports progress about every two seconds.
 
-    Failures are collected, not raised: the other shards are still ground, and their receipts stay.
+    Failures are collected, not raised: the other shards are still ground, and their receipts stay. They are not if
+    another run has taken over, or if the first shards that end have the same failure.
 
     Args:
         engine: where the items are ground.
@@ -155,6 +162,7 @@ def grind_all(engine: Engine, job: Job, items: Sequence[Item], say: Say) -> Grin
     tally = GrindResult(ground={}, failed=[], facts={})
     total = sum(item.weight for item in items) or 1
     weight = 0
+    kinds: set[frozenset[tuple[str, str, str]]] = set()
     ordered = sorted(items, key=lambda item: (-item.weight, item.name))
     for done, result in enumerate(engine.map(job, ordered) if ordered else (), start=1):
         weight += result.weight
@@ -168,9 +176,25 @@ def grind_all(engine: Engine, job: Job, items: Sequence[Item], say: Say) -> Grin
             rate = weight / max(now - started, 1e-6) / 1e6
             failed = f", {len(tally.failed)} failed" if tally.failed else ""
             say(ProgressLine(f"{done} of {len(items)} shards, {rate:.1f} MB/s, {left:.0f} s left{failed}"))
+        if done <= _ALIKE:
+            kinds.add(frozenset(map(_kind, result.outcome.failed)))
+        alike = done == _ALIKE and len(kinds) == 1 and not tally.ground
+        if result.outcome.failed and (alike or any(each.error == "Superseded" for each in result.outcome.failed)):
+            _leave(tally, len(items) - done)
+            break
     tally.seconds = time.monotonic() - started
     tally.peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return tally
+
+
+def _leave(tally: GrindResult, left: int) -> None:
+    """Notes at each failure that so many shards are not ground, since they would fail like those that ended."""
+    tally.failed = [msgspec.structs.replace(failure, left=left) for failure in tally.failed]
+
+
+def _kind(failure: Failed) -> tuple[str, str, str]:
+    """What failures of the same cause share: not the name of the shard, and no numbers, such as those of rows."""
+    return failure.error, failure.asset, _NUMBERS.sub("0", failure.message.replace(failure.name, ""))
 
 
 def _count(tally: GrindResult, result: Done) -> None:
@@ -200,11 +224,12 @@ def raise_failures(failed: Sequence[Failed], of: int) -> None:
     shown = list(dict.fromkeys(failure.message for failure in ranked))[:_SHOWN]
     more = f"\n... and {len(failed) - len(shown)} more" if len(failed) > len(shown) else ""
     text = "\n".join(shown) + more
+    left = max(failure.left for failure in failed)
     if ranked[0].error == "crash":
-        raise DataError(f"{len(failed)} of {of} shards failed in the recipe's own code:\n{text}")
-    counted = (
-        f"{len(failed)} of {of} shards failed; the others are done, and the next run keeps them:\n" if of > 1 else ""
-    )
+        stopped = f"; the other {left} were not ground" if left else ""
+        raise DataError(f"{len(failed)} of {of} shards failed in the recipe's own code{stopped}:\n{text}")
+    others = f"the other {left} were not ground" if left else "the others are done, and the next run keeps them"
+    counted = f"{len(failed)} of {of} shards failed; {others}:\n" if of > 1 and ranked[0].error != "Superseded" else ""
     refused = added_reasons(reason for failure in ranked for reason in failure.refused)
     if refused and ranked[0].error == "DataError":
         raise TooManyRefused(counted + text, refused)

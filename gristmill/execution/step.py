@@ -13,7 +13,7 @@ import msgspec
 
 from gristmill.errors import DataError
 from gristmill.execution.checks import Check
-from gristmill.execution.claim import claimed_by, superseded
+from gristmill.execution.claim import Claimant, claimed_by, superseded
 from gristmill.execution.commit import Assembled, PartitionPlan, assemble, claim_each, publish
 from gristmill.execution.plan import PartitionState, Target, Want
 from gristmill.execution.runner import GrindResult, grind_all, raise_failures
@@ -127,7 +127,7 @@ class _Versioned(msgspec.Struct):
     version: int = 0
 
 
-def plan(step: Step, lake: Lake, token: str, *, force: bool = False) -> StoredPlan:
+def plan(step: Step, lake: Lake, token: str, *, force: bool = False, by: Claimant | None = None) -> StoredPlan:
     """Claims the step's partitions and finds the missing shards.
 
     Args:
@@ -135,24 +135,26 @@ def plan(step: Step, lake: Lake, token: str, *, force: bool = False) -> StoredPl
         lake: the lake.
         token: names this run; no two runs use the same token.
         force: grind every shard again.
+        by: the process of a run that asks before it takes a claim.
 
     Returns:
         The planned step, which is also stored in the lake for resume().
 
     Raises:
+        AtWork: another process is making one of the partitions.
         RecipeError: each partition was made by another recipe of the same name.
         DataError: an input is missing or not valid.
     """
     store = lake.store()
     step_plan = step.plan(store)
-    partitions, todo, states, refused = claim_each(store, step_plan.targets, token, force=force)
+    partitions, todo, states, refused = claim_each(store, step_plan.targets, token, force=force, by=by)
     spec = msgspec.Raw(msgspec.json.encode(step_plan.spec(token)))
     items = step_plan.items(todo, states) if any(todo.values()) else []
     job = Job(stage=step.stage, lake=lake, shelves=step.shelves, spec=spec)
     weight = sum(item.weight for item in items)
     planned = StoredPlan(tuple(partitions), job, len(items), weight, refused=tuple(refused))
     if items:
-        store.put(_items(partitions[0]), gzip_bytes(b"\n".join(msgspec.json.encode(item) for item in items)))
+        store.put(_file(partitions[0], "items.gz"), gzip_bytes(b"\n".join(msgspec.json.encode(item) for item in items)))
     for partition in partitions:  # so that another process can resume any of them
         store.put(_planned(partition.place, token), msgspec.json.encode(planned))
     return planned
@@ -207,12 +209,10 @@ def _planned(place: Place, token: str) -> str:
     return f"{place.receipts}.planned-{token}.json"
 
 
-def _items(partition: PartitionPlan) -> str:
-    return f"{partition.place.receipts}.items-{partition.token}.gz"
-
-
-def _ground(partition: PartitionPlan) -> str:
-    return f"{partition.place.receipts}.ground-{partition.token}.gz"
+def _file(partition: PartitionPlan, name: str) -> str:
+    """The path of a file of this run, such as `items.gz`, beside the receipts."""
+    kind, _, ending = name.partition(".")
+    return f"{partition.place.receipts}.{kind}-{partition.token}.{ending}"
 
 
 def grind(planned: StoredPlan, engine: Engine, say: Say) -> GrindResult:
@@ -229,22 +229,25 @@ def grind(planned: StoredPlan, engine: Engine, say: Say) -> GrindResult:
     if not planned.items:
         return grind_all(engine, planned.job, [], say)
     store = planned.job.lake.store()
-    path = _items(planned.partitions[0])
+    path = _file(planned.partitions[0], "items.gz")
     lines = unpack_rows(b"".join(unpacked([store.read(path)], path)))
     items = [msgspec.json.decode(line, type=Item) for line in lines]
     items = _left(store, planned, items)
     tally = grind_all(engine, planned.job, items, say)
+    lost = any(failure.error == "Superseded" for failure in tally.failed)
     for partition in planned.partitions:
         asset = partition.place.asset
+        if lost and claimed_by(store, partition.place) != partition.token:
+            continue  # the files of another run lie there, or none at all
         made = tally.ground.get(asset)
-        store.put(_spent(partition), msgspec.json.encode(_effort(planned, items, tally, asset)))
+        store.put(_file(partition, "spent.json"), msgspec.json.encode(_effort(planned, items, tally, asset)))
         if made:
-            store.put(_ground(partition), gzip_bytes(b"\n".join(dump(receipt) for receipt in made.values())))
+            store.put(_file(partition, "ground.gz"), gzip_bytes(b"\n".join(dump(receipt) for receipt in made.values())))
         failed = [failure for failure in tally.failed if failure.asset in {"", asset}]
         if failed:
-            store.put(_failed(partition), msgspec.json.encode(failed))
+            store.put(_file(partition, "failed.json"), msgspec.json.encode(failed))
         else:
-            store.delete([_failed(partition)])
+            store.delete([_file(partition, "failed.json")])
     return tally
 
 
@@ -260,14 +263,6 @@ def _effort(planned: StoredPlan, items: Sequence[Item], tally: GrindResult, asse
         "length written": sum(row.length for row in rows),
         **tally.facts,
     }
-
-
-def _spent(partition: PartitionPlan) -> str:
-    return f"{partition.place.receipts}.spent-{partition.token}.json"
-
-
-def _failed(partition: PartitionPlan) -> str:
-    return f"{partition.place.receipts}.failed-{partition.token}.json"
 
 
 def _left(store: Store, planned: StoredPlan, items: list[Item]) -> list[Item]:
@@ -298,15 +293,15 @@ def assemble_one(step: Step, planned: StoredPlan, asset: str, about: Mapping[str
     about = {"commit": code_version(), "packages": made_with(), **about}
     made: dict[str, Receipt] = {}
     if partition.todo:
-        failed = store.read_tagged(_failed(partition))
+        failed = store.read_tagged(_file(partition, "failed.json"))
         if failed:
             raise_failures(msgspec.json.decode(failed[0], type=list[Failed]), partition.todo)
-        path = _ground(partition)
+        path = _file(partition, "ground.gz")
         stored = store.read_tagged(path)
         for line in unpack_rows(b"".join(unpacked([stored[0]], path))) if stored else ():
             receipt = msgspec.json.decode(line, type=Receipt)
             made[receipt.row.name] = receipt
-        effort = store.read_tagged(_spent(partition))
+        effort = store.read_tagged(_file(partition, "spent.json"))
         if effort:
             about = {**about, "grind": msgspec.json.decode(effort[0])}
     return assemble(store, partition, step.checks, about, made)
@@ -323,7 +318,9 @@ def publish_one(planned: StoredPlan, asset: str, assembled: Assembled) -> Ledger
     return publish(planned.job.lake.store(), planned.partition(asset), assembled)
 
 
-def make(step: Step, lake: Lake, engine: Engine, token: str, say: Say, *, force: bool = False) -> dict[str, Ledger]:
+def make(
+    step: Step, lake: Lake, engine: Engine, token: str, say: Say, *, force: bool = False, by: Claimant | None = None
+) -> dict[str, Ledger]:
     """Plans, grinds and commits a whole step in plain Python, without an orchestrator.
 
     Args:
@@ -333,14 +330,16 @@ def make(step: Step, lake: Lake, engine: Engine, token: str, say: Say, *, force:
         token: names this run; no two runs use the same token.
         say: takes lines of progress.
         force: grind every shard again.
+        by: the process of a run that asks before it takes a claim.
 
     Returns:
         The published ledger of each asset.
 
     Raises:
+        AtWork: another process is making one of the partitions.
         GristmillError: a shard or a check failed. The next run keeps the shards that were made.
     """
-    planned = plan(step, lake, token, force=force)
+    planned = plan(step, lake, token, force=force, by=by)
     tally = grind(planned, engine, say)
     raise_failures([*planned.refused, *tally.failed], planned.items)
     return {

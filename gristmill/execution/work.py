@@ -57,6 +57,7 @@ class Failed(msgspec.Struct, frozen=True):
         name: of the item.
         met: whether another run wrote the same object at the same time.
         refused: the reasons, if too many rows of raw data were refused.
+        left: number of shards that were not ground because of this failure.
     """
 
     error: str
@@ -65,6 +66,7 @@ class Failed(msgspec.Struct, frozen=True):
     name: str = ""
     met: bool = False
     refused: tuple[RefusedReason, ...] = ()
+    left: int = 0
 
 
 class Outcome(msgspec.Struct, frozen=True):

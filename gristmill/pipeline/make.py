@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
-from gristmill.errors import DataError, GristmillError, RecipeError, StoreError
+from gristmill.errors import AtWork, DataError, GristmillError, RecipeError, StoreError, Superseded
+from gristmill.execution.claim import Claimant, let_go
 from gristmill.execution.step import Step, assemble_one, grind, plan, publish_one
 from gristmill.execution.work import Engine, ProgressLine, Say
 from gristmill.lake.address import Place
@@ -65,6 +66,7 @@ class Maker:
         lake: the lake.
         engine: where shards are ground.
         say: takes lines of progress.
+        take_over: whether partitions are also taken over from other processes that are making them.
         made: number of partitions, tokenizers, models and indexes that were made.
         seen: number of those that were surveyed.
         not_made: what could not be made, in order.
@@ -74,6 +76,7 @@ class Maker:
     lake: Lake
     engine: Engine
     say: Say
+    take_over: bool = False
     made: int = 0
     seen: int = 0
     not_made: list[NotMade] = field(default_factory=list)
@@ -86,6 +89,8 @@ class Maker:
             The ledger of each partition that was made. Tokenizers and indexes are only said.
 
         Raises:
+            AtWork: another process is making what would be made next.
+            Superseded: another run has taken over what was being made.
             StoreError: the lake does not answer any more. What was made is kept.
         """
         for prospect in self.planner.strays:
@@ -144,24 +149,26 @@ class Maker:
         if isinstance(step, TaggingStep):
             assets = {prospect.asset for prospect in due}
             step = replace(step, taggers=tuple(t for t, a in zip(step.taggers, step.makes, strict=True) if a in assets))
-        try:
-            if not self.made:
-                make_lake_id(self.lake.store())  # its file also tells that this folder is a lake
-            planned = plan(step, self.lake, uuid4().hex)
-            self._at_work = tuple(partition.place for partition in planned.partitions)
-            grind(planned, self.engine, self._progress(step))
-        except GristmillError as error:
-            for prospect in due:
-                self._failed(prospect, error)
-            return
-        for prospect in due:
+        store, token = self.lake.store(), uuid4().hex
+        with let_go(store, step.makes, step.snapshot, token):
             try:
-                ledger = publish_one(planned, prospect.asset, assemble_one(step, planned, prospect.asset, {}))
+                if not self.made:
+                    make_lake_id(store)  # its file also tells that this folder is a lake
+                planned = plan(step, self.lake, token, by=Claimant.here(takes_over=self.take_over))
+                self._at_work = tuple(partition.place for partition in planned.partitions)
+                grind(planned, self.engine, self._progress(step))
             except GristmillError as error:
-                self._failed(prospect, error)
-            else:
-                self._done(prospect)
-                yield ledger
+                for prospect in due:
+                    self._failed(prospect, error)
+                return
+            for prospect in due:
+                try:
+                    ledger = publish_one(planned, prospect.asset, assemble_one(step, planned, prospect.asset, {}))
+                except GristmillError as error:
+                    self._failed(prospect, error)
+                else:
+                    self._done(prospect)
+                    yield ledger
         self._at_work = ()
 
     def kept(self) -> list[str]:
@@ -218,7 +225,8 @@ class Maker:
         self.say(f"{prospect.asset}: {'; '.join(prospect.why)}")
         shelves = self.planner.shelves
         try:
-            resolve(self.lake, task.dedupe, task.editions, shelves, self.engine, uuid4().hex, self.say)
+            claimant, token = Claimant.here(takes_over=self.take_over), uuid4().hex
+            resolve(self.lake, task.dedupe, task.editions, shelves, self.engine, token, self.say, by=claimant)
         except GristmillError as error:
             self._failed(prospect, error)
             return
@@ -250,9 +258,15 @@ class Maker:
     def _failed(self, prospect: Prospect, error: GristmillError) -> None:
         """Notes a failure. If the lake itself no longer answers, nothing else can be made.
 
+        Nor is it if another run makes the partition: that run makes all that comes after it too.
+
         Raises:
+            AtWork: another process is making it.
+            Superseded: another run has taken it over.
             StoreError: the lake does not answer.
         """
+        if isinstance(error, AtWork | Superseded):
+            raise error
         self.planner.states.failed(prospect.asset, prospect.snapshot)
         self.not_made.append(NotMade(prospect, error, named=self.planner.named(prospect)))
         self.say(f"FAILED {str(self.not_made[-1]).partition(chr(10))[0]}")

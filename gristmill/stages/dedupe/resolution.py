@@ -4,10 +4,12 @@ fingerprints of all snapshots -> order.json -> hash runs -> verdicts by round ->
 """
 
 from collections.abc import Callable, Collection, Iterator
+from contextlib import nullcontext
 
 import msgspec
 
 from gristmill.errors import DataError, NewerSchema
+from gristmill.execution.claim import Claimant, let_go
 from gristmill.execution.step import Step, make
 from gristmill.execution.survey import survey
 from gristmill.execution.work import Engine, ProgressLine, Say
@@ -207,6 +209,7 @@ def resolve(
     say: Say,
     *,
     force: bool = False,
+    by: Claimant | None = None,
 ) -> Resolution:
     """Resolves a recipe over all snapshots that have fingerprints. What has not changed is kept.
 
@@ -219,11 +222,13 @@ def resolve(
         token: names this run; no two runs use the same token.
         say: takes lines of progress.
         force: make everything again.
+        by: the process of a run that asks before it takes a claim.
 
     Returns:
         The result, which is stored too.
 
     Raises:
+        AtWork: another process is making the marks of a snapshot.
         DataError: fingerprints are missing, or not those of their documents.
         GristmillError: a step failed. The next run keeps what was made.
     """
@@ -234,7 +239,9 @@ def resolve(
             continue
         where = f"{step.makes[0]} ({step.snapshot})"
         say(where)
-        make(step, lake, engine, f"{token}-{number}", _progress(say, where), force=force)
+        run = f"{token}-{number}"
+        with let_go(store, step.makes, step.snapshot, run) if by else nullcontext():
+            make(step, lake, engine, run, _progress(say, where), force=force, by=by)
     result, marks = composed(store, recipe.name, order)
     writer = IndexWriter(store, RESOLUTION.at(dedupe=recipe.name))
     writer.put(resolution_path(recipe.name), dump(result))

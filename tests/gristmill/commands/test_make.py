@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import random
 import signal
 import subprocess
@@ -232,28 +233,82 @@ def wait_for(what: Callable[[], bool]) -> None:
     raise AssertionError("it did not happen in a minute")
 
 
+class AtTheGate:
+    """`make` of four files in a process of its own that grinds some, and then waits at a gate.
+
+    Args:
+        mill: has the lake.
+        folder: for the gate.
+        permits: how many shards pass the gate.
+        workers: processes that grind; 0: the process itself.
+    """
+
+    receipts = "sources/tapes/v0/ledgers/documents/2024.receipts"
+
+    def __init__(self, mill: Mill, folder: Path, permits: int, workers: int = 0) -> None:
+        for each in range(4):
+            mill.raw(f"{each}.jsonl", tape(each), "tapes")
+        self.gate = folder / "gate"
+        self.gate.mkdir()
+        (self.gate / "permits").write_text(str(permits))
+        self.command = [sys.executable, "-m", "gristmill", "make", str(mill.root), "tapes", "--shelves", "slowshelf"]
+        self.command += ["--engine", "local", "--workers", str(workers)] if workers else ["--engine", "inline"]
+        self.environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        self.program = subprocess.Popen(
+            self.command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**self.environment, "GATE": str(self.gate)},
+            start_new_session=True,
+        )
+        receipts = mill.root / self.receipts
+        wait_for(lambda: len(list(receipts.glob("[0-9]*.json"))) == permits)
+        wait_for(lambda: len(processes_of(self.program.pid)) == 1 + workers)
+
+    def again(self, *more: str) -> subprocess.CompletedProcess[str]:
+        """The same command once more, in a process that no gate stops."""
+        return subprocess.run([*self.command, *more], capture_output=True, text=True, check=False, env=self.environment)
+
+
+@pytest.mark.slow
+def test_a_second_make_names_who_works_there_and_one_that_takes_over_stops_the_first(
+    mill: Mill, tmp_path: Path
+) -> None:
+    first = AtTheGate(mill, tmp_path, 1)
+    second = first.again()
+    assert second.returncode == 3
+    (kept, told) = second.stderr.splitlines()
+    assert kept == "0 partitions made"
+    assert told.startswith(f"sources/tapes/v0/documents (2024): process {first.program.pid} on {platform.node()} has")
+    assert "add --take-over to go on in its place" in told
+    third = first.again("--take-over")
+    assert (third.returncode, third.stderr) == (0, "")
+    assert "1 shards have their receipts from an interrupted run" in third.stdout
+    before = mill.stamps()
+    (first.gate / "permits").write_text("4")
+    _, said = first.program.communicate(timeout=60)
+    assert first.program.returncode == 3
+    assert "sources/tapes/v0/documents (2024): a newer run has taken it over" in said
+    assert mill.stamps() == before
+
+
+@pytest.mark.slow
+def test_a_make_that_was_killed_is_taken_over_at_once(mill: Mill, tmp_path: Path) -> None:
+    first = AtTheGate(mill, tmp_path, 2)
+    first.program.kill()
+    first.program.communicate()
+    second = first.again()
+    assert (second.returncode, second.stderr) == (0, "")
+    assert "made sources/tapes/v0/documents (2024): 4 rows in 4 shards" in second.stdout
+
+
 @pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM])
 def test_a_stopped_run_ends_quietly_with_its_workers_and_the_same_command_goes_on(
     mill: Mill, tmp_path: Path, number: signal.Signals
 ) -> None:
-    for each in range(4):
-        mill.raw(f"{each}.jsonl", tape(each), "tapes")
-    gate = tmp_path / "gate"
-    gate.mkdir()
-    (gate / "permits").write_text("2")
-    command = [sys.executable, "-m", "gristmill", "make", str(mill.root), "tapes", "--shelves", "slowshelf"]
-    command += ["--engine", "local", "--workers", "2"]
-    paths = os.pathsep.join(sys.path)
-    program = subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "GATE": str(gate), "PYTHONPATH": paths},
-        start_new_session=True,
-    )
-    receipts = mill.root / "sources/tapes/v0/ledgers/documents/2024.receipts"
-    wait_for(lambda: len(list(receipts.glob("[0-9]*.json"))) == 2 and len(processes_of(program.pid)) == 3)
+    first = AtTheGate(mill, tmp_path, 2, workers=2)
+    program = first.program
     if number == signal.SIGINT:
         os.killpg(program.pid, number)  # as a terminal does
     else:
@@ -267,7 +322,8 @@ def test_a_stopped_run_ends_quietly_with_its_workers_and_the_same_command_goes_o
     ]
     assert out.splitlines()[0] == "sources/tapes/v0/documents (2024): never made"
     wait_for(lambda: processes_of(program.pid) == [])
-    again = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": paths})
+    again = first.again()
+    assert again.returncode == 0
     assert "never made; 2 shards have their receipts from an interrupted run" in again.stdout
     assert "made sources/tapes/v0/documents (2024): 4 rows in 4 shards" in again.stdout
     assert [entry.path for entry in mill.store.list("") if entry.path.endswith(".claim")] == []

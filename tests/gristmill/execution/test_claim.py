@@ -1,16 +1,20 @@
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import msgspec
 import pytest
 from testkit import Mill
 
-from gristmill.errors import Superseded
-from gristmill.execution.claim import check_claim, claimed_by, others_at_work
+from gristmill.errors import AtWork, Superseded
+from gristmill.execution.claim import Claimant, check_claim, claimed_by, let_go, others_at_work, write_claim
 from gristmill.execution.runner import Inline, raise_failures
 from gristmill.execution.step import assemble_one, grind, plan, publish_one
 from gristmill.lake.address import attributes_asset, documents_asset, place
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.store.folder import FolderStore
+from gristmill.process import Process, this_process
 
 
 def test_the_run_that_was_taken_over_stops_and_changes_nothing(mill: Mill) -> None:
@@ -18,7 +22,8 @@ def test_the_run_that_was_taken_over_stops_and_changes_nothing(mill: Mill) -> No
     older = plan(mill.conversion(), mill.lake, "older")
     newer = plan(mill.conversion(), mill.lake, "newer")
     tally = grind(older, Inline(), mill.said.append)
-    assert [failed.error for failed in tally.failed] == ["Superseded"] * 3
+    (first,) = tally.failed
+    assert (first.error, first.left) == ("Superseded", 2)  # it notices at its next shard, and begins no other
     with pytest.raises(Superseded, match="a newer run has taken it over"):
         raise_failures(tally.failed, older.items)
     assert not grind(newer, Inline(), mill.said.append).failed
@@ -104,3 +109,90 @@ def test_a_claim_on_what_is_made_from_a_partition_counts_and_its_own_does_not(la
     assert not others_at_work(lake, here, "mine")
     lake.put(reader.claim, b'{"token":"other"}')
     assert others_at_work(lake, here, "mine")
+
+
+WIKI = place(documents_asset("wiki", "v0"), "2024")
+
+
+def living() -> Process:
+    """A process that runs, and is not this one: the first of the system."""
+    return msgspec.structs.replace(this_process(), pid="1", started="", since="2026-01-02 03:04:05 UTC")
+
+
+def dead() -> Process:
+    """A process of this machine that has ended."""
+    program = subprocess.Popen([sys.executable, "-c", ""])
+    program.wait()
+    return msgspec.structs.replace(this_process(), pid=str(program.pid))
+
+
+def test_a_partition_is_left_to_a_process_that_runs_and_the_error_names_it(lake: FolderStore) -> None:
+    write_claim(lake, WIKI, "first", Claimant(living()))
+    host = this_process().host
+    words = rf"wiki/v0/documents \(2024\): process 1 on {host} has been making it since 2026-01-02 03:04:05 UTC\. Wait"
+    with pytest.raises(AtWork, match=words):
+        write_claim(lake, WIKI, "second", Claimant(this_process()))
+    assert claimed_by(lake, WIKI) == "first"
+    write_claim(lake, WIKI, "second", Claimant(this_process(), takes_over=True))
+    with pytest.raises(Superseded, match=rf"this one stops here: the newer one is {this_process()}$"):
+        check_claim(lake, WIKI, "first")
+
+
+def test_a_process_of_another_machine_is_asked_about_because_nobody_here_can_see_it(lake: FolderStore) -> None:
+    write_claim(lake, WIKI, "first", Claimant(msgspec.structs.replace(living(), host="far\x1b[31m")))
+    with pytest.raises(AtWork, match=r"it cannot be seen from here whether that still runs. Wait until it ends, or"):
+        write_claim(lake, WIKI, "second", Claimant(this_process()))
+
+
+def test_a_dead_holder_is_taken_over_at_once(lake: FolderStore) -> None:
+    for holder in (dead(), msgspec.structs.replace(living(), boot="the one before the power cut")):
+        write_claim(lake, WIKI, "first", Claimant(holder))
+        write_claim(lake, WIKI, "second", Claimant(this_process()))
+        assert claimed_by(lake, WIKI) == "second"
+
+
+def test_a_run_of_dagster_names_no_process_never_asks_and_is_never_asked_about(lake: FolderStore) -> None:
+    write_claim(lake, WIKI, "by hand", Claimant(living()))
+    write_claim(lake, WIKI, "run-0")
+    assert lake.read(WIKI.claim) == b'{"token":"run-0"}'  # as it always was
+    write_claim(lake, WIKI, "run-1")
+    write_claim(lake, WIKI, "by hand again", Claimant(this_process()))
+    assert claimed_by(lake, WIKI) == "by hand again"
+    assert set(msgspec.json.decode(lake.read(WIKI.claim), type=dict[str, str])) >= {"token", "pid"}  # 0.2 reads it so
+
+
+def test_of_two_that_claim_at_the_same_moment_one_is_told_of_the_other(lake: FolderStore) -> None:
+    class Late(FolderStore):
+        """Another process claims the partition right after this one has looked."""
+
+        def read_tagged(self, path: str) -> tuple[bytes, str] | None:
+            found = super().read_tagged(path)
+            if found is None:
+                write_claim(lake, WIKI, "first", Claimant(living()))
+            return found
+
+    with pytest.raises(AtWork):
+        write_claim(Late(lake.url), WIKI, "second", Claimant(this_process()))
+    assert claimed_by(lake, WIKI) == "first"
+
+
+def test_who_gives_up_and_lives_on_is_not_asked_about(lake: FolderStore) -> None:
+    with let_go(lake, [WIKI.asset], "2024", "first"):
+        write_claim(lake, WIKI, "first", Claimant(living()))
+    assert lake.read(WIKI.claim) == b'{"token":"first"}'  # receipts have an owner still
+    with let_go(lake, [WIKI.asset], "2024", "first"):
+        write_claim(lake, WIKI, "second", Claimant(living()))
+    with pytest.raises(AtWork):
+        write_claim(lake, WIKI, "third", Claimant(this_process()))
+
+
+def test_all_sets_of_a_step_are_let_go_if_one_is_held(mill: Mill) -> None:
+    mill.raw_shards(1)
+    mill.convert()
+    step = mill.tagging("words-1", "length-1")
+    first, second = (place(asset, step.snapshot) for asset in step.makes)
+    write_claim(mill.store, second, "other", Claimant(living()))
+    with pytest.raises(AtWork), let_go(mill.store, step.makes, step.snapshot, "mine"):
+        plan(step, mill.lake, "mine", by=Claimant(this_process()))
+    assert mill.store.read(first.claim) == b'{"token":"mine"}'
+    assert claimed_by(mill.store, second) == "other"

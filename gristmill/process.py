@@ -1,0 +1,118 @@
+"""A process as a claim names it: host, number and start. Another process can tell whether it still runs.
+
+The number alone does not tell: the system gives it to another process later. So the claim also has the time at which
+the process started, in ticks since the machine booted, and what the numbers belong to: the boot of the machine, and
+the namespace of its processes (each container has its own). No clock of one machine is compared with that of another.
+"""
+
+import hashlib
+import os
+import platform
+import re
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from gristmill.errors import shorten
+
+_ENDED = frozenset("ZX")
+"""States of a process that has ended, though its parent has not asked for its exit code yet."""
+
+_NUMBER = re.compile("[1-9][0-9]{0,8}")
+
+
+class Process(msgspec.Struct, frozen=True):
+    """A process, and since when it works. All values are text, so that earlier versions can read the claim.
+
+    Attributes:
+        host: name of the machine.
+        machine: digest of the machine's id; empty if it has none. Two machines may have the same name.
+        boot: id of the machine's boot; empty if the system tells none.
+        space: namespace of the process numbers; empty if the system tells none.
+        pid: number of the process.
+        started: when it started, in ticks since the boot; empty if the system does not tell.
+        since: when the claim was written, by the clock of that machine: for people only.
+    """
+
+    host: str = ""
+    machine: str = ""
+    boot: str = ""
+    space: str = ""
+    pid: str = ""
+    started: str = ""
+    since: str = ""
+
+    def __str__(self) -> str:
+        return f"process {shorten(self.pid)} on {shorten(self.host)}"
+
+    def is_same(self, other: "Process") -> bool:
+        """Whether both are the same process, whenever they were named."""
+        names = [name for name in Process.__struct_fields__ if name != "since"]
+        return all(getattr(self, name) == getattr(other, name) for name in names)
+
+    def runs(self, here: "Process") -> bool | None:
+        """Whether the process still runs.
+
+        Args:
+            here: this process.
+
+        Returns:
+            None if that cannot be seen from here: it is one of another machine or container.
+        """
+        if (self.host, self.machine) != (here.host, here.machine):
+            return None
+        if self.boot != here.boot:
+            return False
+        if self.space != here.space:
+            return None
+        return bool(_NUMBER.fullmatch(self.pid)) and _runs(int(self.pid), self.started)
+
+
+def this_process() -> Process:
+    """This process, and the time now."""
+    return msgspec.structs.replace(_here(os.getpid()), since=datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC"))
+
+
+@cache
+def _here(pid: int) -> Process:
+    """This process. Its number is an argument, as a fork has another one."""
+    machine = _read("/etc/machine-id") or _read("/var/lib/dbus/machine-id")
+    try:
+        space = str(Path("/proc/self/ns/pid").readlink())
+    except OSError:
+        space = ""
+    return Process(
+        host=platform.node(),
+        machine=hashlib.sha256(f"gristmill {machine}".encode()).hexdigest()[:16] if machine else "",  # it is private
+        boot=_read("/proc/sys/kernel/random/boot_id"),
+        space=space,
+        pid=str(pid),
+        started=_state(pid)[1],
+    )
+
+
+def _runs(pid: int, started: str) -> bool:
+    """Whether the process of this number runs, and is the one that started then."""
+    try:
+        os.kill(pid, 0)  # sends nothing; it also finds processes of other users, which /proc may hide
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass
+    state, start = _state(pid)
+    return state not in _ENDED and ("" in {start, started} or start == started)
+
+
+def _state(pid: int) -> tuple[str, str]:
+    """State and start of a process; both are empty if the system does not tell."""
+    fields = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()  # the name before it may hold anything
+    return (fields[0], fields[19]) if len(fields) > 19 else ("", "")
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""
