@@ -54,6 +54,48 @@ def test_what_was_done_is_added_up_and_failures_are_collected() -> None:
     assert said[-1].endswith("0 s left, 2 failed")
 
 
+class Failing:
+    """An engine whose items all fail with these messages, one after another.
+
+    Args:
+        messages: of the failures; empty: the shard is made.
+    """
+
+    def __init__(self, *messages: str) -> None:
+        self.messages = messages
+
+    def map(self, job: Job, items: Iterable[Item]) -> Iterator[Done]:
+        assert job is JOB
+        for each, message in zip(items, self.messages, strict=False):
+            made = (Ground("asset", Receipt(Shard(each.name, 0, 0, 0, "", "", "", "", ()))),)
+            why = (Failed("DataError", message.format(each.name), "", each.name),)
+            yield Done(each.name, each.weight, Outcome((), failed=why) if message else Outcome(made))
+
+
+@pytest.mark.parametrize(
+    ("messages", "failed", "left"),
+    [
+        (["{}.jsonl: row 17: no id", "{}.jsonl: row 4: no id", "{}.jsonl: row 9: no id"], 3, 7),
+        (["{}: no id", "{}: no id", "{}: no text", "{}: no id"] * 2, 8, 0),
+        (["{}: no id", "{}: no id", "", "{}: no id", "{}: no id", "{}: no id"], 5, 0),
+        (["", "{}: no id", "{}: no id", "{}: no id"], 3, 0),
+    ],
+)
+def test_a_partition_stops_if_the_first_three_that_end_fail_alike(messages: list[str], failed: int, left: int) -> None:
+    names = ["aa", "bb", "cc", "dd", "ee", "ff", "gg", "hh", "ii", "jj"]
+    tally = grind_all(Failing(*messages, *[""] * (10 - len(messages))), JOB, [item(name) for name in names], str)
+    assert (len(tally.failed), {each.left for each in tally.failed}) == (failed, {left})
+    assert sum(map(len, tally.ground.values())) == 10 - failed - left
+    words = "3 of 10 shards failed; the other 7 were not ground" if left else "the others are done"
+    with pytest.raises(DataError, match=words):
+        raise_failures(tally.failed, 10)
+
+
+def test_of_three_shards_that_fail_alike_nothing_is_left() -> None:
+    tally = grind_all(Failing("{}: no id", "{}: no id", "{}: no id"), JOB, [item("a"), item("b"), item("c")], str)
+    assert [each.left for each in tally.failed] == [0, 0, 0]
+
+
 def test_nothing_to_do_says_nothing() -> None:
     said: list[str] = []
     assert grind_all(Echo(), JOB, [], said.append).ground == {}
