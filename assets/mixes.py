@@ -17,7 +17,7 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.execution.step import Step
 from gristmill.lake.address import mix_asset, mix_index
 from gristmill.lake.store.protocol import Store
-from gristmill.pipeline.expected_tokens import expected_tokens
+from gristmill.pipeline.expected_tokens import NoSlice, expected_tokens
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.stages.mixing.held_out import held_out_words
@@ -82,9 +82,9 @@ def _expected(store: Store, catalogue: Catalogue, mix: Mix) -> dict[str, Any]:
     if not mix.solves:
         return {}
     try:
-        title, _, tokens = next(expected_tokens(store, catalogue, mix))
-        return {"tokens counted": title, **reading_facts(mix, mix.reading(tokens))}
-    except DataError:  # no slice is finished
+        expected = next(expected_tokens(store, catalogue, mix))
+        return {"tokens counted": expected.title, **reading_facts(mix, expected.reading)}
+    except NoSlice:
         return {}
-    except RecipeError as error:  # the index of documents is right; that of a token cache will fail
+    except (DataError, RecipeError) as error:  # the index of documents is right; that of a token cache will fail
         return {"warnings": str(error)}

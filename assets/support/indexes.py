@@ -15,8 +15,8 @@ from gristmill.recipes.mixture.declared_tokens import declared_tokens
 from gristmill.recipes.mixture.token_shares import Reading
 from gristmill.recipes.source import Source
 from gristmill.reports.sizes import size_in_words
+from gristmill.stages.cache_index.index import cache_reading, tokens_by_stream
 from gristmill.stages.mixing.index import Index, Slice
-from gristmill.stages.token_cache.index import cache_reading, tokens_by_stream
 
 
 def known_snapshots(context: dg.AssetExecutionContext, mix: Mix) -> dict[str, list[str]]:
@@ -33,9 +33,9 @@ def index_result(store: Store, index: Index, more: Mapping[str, Any] | None = No
     return dg.MaterializeResult(data_version=dg.DataVersion(index.fingerprint), metadata=facts)
 
 
-def streams_facts(mix: Mix, index: Index, sources: Mapping[str, Source]) -> dict[str, Any]:
+def streams_facts(store: Store, mix: Mix, index: Index, sources: Mapping[str, Source]) -> dict[str, Any]:
     """Metadata for trainers: for each stream, its tokens, its sequences in a block, and its epochs."""
-    return reading_facts(mix, cache_reading(mix, index)) | declared_facts(mix, index, sources)
+    return reading_facts(mix, cache_reading(store, mix, index)) | declared_facts(mix, index, sources)
 
 
 def reading_facts(mix: Mix, reading: Reading) -> dict[str, Any]:
@@ -46,18 +46,28 @@ def reading_facts(mix: Mix, reading: Reading) -> dict[str, Any]:
             {
                 "stream": each.stream,
                 "train tokens": each.tokens,
-                "weight": each.share,
+                **({} if each.sequences is None else {"sequences": each.sequences, "in them": each.sequence_tokens}),
+                "weight": each.weight,
                 f"sequences of {mix.block}": blocks[each.stream],
-                "tokens read": each.read,
-                "rate": f"{each.rate:.3g}",
-                "epochs": f"{each.epochs:.3g}",
+                **({} if each.share is None else {"share of tokens": each.share}),
+                **({} if each.read is None else {"tokens read": each.read}),
+                **({} if each.rate is None else {"rate": f"{each.rate:.3g}"}),
+                **({} if each.epochs is None else {"epochs": f"{each.epochs:.3g}"}),
             }
         )
         for each in reading.streams
     ]
     warned = {"warnings": "; ".join([*reading.shortages, *reading.warnings])}
-    facts = {"streams in training": dg.MetadataValue.table(rows), "tokens in training": reading.total}
-    return facts | (warned if warned["warnings"] else {})
+    told = {
+        "tokens in training": reading.total,
+        "sequence length": reading.sequence_length,
+        "sequences in training": reading.total_sequences,
+        "bounded by": ", ".join(mix.bounding(reading)) or None,
+    }
+    facts = {"streams in training": dg.MetadataValue.table(rows)}
+    return (
+        facts | {name: fact for name, fact in told.items() if fact is not None} | {k: v for k, v in warned.items() if v}
+    )
 
 
 def declared_facts(mix: Mix, index: Index, sources: Mapping[str, Source]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from gristmill.lake.address import cache_asset, cache_index
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.tokenizer import Tokenizer
-from gristmill.stages.token_cache.index import index_cache
+from gristmill.stages.cache_index.index import index_cache
 from gristmill.stages.token_cache.step import TokenCacheStep
 from gristmill.stages.tokenization.files import training_job
 from resources.lake import LakeResource
@@ -84,6 +84,6 @@ def cache_index_asset(catalogue: Catalogue, mix: Mix, tokenizer: Tokenizer) -> d
             check_lake(context.instance, lake.store())
             snapshots = known_snapshots(context, mix)
             index = index_cache(lake.store(), mix, tokenizer, sources, snapshots, consolidated=config.consolidated)
-            return index_result(lake.store(), index, streams_facts(mix, index, sources))
+            return index_result(lake.store(), index, streams_facts(lake.store(), mix, index, sources))
 
     return index

@@ -20,7 +20,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.pipeline.dry_run import Prospect
 from gristmill.pipeline.due_sets import DueSets
 from gristmill.pipeline.estimate import Estimate, Estimator
-from gristmill.pipeline.expected_tokens import expected_tokens
+from gristmill.pipeline.expected_tokens import NoSlice, expected_tokens
 from gristmill.pipeline.planner import Planner
 from gristmill.pipeline.tasks import FolderTask, IndexTask, ResolutionTask, TokenizerTask
 from gristmill.recipes.catalogue import Catalogue
@@ -111,11 +111,11 @@ def _readings(store: Store, catalogue: Catalogue, mix: Mix) -> Iterator[str]:
     if not mix.solves:
         return
     try:
-        for title, _, tokens in expected_tokens(store, catalogue, mix):
-            yield from reading_lines(f"mix {mix.name}, {title}", mix.reading(tokens))
-    except DataError:
+        for each in expected_tokens(store, catalogue, mix):
+            yield from reading_lines(each.title, mix, each.reading)
+    except NoSlice:
         yield f"mix {mix.name}: how training reads its streams is not known before a slice of it is finished"
-    except RecipeError as error:
+    except (DataError, RecipeError) as error:
         yield f"mix {mix.name}: {error}"
 
 

@@ -101,9 +101,9 @@ def run(arguments: Namespace) -> int:
         by = f", by {mix.validation_key.path}" if mix.validation_key else ""
         show(f"mix {mix.name}: validation: {held_out_words(mix.validation, {'rows': kept})}{by}")
     if mix and mix.solves and not arguments.stream:
-        title = f"mix {mix.name}, estimated from this preview"
+        title = "estimated from this preview"
         title += f" without the share of {mix.validation:g} that is held out" if mix.validation else ""
-        for line in reading_lines(title, expected_reading(mix, previews)):
+        for line in reading_lines(title, mix, expected_reading(mix, previews)):
             show(line)
     if arguments.output:
         with output_file(arguments.output, lake.url) as path:

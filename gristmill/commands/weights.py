@@ -56,14 +56,13 @@ def run(arguments: Namespace) -> int:
         mix = replace(mix, token_budget=arguments.budget)
     store = lake_of(arguments).store()
     met = True
-    for title, index, tokens in expected_tokens(store, catalogue, mix, arguments.tokenizer):
-        reading = mix.reading(tokens)
-        for line in reading_lines(f"mix {mix.name}, {title}", reading):
+    for each in expected_tokens(store, catalogue, mix, arguments.tokenizer):
+        for line in reading_lines(each.title, mix, each.reading):
             show(line)
         sources = {stream.key: catalogue.sources[stream.source] for stream in mix.streams}
-        for line in declared_tokens(mix.streams, sources, tokens).lines:
+        for line in declared_tokens(mix.streams, sources, each.tokens).lines:
             show(f"  {line}")
-        for absent in index.absent:
+        for absent in each.index.absent:
             show(f"  not finished yet: {absent}")
-        met = met and not reading.shortages
+        met = met and not each.reading.shortages
     return 0 if met else 1

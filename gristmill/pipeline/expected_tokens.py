@@ -1,6 +1,7 @@
-"""The tokens of a mix's streams, from its token caches; before the first one, estimated from the bytes of documents."""
+"""How training would read a mix, from its token caches; before the first one, estimated from the bytes of documents."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from gristmill.errors import DataError, RecipeError, known_names
 from gristmill.lake.address import cache_asset, cache_index, ledger_folder, mix_asset, mix_index
@@ -10,18 +11,38 @@ from gristmill.lake.ledger.walk import list_assets
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Mix
+from gristmill.recipes.mixture.token_shares import Reading
 from gristmill.recipes.shelf import known
+from gristmill.stages.cache_index.index import cache_reading, tokens_by_stream
 from gristmill.stages.mixing.index import Index, close_slices, finished_slices
-from gristmill.stages.token_cache.index import tokens_by_stream
 
 BYTES_OF_A_TOKEN = 4
 """Bytes of a row of documents that count as a token, where no token cache has counted."""
 
 
-def expected_tokens(
-    store: Store, catalogue: Catalogue, mix: Mix, tokenizer: str | None = None
-) -> Iterator[tuple[str, Index, dict[str, int]]]:
-    """For each token cache with slices: its title, its index as it would be closed now, and the tokens by stream.
+class NoSlice(DataError):  # noqa: N818 - the tree reads as English
+    """No slice of a mix is finished."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What one token cache lets a training read.
+
+    Attributes:
+        title: where the tokens were counted.
+        index: the index as it would be closed now.
+        tokens: of each stream.
+        reading: how training reads them.
+    """
+
+    title: str
+    index: Index
+    tokens: dict[str, int]
+    reading: Reading
+
+
+def expected_tokens(store: Store, catalogue: Catalogue, mix: Mix, tokenizer: str | None = None) -> Iterator[Expected]:
+    """What each token cache with slices lets a training read.
 
     Without such a cache, the documents of the mix are in place of one.
 
@@ -32,8 +53,10 @@ def expected_tokens(
         tokenizer: only the token cache of this one.
 
     Raises:
-        RecipeError: the mix has no token cache of the tokenizer.
-        DataError: no slice of the mix is finished.
+        RecipeError: the mix has no token cache of the tokenizer, or a share is too small to appear in a block of
+            sequences.
+        NoSlice: no slice of the mix is finished.
+        DataError: a document or row does not fit the length of a sequence.
     """
     names = sorted({names_of(asset)["tokenizer"] for asset in list_assets(store, TOKEN_CACHE, mix=mix.name)})
     if tokenizer is not None:
@@ -46,17 +69,19 @@ def expected_tokens(
         index = _index(store, catalogue, mix, cache_index(mix.name, name), assets)
         if index.slices:
             found = True
-            yield f"tokenizer {name}", index, tokens_by_stream(index)
+            yield Expected(f"tokenizer {name}", index, tokens_by_stream(index), cache_reading(store, mix, index))
     if found:
         return
     assets = {stream.key: mix_asset(mix.name, stream.key) for stream in mix.streams}
     index = _index(store, catalogue, mix, mix_index(mix.name), assets)
     if not index.slices:
-        raise DataError(f"mix {mix.name!r}: no slice of it is finished; make one first: `gristmill make {mix.name}`")
+        raise NoSlice(f"mix {mix.name!r}: no slice of it is finished; make one first: `gristmill make {mix.name}`")
     estimated: dict[str, int] = {}
     for each in index.slices:
         estimated[each.stream] = estimated.get(each.stream, 0) + each.totals.get("length", 0) // BYTES_OF_A_TOKEN
-    yield f"no token cache yet, estimated at {BYTES_OF_A_TOKEN} bytes a token", index, estimated
+    title = f"no token cache yet, estimated at {BYTES_OF_A_TOKEN} bytes a token"
+    title += ", all sequences full" if mix.packed and mix.sequence_length else ""
+    yield Expected(title, index, estimated, mix.reading(estimated))
 
 
 def _index(store: Store, catalogue: Catalogue, mix: Mix, asset: str, assets: Mapping[str, str]) -> Index:

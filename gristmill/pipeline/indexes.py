@@ -10,10 +10,10 @@ from gristmill.recipes.export import Export
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.source import Source
 from gristmill.recipes.tokenizer import Tokenizer
+from gristmill.stages.cache_index.index import cache_reading, index_cache, why_cache_open
 from gristmill.stages.export.index import index_export, why_export_open
 from gristmill.stages.export.release import release_warnings
 from gristmill.stages.mixing.index import index_mix, read_index, why_mix_open
-from gristmill.stages.token_cache.index import cache_reading, index_cache, why_cache_open
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class MixIndexes:
         if index is None:
             return ()
         if self._tokenizer(address):
-            reading = cache_reading(self.mix, index)
+            reading = cache_reading(store, self.mix, index)
             return (*reading.shortages, *reading.warnings)
         rows = dict.fromkeys((each.stream for each in index.slices), 0)
         for each in index.slices:

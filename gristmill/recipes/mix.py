@@ -16,9 +16,9 @@ from gristmill.lake.address import VERSION, check_name
 from gristmill.lake.ledger.model import Recipe
 from gristmill.recipes.mixture.held_out import HeldOut
 from gristmill.recipes.mixture.languages import check_language
-from gristmill.recipes.mixture.token_shares import Portion, Reading, read_shares
+from gristmill.recipes.mixture.token_shares import Portion, Reading, Sequences, read_shares, read_weights
 from gristmill.recipes.option_types import check_types
-from gristmill.recipes.row_format import Chat, Format, Text, format_of
+from gristmill.recipes.row_format import Chat, Format, Prebuilt, Text, format_of
 from gristmill.recipes.rules import Column
 from gristmill.recipes.selection import Selection
 
@@ -111,6 +111,8 @@ class Mix:
             streams. A document without the key is drawn by its (source, id), and counted.
         parts: largest number of Levanter parts per snapshot in its token cache, 1 to 128.
         block: number of sequences per block in which the weights are exact (Levanter's `mixture_block_size`).
+        sequence_length: number of tokens of a training sequence, as the trainer's configuration has it. If documents
+            are packed into sequences, shares and budgets of tokens depend on it. It changes no document.
         token_budget: number of tokens that a training reads. The index of a token cache tells how often that reads each
             stream.
         proportions: share of the tokens that training reads, by stream or group of streams; they add up to 1.
@@ -129,6 +131,7 @@ class Mix:
     validation_key: Column | None = None
     parts: int = 32
     block: int = 2048
+    sequence_length: Annotated[int, Meta(ge=1)] | None = None
     token_budget: Annotated[int, Meta(ge=1)] | None = None
     proportions: Mapping[str, float] | None = None
     temperature: Annotated[float, Meta(ge=0, le=1)] | None = None
@@ -159,6 +162,7 @@ class Mix:
             raise RecipeError(f"mix {self.name!r}: block is {self.block}; give 1 to {LARGEST_BLOCK} sequences")
         check_weights(self.name, self.weights, self.block)
         self._check_shares()
+        self._check_length()
         if self.validation_key is not None and not self.validation:
             raise RecipeError(f"mix {self.name!r}: it has a validation_key, but holds nothing out; give validation too")
         # Each stream gets the declaration, because its slices decide which rows are held out.
@@ -195,6 +199,27 @@ class Mix:
         if min(self.proportions.values()) <= 0 or abs(math.fsum(self.proportions.values()) - 1) > _ROUNDING:
             raise RecipeError(f"{who}: proportions are {dict(self.proportions)}; give shares above 0 that add up to 1")
 
+    def _check_length(self) -> None:
+        """Checks that the length of a sequence is known where shares or budgets depend on it.
+
+        Raises:
+            RecipeError: it is not, or prebuilt rows have another length.
+        """
+        who = f"mix {self.name!r}"
+        if self.packed and self.solves and self.sequence_length is None:
+            raise RecipeError(
+                f"{who}: the documents of {', '.join(self.packed)} are packed into sequences and cut there, so"
+                " token_budget, proportions, temperature and repeats depend on the length of a sequence; give the mix"
+                " sequence_length=4096, or the length that the trainer has"
+            )
+        for stream in self.streams:
+            rows = stream.format.length if isinstance(stream.format, Prebuilt) else None
+            if None not in (rows, self.sequence_length) and rows != self.sequence_length:
+                raise RecipeError(
+                    f"{who}: sequence_length is {self.sequence_length}, and the prebuilt rows of {stream.key!r} have"
+                    f" {rows} tokens: a trainer stops at them; give both the same length"
+                )
+
     @property
     def mend_of_names(self) -> str:
         """The end of an error about the name of a set or label; empty if the recipe itself has the names."""
@@ -211,27 +236,57 @@ class Mix:
         """Whether something is solved from the tokens of the streams: shares, or a budget."""
         return self.by_tokens or self.token_budget is not None
 
-    def reading(self, tokens: Mapping[str, int]) -> Reading:
+    @property
+    def packed(self) -> list[str]:
+        """The streams of which sequences may have padding, and documents may be cut."""
+        return [stream.key for stream in self.streams if stream.format.packs]
+
+    def reading(self, tokens: Mapping[str, int], sequences: Mapping[str, Sequences] | None = None) -> Reading:
         """How training reads the streams.
 
         Args:
             tokens: of the training split of each stream, by name. A stream that is missing is left out.
+            sequences: of the training split of each stream, at the mix's sequence length. None: whole documents are
+                read, as from an export, or the sequences are not known yet and taken as full.
 
         Raises:
             RecipeError: a stream's share is too small to appear in a block of sequences.
         """
-        portions = [Portion(s.key, s.group or s.key, s.weight, s.repeats, s.most_epochs) for s in self.streams]
-        solved = read_shares(
-            portions,
-            tokens,
-            proportions=self.proportions,
-            temperature=self.temperature,
-            budget=self.token_budget,
-        )
-        shares = {each.stream: each.share for each in solved.streams if each.tokens}
-        if any(shares.values()):
-            check_weights(self.name, shares, self.block)
+        portions = self._portions
+        if self.packed and self.sequence_length is None and not self.solves:
+            solved = read_weights(portions, tokens)
+        else:
+            solved = read_shares(
+                portions,
+                tokens,
+                proportions=self.proportions,
+                temperature=self.temperature,
+                budget=self.token_budget,
+                sequences=sequences,
+                length=self.sequence_length,
+            )
+        weights = {each.stream: each.weight for each in solved.streams if each.usable}
+        if any(weights.values()):
+            check_weights(self.name, weights, self.block)
         return solved
+
+    @property
+    def _portions(self) -> list[Portion]:
+        return [Portion(s.key, s.group or s.key, s.weight, s.repeats, s.most_epochs) for s in self.streams]
+
+    def bounding(self, reading: Reading) -> list[str]:
+        """The streams that bound a reading without a budget: with more tokens, they would be read too often.
+
+        Args:
+            reading: result of `reading`.
+
+        Returns:
+            Their names; none if there is a budget, or if all streams are read as often as they may be.
+        """
+        most = {each.name: each.most for each in self._portions}
+        used = {each.stream: (each.epochs or 0.0) / most[each.stream] for each in reading.streams}
+        bounding = [name for name, share in used.items() if share and share > max(used.values()) * (1 - _ROUNDING)]
+        return bounding if self.token_budget is None and len(bounding) < len(used) else []
 
     @property
     def weights(self) -> dict[str, float]:
@@ -246,12 +301,16 @@ class Mix:
     def train_weights(self, reading: Reading) -> dict[str, float]:
         """The weight of each stream in the trainer's configuration: as declared, or as solved if tokens decide.
 
-        Before the first slice, there is nothing to solve: all streams have the same weight.
+        Before the first slice, there is nothing to solve: all streams have the same weight. A stream that gives no
+        sequence has the weight 0, because a trainer would stop at it.
 
         Args:
             reading: result of `reading`.
         """
-        return reading.shares if self.by_tokens and any(reading.shares.values()) else self.weights
+        if not any(reading.weights.values()):
+            return self.weights
+        empty = {each.stream: 0.0 for each in reading.streams if each.sequences == 0}
+        return reading.weights if self.by_tokens else self.weights | empty
 
     def stream(self, name: str) -> Stream:
         """The stream of this name.

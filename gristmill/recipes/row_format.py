@@ -58,6 +58,11 @@ class Text:
         return "left"
 
     @property
+    def packs(self) -> bool:
+        """Whether an example holds whole documents, so that it may have padding and a document may be cut."""
+        return bool(self.pack)
+
+    @property
     def dtypes(self) -> dict[str, DType]:
         """The element type of each field of the cache, ids first."""
         return {"input_ids": "int32"}
@@ -103,6 +108,11 @@ class Chat:
     def __post_init__(self) -> None:
         """See `_check`."""
         _check(self)
+
+    @property
+    def packs(self) -> bool:
+        """As of Text. With `pack=False`, one conversation alone is an example."""
+        return True
 
     @property
     def dtypes(self) -> dict[str, DType]:
@@ -153,6 +163,11 @@ class Prebuilt:
     @property
     def pack(self) -> Pack:
         """No packing, because rows are examples already."""
+        return False
+
+    @property
+    def packs(self) -> bool:
+        """As of Text."""
         return False
 
     @property

@@ -1,7 +1,7 @@
 """The data card of a release: what is in it, where it comes from, and what was left out and why, as JSON."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import msgspec
 
@@ -9,7 +9,7 @@ from gristmill.errors import RecipeError
 from gristmill.lake.address import cache_asset, documents_asset, mix_asset
 from gristmill.lake.asset_kinds import ATTRIBUTES, DOCUMENTS, MARKS, MODEL, RESOLUTION, kind_of, names_of
 from gristmill.recipes.catalogue import Catalogue
-from gristmill.recipes.mix import Mix, Stream
+from gristmill.recipes.mix import Stream
 from gristmill.recipes.mixture.declared_tokens import NOT_DECLARED, declared_tokens
 from gristmill.recipes.selection import Selection
 from gristmill.releases.pinned import PinnedLedger, PinnedRelease
@@ -77,7 +77,7 @@ class StreamCard(msgspec.Struct, frozen=True):
         documents: rows of the token cache.
         tokens: of the token cache, both splits.
         validation_tokens: those of the validation split.
-        weight: as the trainer's configuration has it.
+        weight: as the trainer's configuration has it: its share of the sequences, relative to the other streams.
         description: of the source.
         licence: of the source; NOT_DECLARED if its recipe declares none.
         terms: of the source.
@@ -134,18 +134,19 @@ class DataCard(msgspec.Struct, frozen=True):
     languages: dict[str, int] = {}
 
 
-def card_of(release: PinnedRelease, catalogue: Catalogue) -> DataCard:
+def card_of(release: PinnedRelease, catalogue: Catalogue, weights: Mapping[str, float]) -> DataCard:
     """The data card of a release.
 
     Args:
         release: the release.
         catalogue: the recipes: descriptions, licences and reasons of rules come from it, all counts from the ledgers.
+        weights: of each stream in the trainer's configuration.
 
     Raises:
         RecipeError: a selection on the shelf has changed since its rows were selected.
     """
     mix = catalogue.mixes[release.mix]
-    streams = _weighed(mix, [_stream(release, catalogue, stream) for stream in mix.streams])
+    streams = tuple(_stream(release, catalogue, stream, weights[stream.key]) for stream in mix.streams)
     tokens = {stream.stream: stream.tokens for stream in streams}
     sources = {stream.key: catalogue.sources[stream.source] for stream in mix.streams}
     declared = declared_tokens(mix.streams, sources, tokens)
@@ -168,14 +169,7 @@ def card_of(release: PinnedRelease, catalogue: Catalogue) -> DataCard:
     )
 
 
-def _weighed(mix: Mix, streams: Sequence[StreamCard]) -> tuple[StreamCard, ...]:
-    """The streams with the weights of the trainer's configuration, which depend on tokens if the mix says so."""
-    reading = mix.reading({each.stream: each.tokens - each.validation_tokens for each in streams})
-    weights = mix.train_weights(reading)
-    return tuple(msgspec.structs.replace(each, weight=weights[each.stream]) for each in streams)
-
-
-def _stream(release: PinnedRelease, catalogue: Catalogue, stream: Stream) -> StreamCard:
+def _stream(release: PinnedRelease, catalogue: Catalogue, stream: Stream, weight: float) -> StreamCard:
     source = catalogue.sources[stream.source]
     asset = cache_asset(release.mix, release.tokenizer, stream.key)
     caches = [each for each in release.ledgers if each.asset == asset]
@@ -190,7 +184,7 @@ def _stream(release: PinnedRelease, catalogue: Catalogue, stream: Stream) -> Str
         documents=totals["rows"],
         tokens=totals["tokens"],
         validation_tokens=totals["validation tokens"],
-        weight=stream.weight,
+        weight=weight,
         description=source.description,
         licence=source.licence or NOT_DECLARED,
         terms=source.terms,

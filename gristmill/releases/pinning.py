@@ -1,7 +1,7 @@
 """Pins a release: reads the ledgers of a token cache up to the raw data, and lists every object that trainers read."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -89,6 +89,17 @@ def trainer_files(store: Store, release: PinnedRelease) -> dict[str, bytes]:
     config["cache_catalog"] = f"{store.url}/{folder}/{CATALOG}"
     files[f"{folder}/{DATA_YAML}"] = json.dumps(config, indent=2).encode() + b"\n"
     return files
+
+
+def train_weights(files: Mapping[str, bytes], release: PinnedRelease) -> dict[str, float]:
+    """The weight of each stream in the trainer's configuration of a release.
+
+    Args:
+        files: result of trainer_files().
+        release: the release.
+    """
+    config = json.loads(files[f"{RELEASES}{release.name}/{DATA_YAML}"])
+    return msgspec.convert(config["train_weights"], dict[str, float])
 
 
 def write_release(store: Store, release: PinnedRelease, files: dict[str, bytes]) -> tuple[str, ...]:

@@ -21,8 +21,8 @@ from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.row_format import Chat, Text
 from gristmill.stages.packing.plans import PackingPlan, plan_of
-from gristmill.stages.token_cache.index import merge_slices
 from gristmill.stages.token_cache.levanter_config import CATALOG, DATA_YAML, cache_catalog
+from gristmill.stages.token_cache.merged_ledger import merge_slices
 from gristmill.stages.token_cache.part import RowDigests, read_part_objects
 from gristmill.stages.token_cache.token_stream import open_split
 from gristmill.verification.trainer_config import misconfigured, recorded_format
@@ -66,7 +66,9 @@ def _configuration(
     splits: dict[str, dict[str, tuple[str, CacheLedger]]] = {}
     for (split, stream), cache in merged.items():
         splits.setdefault(split, {})[stream] = cache
-    if store.read(catalog) != cache_catalog(store.url, splits):
+    tokenizer = names_of(ledger.asset)["tokenizer"]
+    forms = {cache_catalog(store.url, splits, tokenizer, earlier=earlier) for earlier in (False, True)}
+    if store.read(catalog) not in forms:
         yield catalog, "it does not hold the ledgers of these caches"
     try:
         wrong = misconfigured(store.read(data_yaml), store.url, ledger.asset, caches, heads)

@@ -2,7 +2,7 @@
 
 Jobs: {"do": "read", "cache", "fields": {name: dtype}, "length", "metadata"}: rows, sequences, warnings of a cache
       {"do": "write", "cache", "rows": [{field: [...]}], "files": bool}: a cache written by Levanter itself
-      {"do": "mixed", "config", "length", "count"}: the sequences that a training reads first
+      {"do": "mixed", "config", "length", "count"}: the sequences that a training reads first, and what it warns of
       {"do": "encode", "tokenizer", "texts", "marin"}: ids and metadata of its BatchTokenizer
 """
 
@@ -118,14 +118,25 @@ def configured(job: Job) -> Job:
 
 
 def mixed(job: Job) -> Job:
-    """The first sequences of the mixture that a training reads, without padding or loss."""
+    """The first sequences of the mixture that a training reads, without padding or loss; and what Levanter warns of."""
     module = import_module("levanter.data.text.datasets")
+    warnings = Warnings()
+    logging.getLogger("levanter").addHandler(warnings)
     config = import_module("draccus").decode(module.LmDataConfig, json.loads(job["config"]))
     axis = import_module("haliax").Axis("position", job["length"])
     schedule = import_module("levanter.schedule").BatchSchedule(job["count"])
     key = import_module("jax").random.PRNGKey(0)
     mixture = config.train_mixture(axis, schedule, key=key).as_sync_dataset()
-    return {"sequences": [each.tokens.tolist() for each in mixture.get_batch(list(range(job["count"])))]}
+    read = mixture.get_batch(list(range(job["count"])))
+    logging.getLogger("levanter").removeHandler(warnings)
+    return {"sequences": [held(each) for each in read], "warnings": warnings.messages}
+
+
+def held(example: Any) -> list[int]:
+    """The tokens of a sequence; padding has the segment -1."""
+    tokens, segments = np.asarray(example.tokens), example.attn_mask.segment_ids
+    found: list[int] = (tokens if segments is None else tokens[np.asarray(segments[0]) >= 0]).tolist()
+    return found
 
 
 DO = {

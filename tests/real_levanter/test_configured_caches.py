@@ -13,8 +13,8 @@ from gristmill.formats.levanter.cache import CacheReader, ranges_of
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.row_format import Chat, Prebuilt
 from gristmill.recipes.tokenizer import Tokenizer, Training
+from gristmill.stages.cache_index.index import index_cache
 from gristmill.stages.mixing.step import stream_step
-from gristmill.stages.token_cache.index import index_cache
 from gristmill.stages.token_cache.step import TokenCacheStep
 from gristmill.stages.tokenization.training import make_tokenizer
 

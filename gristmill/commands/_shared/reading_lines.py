@@ -2,35 +2,62 @@
 
 from collections.abc import Iterator
 
-from gristmill.recipes.mixture.token_shares import Reading
+from gristmill.recipes.mix import Mix
+from gristmill.recipes.mixture.token_shares import Reading, StreamReading
 
-_HEADINGS = ("stream", "tokens", "share", "read", "rate", "epochs")
 
-
-def reading_lines(title: str, reading: Reading) -> Iterator[str]:
-    """The lines: tokens, share, rate and epochs of each stream, warnings, and what is short.
+def reading_lines(title: str, mix: Mix, reading: Reading) -> Iterator[str]:
+    """The lines: tokens, share, rate and epochs of each stream, what bounds them, warnings, and what is short.
 
     Args:
-        title: names the mix, and where the tokens were counted.
-        reading: how training reads the streams.
+        title: says where the tokens were counted.
+        mix: the mix.
+        reading: how training reads its streams.
     """
-    rows = [
-        (
-            each.stream,
-            f"{each.tokens:,}",
-            f"{each.share:.4g}",
-            f"{each.read:,}",
-            f"{each.rate:.3g}",
-            f"{each.epochs:.3g}",
+    yield f"mix {mix.name}, {title}: {_whole(mix, reading)}"
+    rows = [_cells(each) for each in reading.streams]
+    headings = tuple(rows[0])
+    widths = {heading: max(len(heading), *(len(row[heading]) for row in rows)) for heading in headings}
+    for row in ({heading: heading for heading in headings}, *rows):
+        stream, *numbers = headings
+        yield "  ".join(
+            [f"  {row[stream].ljust(widths[stream])}", *(row[each].rjust(widths[each]) for each in numbers)]
         )
-        for each in reading.streams
-    ]
-    widths = [max(len(row[column]) for row in (_HEADINGS, *rows)) for column in range(len(_HEADINGS))]
-    yield f"{title}: training reads {reading.total:,} tokens"
-    for row in (_HEADINGS, *rows):
-        numbers = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))
-        yield "  ".join([f"  {row[0].ljust(widths[0])}", *numbers])
+    if bounding := mix.bounding(reading):
+        yield (
+            f"  stream {' and '.join(map(repr, bounding))} bounds it: more tokens in these shares would read it more"
+            " often than it may be read; a larger most_epochs or a token_budget allows that"
+        )
     for warning in reading.warnings:
         yield f"  warning: {warning}"
     for shortage in reading.shortages:
         yield f"  the budget cannot be met: {shortage}"
+
+
+def _whole(mix: Mix, reading: Reading) -> str:
+    """What training reads in total, in words."""
+    if reading.total is None:
+        return (
+            f"how many tokens training reads is not known, because the documents of {', '.join(mix.packed)} are packed"
+            " into sequences; give the mix sequence_length="
+        )
+    words = f"training reads {reading.total:,} tokens"
+    if reading.total_sequences is None:
+        return words
+    return f"{words} in {reading.total_sequences:,} sequences of {reading.sequence_length:,}"
+
+
+def _cells(each: StreamReading) -> dict[str, str]:
+    """The cells of a stream, by their headings. Of what is not known there is none."""
+    cells = {"stream": each.stream, "tokens": f"{each.tokens:,}"}
+    if each.sequences is not None:
+        cells |= {"sequences": f"{each.sequences:,}", "in them": f"{each.usable:,}"}
+    if each.share is not None:
+        cells["share"] = f"{each.share:.4g}"
+    if each.sequence_share is not None:
+        cells["weight"] = f"{each.sequence_share:.4g}"
+    if each.read is not None:
+        cells["read"] = f"{each.read:,}"
+    if each.rate is not None and each.epochs is not None:
+        cells |= {"rate": f"{each.rate:.3g}", "epochs": f"{each.epochs:.3g}"}
+    return cells

@@ -1,10 +1,15 @@
 """How many tokens of each stream a training reads: the arithmetic of weights, proportions, temperature and repeats.
 
-Everything here is computed from plain numbers. The only input from the lake is the number of tokens of each stream.
+A trainer draws whole sequences. A sequence of packed documents has padding, and documents that are too long are cut. So
+a share of the tokens is another share of the sequences, unless all sequences are full.
+
+Everything here is computed from plain numbers. The only inputs from the lake are the tokens and the sequences of each
+stream.
 """
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import msgspec
@@ -36,9 +41,27 @@ class Portion(msgspec.Struct, frozen=True):
     repeats: float = 1.0
     most_epochs: float | None = None
 
+    @property
+    def most(self) -> float:
+        """How often training reads the stream at most, if the mix has no budget."""
+        return self.repeats if self.most_epochs is None else self.most_epochs
 
-class StreamReading(msgspec.Struct, frozen=True):
-    """How training reads one stream.
+
+@dataclass(frozen=True)
+class Sequences:
+    """What the training split of one stream gives at one sequence length.
+
+    Attributes:
+        count: number of sequences.
+        tokens: tokens in them, without padding and without what is cut off or dropped.
+    """
+
+    count: int
+    tokens: int
+
+
+class StreamReading(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How training reads one stream. Numbers that nobody can know without a sequence length are None.
 
     Attributes:
         stream: its name.
@@ -48,51 +71,87 @@ class StreamReading(msgspec.Struct, frozen=True):
         rate: share of its tokens that training reads at least once, from 0 to 1.
         epochs: how often training reads the stream; 0.5 is half of it once.
         short: tokens that are lacking, because the stream may not be read more than `most_epochs` times.
+        sequences: number of sequences of its training split, at the length of the mix.
+        sequence_tokens: tokens in them. Rate and epochs are of these tokens.
+        sequence_share: its share of all sequences that training reads, where this may differ from `share`.
+        read_sequences: number of sequences that training reads of it.
     """
 
     stream: str
     tokens: int
-    share: float
-    read: int
-    rate: float
-    epochs: float
-    short: int = 0
+    share: float | None
+    read: int | None
+    rate: float | None
+    epochs: float | None
+    short: int
+    sequences: int | None = None
+    sequence_tokens: int | None = None
+    sequence_share: float | None = None
+    read_sequences: int | None = None
+
+    @property
+    def usable(self) -> int:
+        """The tokens that training can read."""
+        return self.tokens if self.sequence_tokens is None else self.sequence_tokens
+
+    @property
+    def weight(self) -> float:
+        """Its share of all sequences that training reads, which is its weight in the trainer's configuration."""
+        return (self.share or 0.0) if self.sequence_share is None else self.sequence_share
 
 
-class Reading(msgspec.Struct, frozen=True):
+class Reading(msgspec.Struct, frozen=True, omit_defaults=True):
     """How training reads a mix.
 
     Attributes:
-        total: tokens that training reads: the budget or, without one, the most that repeats no stream too often.
+        total: tokens that training reads: the budget or, without one, the most that repeats no stream too often. None
+            if nobody can know it without a sequence length.
         streams: each stream, in the order of the mix.
+        sequence_length: tokens of one sequence, if the mix declares it.
+        total_sequences: number of sequences that training reads, if the mix declares their length.
     """
 
-    total: int
+    total: int | None
     streams: tuple[StreamReading, ...]
+    sequence_length: int | None = None
+    total_sequences: int | None = None
 
     @property
     def shares(self) -> dict[str, float]:
-        """The share of each stream, by its name."""
-        return {each.stream: each.share for each in self.streams}
+        """The share of each stream in the tokens, by its name; 0 if it is not known."""
+        return {each.stream: each.share or 0.0 for each in self.streams}
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The share of each stream in the sequences, by its name."""
+        return {each.stream: each.weight for each in self.streams}
 
     @property
     def shortages(self) -> list[str]:
         """One sentence for each stream that cannot give its tokens."""
         return [
-            f"stream {each.stream!r} is short of {each.short:,} tokens: {each.read:,} of it are read, but it has"
-            f" {each.tokens:,}, and most_epochs allows {each.read - each.short:,}"
+            f"stream {each.stream!r} is short of {each.short:,} tokens: {each.read:,} of it are read, but"
+            f" {'it has' if each.sequences is None else 'its sequences have'} {each.usable:,}, and most_epochs allows"
+            f" {each.read - each.short:,}"
             for each in self.streams
-            if each.short
+            if each.short and each.read is not None
         ]
 
     @property
     def warnings(self) -> list[str]:
-        """One sentence for each stream that is read more than four times."""
-        return [
+        """One sentence for each stream that is read more than four times, or never because no sequence is full."""
+        often = [
             f"stream {each.stream!r} is read {each.epochs:.3g} times; more than {WARNED_EPOCHS:g} times teaches little"
             for each in self.streams
-            if each.epochs > WARNED_EPOCHS
+            if each.epochs and each.epochs > WARNED_EPOCHS
         ]
+        never = [
+            f"stream {each.stream!r} has {each.tokens:,} tokens, but gives no sequence of {self.sequence_length:,}:"
+            " training does not read it"
+            for each in self.streams
+            if each.sequences == 0 and each.tokens
+        ]
+        return often + never
 
 
 def read_shares(
@@ -102,10 +161,12 @@ def read_shares(
     proportions: Mapping[str, float] | None = None,
     temperature: float | None = None,
     budget: int | None = None,
+    sequences: Mapping[str, Sequences] | None = None,
+    length: int | None = None,
 ) -> Reading:
     """Solves what a mix declares into shares, rates and epochs.
 
-    A stream that has no tokens yet is left out: the others share the whole.
+    A stream that has no tokens yet, or no sequence, is left out: the others share the whole.
 
     Args:
         portions: what the mix declares for each stream.
@@ -114,6 +175,8 @@ def read_shares(
         temperature: each group gets a share that is proportional to its tokens raised to this power: 1 keeps the
             natural shares, 0 makes all groups equal.
         budget: tokens that training reads in total.
+        sequences: of the training split of each stream, by name; None: all sequences are full, and nothing is cut.
+        length: tokens of one sequence, for the record.
 
     Returns:
         What training reads of each stream, in the order of the portions.
@@ -123,30 +186,53 @@ def read_shares(
     >>> [(each.stream, each.share, each.read, each.rate, each.epochs) for each in solved.streams]
     [('web', 0.7, 350, 0.3888888888888889, 0.3888888888888889), ('code', 0.3, 150, 1.0, 1.5)]
     """
-    wanted = _wanted([each for each in portions if tokens.get(each.name)], tokens, proportions, temperature)
+    usable = dict(tokens) if sequences is None else {name: each.tokens for name, each in sequences.items()}
+    fill = {name: Fraction(each.tokens, each.count or 1) for name, each in (sequences or {}).items()}
+    present = [each for each in portions if usable.get(each.name)]
+    wanted = _wanted(present, usable, fill, proportions, temperature)
     # Fractions are exact on all machines: with a budget of five times its tokens, a stream is read exactly 5 times.
     whole = sum(wanted.values()) or Fraction(1)
     shares = {name: share / whole for name, share in wanted.items()}
     # Without a budget, training reads as much as it can in these shares before one stream is repeated too often.
-    bounds = [
-        _exactly(each.repeats if each.most_epochs is None else each.most_epochs) * tokens[each.name] / shares[each.name]
-        for each in portions
-        if shares.get(each.name)
-    ]
+    bounds = [_exactly(each.most) * usable[each.name] / shares[each.name] for each in present if shares[each.name]]
     total = budget if budget is not None else int(min(bounds, default=0))
-    streams = (_stream(each, tokens.get(each.name, 0), shares.get(each.name, Fraction(0)), total) for each in portions)
-    return Reading(total, tuple(streams))
+    streams = [
+        _stream(each, tokens.get(each.name, 0), usable.get(each.name, 0), shares.get(each.name, Fraction(0)), total)
+        for each in portions
+    ]
+    if sequences is None:
+        return Reading(total, tuple(streams))
+    return _in_sequences(Reading(total, tuple(streams), length), shares, fill, sequences)
+
+
+def read_weights(portions: Sequence[Portion], tokens: Mapping[str, int]) -> Reading:
+    """What weights alone say if nobody knows how full the sequences are: shares of sequences, and nothing of tokens.
+
+    Args:
+        portions: what the mix declares for each stream.
+        tokens: as for read_shares().
+
+    >>> [each.weight for each in read_weights([Portion("a", "a", 3.0), Portion("b", "b")], {"a": 9, "b": 9}).streams]
+    [0.75, 0.25]
+    """
+    solved = read_shares(portions, tokens)
+    streams = (
+        StreamReading(each.stream, each.tokens, None, None, None, None, 0, sequence_share=each.share)
+        for each in solved.streams
+    )
+    return Reading(None, tuple(streams))
 
 
 def _wanted(
     portions: Sequence[Portion],
     tokens: Mapping[str, int],
+    fill: Mapping[str, Fraction],
     proportions: Mapping[str, float] | None,
     temperature: float | None,
 ) -> dict[str, Fraction]:
-    """The share of each stream that has tokens, relative to those of the others."""
+    """The share of each stream in the tokens, relative to those of the others. Weights are shares of sequences."""
     if proportions is None and temperature is None and all(each.repeats == 1 for each in portions):
-        return {each.name: _exactly(each.weight) for each in portions}
+        return {each.name: _exactly(each.weight) * fill.get(each.name, 1) for each in portions}
     # The volume of a stream is what it gives if it is read as often as it says. Inside a group, streams share by their
     # volumes, so that each is read in proportion to its repeats.
     volume = {each.name: _exactly(each.repeats) * tokens[each.name] for each in portions}
@@ -162,16 +248,38 @@ def _wanted(
     return {each.name: of_group[each.group] * volume[each.name] / by_group[each.group] for each in portions}
 
 
+def _in_sequences(
+    reading: Reading, shares: Mapping[str, Fraction], fill: Mapping[str, Fraction], sequences: Mapping[str, Sequences]
+) -> Reading:
+    """The same reading, counted in sequences too. `shares` are of tokens, `fill` the mean tokens of a sequence."""
+    drawn = {name: share / fill[name] for name, share in shares.items()}
+    every = sum(drawn.values()) or Fraction(1)
+    streams: list[StreamReading] = []
+    for each in reading.streams:
+        there, part = sequences.get(each.stream, Sequences(0, 0)), drawn.get(each.stream, Fraction(0))
+        streams.append(
+            msgspec.structs.replace(
+                each,
+                sequences=there.count,
+                sequence_tokens=there.tokens,
+                sequence_share=float(part / every),
+                read_sequences=round(part * (reading.total or 0)),
+            )
+        )
+    total = sum(each.read_sequences or 0 for each in streams)
+    return msgspec.structs.replace(reading, streams=tuple(streams), total_sequences=total)
+
+
 def _exactly(number: float) -> Fraction:
     """The number that a person wrote: 0.9 is 9/10, not the binary number that is closest to it."""
     return Fraction(repr(number))
 
 
-def _stream(portion: Portion, tokens: int, share: Fraction, total: int) -> StreamReading:
+def _stream(portion: Portion, tokens: int, usable: int, share: Fraction, total: int) -> StreamReading:
     """What training reads of one stream that has this share."""
     read = round(share * total)
-    epochs = float(share * total / tokens) if tokens else 0.0
-    most = math.inf if portion.most_epochs is None else portion.most_epochs * tokens
+    epochs = float(share * total / usable) if usable else 0.0
+    most = math.inf if portion.most_epochs is None else portion.most_epochs * usable
     rounding = max(0.5, _TOLERANCE * total)
-    short = math.ceil(read - most) if tokens and read - most > rounding else 0
+    short = math.ceil(read - most) if usable and read - most > rounding else 0
     return StreamReading(portion.name, tokens, float(share), read, min(1.0, epochs), epochs, short)

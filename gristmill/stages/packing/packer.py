@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gristmill.errors import DataError, RecipeError
-from gristmill.recipes.row_format import SEGMENTS, Format, Prebuilt, Slice, Text
+from gristmill.recipes.row_format import SEGMENTS, Format, Prebuilt, Slice
 
 Integers = npt.NDArray[np.int64]
 Lengths = Sequence[Integers]
@@ -107,7 +107,7 @@ def packing_rule_of(form: Format, length: int) -> PackingRule | None:
     """
     if length < 1:
         raise RecipeError(f"examples of {length} tokens: give a length of 1 or more")
-    if isinstance(form, Prebuilt) or (isinstance(form, Text) and not form.pack):
+    if isinstance(form, Prebuilt) or not form.packs:
         return None
     if form.pack is False:
         return PackingRule(length, 1, "raise")

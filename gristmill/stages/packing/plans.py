@@ -1,7 +1,7 @@
 """Packing plans in the lake: they say, before a training run, how each split of a token cache becomes examples."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from io import BytesIO
 from typing import Any
 
@@ -13,15 +13,16 @@ from gristmill.execution.work import Say
 from gristmill.lake.address import SPLITS, cache_asset, cache_index, cache_packing, packing_stem
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.index_ledger import IndexWriter
+from gristmill.lake.ledger.model import Upstream
 from gristmill.lake.ledger.schema import refuse_newer
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.row_format import Format
 from gristmill.recipes.tokenizer import Tokenizer
+from gristmill.stages.mixing.index import index_path, inputs_of, read_index
 from gristmill.stages.packing.packer import Packing, packing_rule_of, refuse_misfit
 from gristmill.stages.packing.report import Report, examine
-from gristmill.stages.token_cache.index import closed_slices
 from gristmill.stages.token_cache.token_stream import TokenStream, open_split
 
 MEND = "materialize the cache's packing again"
@@ -81,7 +82,30 @@ def plan_cache(store: Store, mix: Mix, tokenizer: Tokenizer, length: int, say: S
         DataError: the index does not exist yet, the cache is damaged, or a document is too long and must not be cut.
         RecipeError: the length is less than 1.
     """
-    slices = closed_slices(store, cache_index(mix.name, tokenizer.name))
+    asset = cache_index(mix.name, tokenizer.name)
+    index = read_index(store, asset)
+    if index is None:
+        raise DataError(f"{index_path(asset)}: does not exist yet, or is damaged; make the cache's index")
+    return plan_slices(store, mix, tokenizer, length, inputs_of(index), say)
+
+
+def plan_slices(
+    store: Store, mix: Mix, tokenizer: Tokenizer, length: int, slices: Sequence[Upstream], say: Say
+) -> list[PackingPlan]:
+    """Plans all splits of a token cache of which the merged ledgers exist already, as plan_cache() does.
+
+    Args:
+        store: the lake.
+        mix: the mix whose cache it is.
+        tokenizer: the tokenizer of the cache.
+        length: tokens of one example.
+        slices: which the merged ledgers close.
+        say: receives a progress line for each split.
+
+    Raises:
+        DataError: the cache is damaged, or a document is too long and must not be cut.
+        RecipeError: the length is less than 1.
+    """
     writer = IndexWriter(store, cache_packing(mix.name, tokenizer.name), length=str(length))
     planned: list[PackingPlan] = []
     for stream in mix.streams:
@@ -158,13 +182,11 @@ def read_plan(store: Store, sequence: TokenStream, form: Format, stem: str) -> P
     tagged = store.read_tagged(f"{stem}.json")
     if tagged is None:
         raise DataError(f"{stem}.json: does not exist yet; materialize the cache's packing")
-    refuse_newer(tagged[0], f"{stem}.json")
-    planned = decode_object(tagged[0], PackingPlan, f"{stem}.json", "a valid packing plan", MEND)
+    planned = decode_plan(tagged[0], f"{stem}.json")
     rule = packing_rule_of(form, planned.report.length)
     if planned.examples is None or rule is None:
         raise RecipeError(f"{stem}.json: documents of format {form.type} are not packed; read them without a plan")
-    recorded = (planned.ledger, planned.report.segments, planned.report.slice_strategy)
-    if recorded != (sequence.sha256, rule.segments, rule.slice):
+    if planned.ledger != sequence.sha256 or not planned.report.is_by(rule):
         raise DataError(f"{stem}.json: made before the cache or its format changed; {MEND}")
     tagged = store.read_tagged(planned.examples.path)
     if tagged is None or hashlib.sha256(tagged[0]).hexdigest() != planned.examples.sha256:
@@ -177,6 +199,17 @@ def read_plan(store: Store, sequence: TokenStream, form: Format, stem: str) -> P
     packing = Packing(rule, first, counts)
     refuse_misfit(packing, sequence.rows, planned.examples.path)
     return packing
+
+
+def decode_plan(data: bytes, path: str) -> PackingPlan:
+    """The plan that a file holds.
+
+    Raises:
+        NewerSchema: a newer version of Gristmill wrote it.
+        DataError: the file is no plan.
+    """
+    refuse_newer(data, path)
+    return decode_object(data, PackingPlan, path, "a valid packing plan", MEND)
 
 
 def _store(store: Store, stored: StoredPacking, plan: Packing) -> None:

@@ -73,6 +73,11 @@ class Report(msgspec.Struct, frozen=True):
         """The share of the examples' positions that hold a token, from 0 to 1. 1 if there are no examples."""
         return self.filled / (self.filled + self.padding) if self.examples else 1.0
 
+    def is_by(self, rule: PackingRule | None) -> bool:
+        """Whether the documents were packed by a rule; None: they were not packed."""
+        packed = (self.segments, self.slice_strategy)
+        return packed == ((rule.segments, rule.slice) if rule else (None, None))
+
 
 def ids_of(form: Format) -> str:
     """The name of the cache field that holds the token ids.

@@ -87,10 +87,43 @@ def trainer_config(root: str, asset: str, caches: Mapping[str, tuple[str, Format
     }
 
 
-def cache_catalog(root: str, catalog: Catalog) -> bytes:
-    """All ledgers in one object. A trainer reads it instead of the ledger of each cache."""
+def cache_catalog(root: str, catalog: Catalog, tokenizer: str, *, earlier: bool = False) -> bytes:
+    """All ledgers in one object. A trainer reads it instead of the ledger of each cache.
+
+    Levanter compares the tokenizer's path in a ledger with that in its configuration, and warns if they differ. Parts
+    may be copied elsewhere, so their ledgers have no path of a machine; the catalogue has the one of `data.yaml`.
+
+    Args:
+        root: the lake's address.
+        catalog: the ledgers.
+        tokenizer: name of the tokenizer.
+        earlier: as earlier versions of Gristmill wrote it: the tokenizer's path is that in the parts.
+    """
+    path = tokenizer_asset(tokenizer) if earlier else f"{root}/{tokenizer_asset(tokenizer)}"
     splits = {
-        split: {name: {"cache_dir": f"{root}/{folder}", "ledger": ledger} for name, (folder, ledger) in streams.items()}
+        split: {
+            name: {"cache_dir": f"{root}/{folder}", "ledger": _with_tokenizer(ledger, path)}
+            for name, (folder, ledger) in streams.items()
+        }
         for split, streams in catalog.items()
     }
     return json.dumps({"splits": splits, "version": 1}, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _with_tokenizer(ledger: CacheLedger, path: str) -> CacheLedger:
+    """The ledger with this path of the tokenizer, if it has one: prebuilt rows have none."""
+    metadata = ledger["metadata"]["preprocessor_metadata"]
+    if metadata is None or "tokenizer" not in metadata:
+        return ledger
+    named: CacheLedger = {**ledger, "metadata": {"preprocessor_metadata": {**metadata, "tokenizer": path}}}
+    return named
+
+
+def is_earlier_catalog(data: bytes, tokenizer: str) -> bool:
+    """Whether an earlier Gristmill wrote a catalogue: its ledgers name the tokenizer as the parts do.
+
+    Args:
+        data: of the catalogue. Inside a JSON string, such as a chat template, quotes are escaped.
+        tokenizer: name of the tokenizer.
+    """
+    return f'"tokenizer":"{tokenizer_asset(tokenizer)}"'.encode() in data

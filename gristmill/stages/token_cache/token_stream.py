@@ -72,22 +72,30 @@ class TokenStream:
         store: the lake.
         path: the folder of the split's ledger, sharded or consolidated.
         objects: gives the ledger's objects of a part, by the part's name; None: objects are not verified.
+        merged: bytes of the split's ledger; None: those in the folder.
 
     Raises:
         DataError: there is no ledger, or it is unfinished or contradicts itself.
     """
 
-    def __init__(self, store: Store, path: str, objects: Callable[[str], Objects] | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        path: str,
+        objects: Callable[[str], Objects] | None = None,
+        merged: bytes | None = None,
+    ) -> None:
         self.path = path
         self._store, self._objects = store, objects
         name = f"{path}/{LEDGER_NAME}"
-        tagged = store.read_tagged(name)
-        if tagged is None:
+        if merged is None and (tagged := store.read_tagged(name)) is not None:
+            merged = tagged[0]
+        if merged is None:
             raise DataError(f"{name}: does not exist yet; make the cache's index")
-        ledger = load_ledger(tagged[0], name)
+        ledger = load_ledger(merged, name)
         if not ledger["is_finished"]:
             raise DataError(f"{path}: not a finished cache; {MEND}")
-        self.sha256 = hashlib.sha256(tagged[0]).hexdigest()
+        self.sha256 = hashlib.sha256(merged).hexdigest()
         self._whole = ledger["layout"] == "consolidated"
         self.parts = [""] if self._whole else list(ledger["finished_shards"])
         self.rows = ledger["total_num_rows"]

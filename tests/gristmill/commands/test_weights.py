@@ -1,12 +1,20 @@
 """`weights`: the table of a mix's streams."""
 
+from dataclasses import replace
+
 import pytest
+from packedlake import indexes_of, make_caches, mix_of
 from testkit import Mill
 from wholelake import CACHE
 
 from gristmill.__main__ import main
+from gristmill.commands._shared.reading_lines import reading_lines
 from gristmill.lake.ledger.files import read_head
+from gristmill.pipeline.expected_tokens import expected_tokens
 from gristmill.recipes.catalogue import read_catalogue
+from gristmill.recipes.mix import Mix, Stream
+from gristmill.recipes.mixture.token_shares import Sequences
+from gristmill.recipes.row_format import Text
 
 SHELF = ["--shelves", "gristmill,testshelf"]
 
@@ -49,3 +57,56 @@ def test_what_is_not_there_is_named(whole: Mill, capsys: pytest.CaptureFixture[s
     assert "tiny-1" in capsys.readouterr().err
     assert main(["weights", str(whole.root), "even", "--budget", "0", *SHELF]) == 2
     assert "give a number of tokens, 1 or more" in capsys.readouterr().err
+
+
+WEB, CODE = Stream(source="web", version="v0"), Stream(source="code", version="v0")
+
+
+def test_the_stream_that_bounds_the_proportions_is_named() -> None:
+    """100 tokens of code allow 100 of the web; a budget is a bound of its own, and without proportions all is read."""
+    mix = Mix(name="blend", streams=(WEB, CODE), proportions={"web": 0.5, "code": 0.5})
+    tokens = {"web": 700, "code": 100}
+    title, *_, bound = reading_lines("counted", mix, mix.reading(tokens))
+    assert title == "mix blend, counted: training reads 200 tokens"
+    assert bound.startswith("  stream 'code' bounds it: more tokens in these shares would read it more often")
+    budgeted, repeated = replace(mix, token_budget=100), replace(mix, proportions=None, temperature=1.0)
+    for other in (budgeted, repeated):
+        assert len(list(reading_lines("counted", other, other.reading(tokens)))) == 4
+
+
+def test_packed_streams_have_sequences_in_the_table_or_no_tokens_that_are_read() -> None:
+    """Of 3:1 sequences with 10 and 5 tokens, 7 to 1 parts are tokens: 30 of 35 and 5 of 35."""
+    mix = Mix(name="blend", streams=(replace(WEB, weight=3.0), replace(CODE, format=Text(pack=True))))
+    title, headings, row, _ = reading_lines("counted", mix, mix.reading({"web": 300, "code": 100}))
+    assert title.endswith("because the documents of code are packed into sequences; give the mix sequence_length=")
+    assert (headings.split(), row.split()) == (["stream", "tokens", "weight"], ["web", "300", "0.75"])
+    known = replace(mix, sequence_length=10, token_budget=70)
+    solved = known.reading({"web": 300, "code": 100}, {"web": Sequences(30, 300), "code": Sequences(20, 100)})
+    title, headings, _, row = reading_lines("counted", known, solved)
+    assert title == "mix blend, counted: training reads 70 tokens in 8 sequences of 10"
+    assert headings.split() == [
+        "stream",
+        "tokens",
+        "sequences",
+        "in",
+        "them",
+        "share",
+        "weight",
+        "read",
+        "rate",
+        "epochs",
+    ]
+    assert row.split() == ["code", "100", "20", "100", "0.1429", "0.25", "10", "0.1", "0.1"]
+
+
+def test_a_cache_that_has_no_index_yet_is_counted_without_a_plan(mill: Mill) -> None:
+    mix = mix_of("texts", "talks", sequence_length=8)
+    make_caches(mill, mix, texts=[8] * 10, talks=[5] * 10)
+    before = mill.stamps()
+    catalogue = read_catalogue(("gristmill", "testshelf"))
+    [counted] = expected_tokens(mill.store, catalogue, mix)
+    indexes_of(mill, mix).close(mill.store)
+    [planned] = expected_tokens(mill.store, catalogue, mix)
+    assert counted == planned
+    assert counted.reading.total_sequences == 20
+    assert before.items() <= mill.stamps().items()

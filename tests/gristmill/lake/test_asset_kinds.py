@@ -195,7 +195,7 @@ PATHS_OF_OBJECTS = {
     "gristmill/recipes/source.py": "names of raw objects",
     "gristmill/stages/adoption/step.py": "folders of raw data",
     "gristmill/stages/dolma_tagging/paths.py": "Dolma's folders, which lie in no lake",
-    "gristmill/stages/token_cache/index.py": "paths of objects",
+    "gristmill/stages/cache_index/index.py": "paths of objects",
     "assets/support/keys.py": "Dagster's key of an address",
     "scripts/backfill.py": "Dagster's key of an address",
     "scripts/server.py": "Dagster's key of an address",

@@ -148,6 +148,7 @@ TAKEN: dict[Any, dict[str, str]] = {
     },  # Mix compares the weights
     Mix: {
         "name": NAME, "description": WORDS, "owners": NAMES, "tokenizers": NAMES, "validation": "0",
+        "sequence_length": "None",
         "token_budget": "None", "validation_key": "None", "proportions": "None", "temperature": "None 0", "draft": FLAG,
         "metadata": "{'x':1} {'x':{1}}",
     },

@@ -12,7 +12,7 @@ from gristmill.__main__ import main
 from gristmill.lake.address import cache_asset
 from gristmill.recipes.export import ExportFormat, Oscar
 from gristmill.recipes.export_formats.energon import EnergonJsonl, EnergonWebdataset
-from gristmill.stages.token_cache.index import index_cache
+from gristmill.stages.cache_index.index import index_cache
 from gristmill.stages.token_cache.token_stream import open_split
 
 TARS = EnergonWebdataset(parts={"txt": "text"}, sample_type="TextSample", field_map={"text": "txt"})

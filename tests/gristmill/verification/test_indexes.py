@@ -23,8 +23,8 @@ from gristmill.formats.levanter.checksums import CHECKSUMS, open_checked, put_ch
 from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.index_ledger import compose_index, content_digest, read_index_ledger
+from gristmill.stages.cache_index.index import index_cache
 from gristmill.stages.mixing.step import stream_step
-from gristmill.stages.token_cache.index import index_cache
 from gristmill.stages.token_cache.step import TokenCacheStep
 
 INDEX = "token_caches/even/tiny-1/index"

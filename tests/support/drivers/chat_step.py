@@ -21,7 +21,7 @@ from gristmill.execution.runner import Inline
 from gristmill.execution.step import make
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.row_format import Chat
-from gristmill.stages.token_cache.index import index_cache
+from gristmill.stages.cache_index.index import index_cache
 from gristmill.stages.token_cache.step import TokenCacheStep
 
 

@@ -27,11 +27,11 @@ from gristmill.execution.step import Step, assemble_one, grind, plan, publish_on
 from gristmill.execution.work import Engine
 from gristmill.recipes.export import Export, Oscar
 from gristmill.recipes.export_formats.energon import EnergonJsonl, EnergonWebdataset
+from gristmill.stages.cache_index.index import index_cache
 from gristmill.stages.export.index import index_export
 from gristmill.stages.export.step import ExportStep
 from gristmill.stages.mixing.index import index_mix
 from gristmill.stages.mixing.step import revision_step, stream_step
-from gristmill.stages.token_cache.index import index_cache
 from gristmill.stages.token_cache.step import TokenCacheStep
 from gristmill.stages.tokenization.training import make_tokenizer
 

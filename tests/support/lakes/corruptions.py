@@ -18,12 +18,12 @@ from gristmill.execution.finding import Finding
 from gristmill.lake.asset_kinds import ledger_of_object
 from gristmill.recipes.export import Export, Oscar
 from gristmill.recipes.row_format import Text
+from gristmill.stages.cache_index.index import index_cache
 from gristmill.stages.export.index import index_export
 from gristmill.stages.export.step import ExportStep
 from gristmill.stages.mixing.index import index_mix
 from gristmill.stages.mixing.step import revision_step, stream_step
 from gristmill.stages.packing.plans import plan_cache
-from gristmill.stages.token_cache.index import index_cache
 from gristmill.stages.token_cache.step import TokenCacheStep
 
 EXCEPTIONS = {

@@ -10,7 +10,7 @@ import pytest
 from blendlake import BYTES, STREAMS, TOKENIZER, Blend
 from testkit import SNAPSHOT, Mill
 
-from gristmill.stages.token_cache.index import index_cache
+from gristmill.stages.cache_index.index import index_cache
 
 PAGES, NOTES = 20, 5
 TOKENS = BYTES + 2  # one at the start, one at the end

@@ -13,8 +13,8 @@ from wholelake import TOKENIZER
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.row_format import Text
 from gristmill.recipes.rules import Rule, field
+from gristmill.stages.cache_index.index import index_cache
 from gristmill.stages.mixing.step import stream_step
-from gristmill.stages.token_cache.index import index_cache
 from gristmill.stages.token_cache.step import TokenCacheStep
 from gristmill.stages.tokenization.training import make_tokenizer
 from gristmill.tracing.raw import Shelves

@@ -15,8 +15,8 @@ from gristmill.lake.ledger.model import Shard
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.shelf import find
 from gristmill.recipes.tokenizer import Tokenizer, Training
+from gristmill.stages.cache_index.index import index_cache
 from gristmill.stages.mixing.step import stream_step
-from gristmill.stages.token_cache.index import index_cache
 from gristmill.stages.token_cache.step import TokenCacheStep
 from gristmill.stages.tokenization.training import make_tokenizer
 

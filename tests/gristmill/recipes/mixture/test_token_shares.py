@@ -10,14 +10,14 @@ WEB, CODE, MATH = (Portion(name, name) for name in ("web", "code", "math"))
 
 
 def epochs(reading: Reading) -> dict[str, float]:
-    return {each.stream: each.epochs for each in reading.streams}
+    return {each.stream: each.epochs or 0.0 for each in reading.streams}
 
 
 def test_weights_are_shares_whatever_the_streams_hold() -> None:
     solved = read_shares([Portion("a", "a", 3), Portion("b", "b", 1)], {"a": 1000, "b": 50}, budget=400)
     assert solved.streams == (
-        StreamReading("a", 1000, 0.75, 300, 0.3, 0.3),
-        StreamReading("b", 50, 0.25, 100, 1.0, 2.0),
+        StreamReading("a", 1000, 0.75, 300, 0.3, 0.3, 0),
+        StreamReading("b", 50, 0.25, 100, 1.0, 2.0, 0),
     )
 
 
@@ -84,7 +84,7 @@ def test_epochs_are_not_rounded_so_that_no_sample_is_left_out() -> None:
     pages, notes = read_shares(streams, {"pages": 4 * 20, "notes": 4 * 10}, budget=4 * 55).streams
     assert (pages.epochs, notes.epochs) == (2.0, 1.5)
     [page, note] = read_shares(streams, {"pages": 3, "notes": 1}, budget=22).streams
-    assert (int(page.epochs * 3), int(note.epochs * 1)) == (16, 6)
+    assert (int((page.epochs or 0) * 3), int(note.epochs or 0)) == (16, 6)
 
 
 TOKENS = st.integers(1, 10**13)
@@ -99,7 +99,7 @@ def test_shares_add_up_and_what_is_read_is_the_budget(
     tokens = {f"s{n}": count for n, (count, _, _) in enumerate(streams)}
     solved = read_shares(portions, tokens, temperature=temperature, budget=budget)
     assert sum(solved.shares.values()) == pytest.approx(1, abs=1e-7)
-    assert sum(each.read for each in solved.streams) == pytest.approx(budget, rel=1e-7, abs=6)
+    assert sum(each.read or 0 for each in solved.streams) == pytest.approx(budget, rel=1e-7, abs=6)
     free = read_shares(portions, tokens, temperature=temperature)
     for portion, each in zip(portions, free.streams, strict=True):
-        assert each.epochs <= portion.repeats * (1 + 1e-6)
+        assert (each.epochs or 0) <= portion.repeats * (1 + 1e-6)

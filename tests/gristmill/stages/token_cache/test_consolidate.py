@@ -6,7 +6,7 @@ from testkit import SNAPSHOT
 
 from gristmill.formats.levanter.checksums import verify_checksums
 from gristmill.recipes.row_format import Chat, Format, Prebuilt
-from gristmill.stages.token_cache.index import index_cache
+from gristmill.stages.cache_index.index import index_cache
 
 
 @pytest.mark.parametrize("declared", [Chat(chat_template=TEMPLATE), Prebuilt(loss_weights_key="loss_weights")])

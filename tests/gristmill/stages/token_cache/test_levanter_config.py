@@ -7,7 +7,7 @@ from testkit import SNAPSHOT
 from gristmill.formats.levanter.cache import CacheReader, ranges_of
 from gristmill.formats.levanter.checksums import verify_checksums
 from gristmill.recipes.row_format import Chat, format_of
-from gristmill.stages.token_cache.index import index_cache
+from gristmill.stages.cache_index.index import index_cache
 from gristmill.stages.token_cache.levanter_config import data_yaml
 
 

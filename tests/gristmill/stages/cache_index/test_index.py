@@ -1,11 +1,14 @@
+import json
 from dataclasses import replace
 
 import pytest
 from testkit import SNAPSHOT, Mill
-from wholelake import CACHE, TOKENIZER, even
+from wholelake import TOKENIZER, even
 
-from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, load_ledger
-from gristmill.stages.token_cache.index import index_cache, why_cache_open
+from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.index_ledger import compose_index, content_digest, read_index_ledger
+from gristmill.stages.cache_index.index import index_cache, why_cache_open
+from gristmill.verification.indexes import index_findings
 
 KNOWN = {"pages": [SNAPSHOT]}
 
@@ -15,16 +18,6 @@ INDEX = "token_caches/even/tiny-1/index"
 
 def why(mill: Mill, *more: str) -> tuple[str, ...]:
     return why_cache_open(mill.store, even(), TOKENIZER, {"pages": mill.source()}, {"pages": [SNAPSHOT, *more]})
-
-
-def test_the_merged_ledger_names_the_parts_below_it_in_order(whole: Mill) -> None:
-    path = f"{CACHE.asset}/train/{LEDGER_NAME}"
-    merged = load_ledger(whole.store.read(path), path)
-    assert merged["total_num_rows"] == 8
-    assert merged["finished_shards"] == sorted(merged["finished_shards"])
-    for part, rows in merged["shard_rows"].items():
-        below = f"{CACHE.asset}/train/{part}/{LEDGER_NAME}"
-        assert load_ledger(whole.store.read(below), below)["total_num_rows"] == rows
 
 
 @pytest.mark.parametrize(
@@ -64,3 +57,21 @@ def test_an_index_over_the_same_parts_writes_nothing_anew(whole: Mill) -> None:
     before = whole.stamps()
     index_cache(whole.store, even(), TOKENIZER, {"pages": whole.source()}, KNOWN)
     assert whole.stamps() == before
+
+
+def test_the_catalogue_names_the_tokenizer_as_the_configuration_does_and_an_earlier_one_is_due(whole: Mill) -> None:
+    """Levanter warns if they differ. An earlier catalogue is no damage, and the parts stay as they are."""
+    config, path = json.loads(whole.store.read(f"{INDEX}/data.yaml")), f"{INDEX}/cache_catalog.json"
+    entry = json.loads(whole.store.read(path))["splits"]["train"]["pages"]["ledger"]
+    assert entry["metadata"]["preprocessor_metadata"]["tokenizer"] == config["tokenizer"]
+    after = whole.tree()
+    earlier = whole.store.read(path).replace(f'"{config["tokenizer"]}"'.encode(), b'"tokenizers/tiny-1"')
+    whole.store.put(path, earlier)
+    ledger = read_index_ledger(whole.store, f"{INDEX}/ledger.json")
+    assert ledger is not None
+    files = ledger.files | {path: content_digest(earlier, path, whole.store.url)}
+    whole.store.put(f"{INDEX}/ledger.json", dump(compose_index(INDEX, ledger.inputs, files)))
+    assert list(index_findings(whole.store, f"{INDEX}/ledger.json")) == []
+    assert why(whole) == (f"{path} names the tokenizer otherwise than data.yaml",)
+    index_cache(whole.store, even(), TOKENIZER, {"pages": whole.source()}, KNOWN)
+    assert whole.tree() == after

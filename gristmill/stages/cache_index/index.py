@@ -1,18 +1,16 @@
 """Builds the index of a token cache from the ledgers that exist. Missing partitions are listed, not waited for."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import msgspec
 
 from gristmill.errors import DataError
-from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, CacheLedger, dump_ledger, load_ledger, merge
+from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, CacheLedger, dump_ledger
 from gristmill.formats.levanter.checksums import CHECKSUMS
-from gristmill.lake.address import SPLITS, cache_asset, cache_index, place
-from gristmill.lake.asset_kinds import CONSOLIDATED, names_of
-from gristmill.lake.ledger.files import dump, read_ledger
+from gristmill.lake.address import SPLITS, cache_asset, cache_index, cache_packing
+from gristmill.lake.asset_kinds import CONSOLIDATED, ledger_of_asset, names_of
+from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.index_ledger import IndexWriter
-from gristmill.lake.ledger.model import Upstream
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.mixture.declared_tokens import declared_tokens
@@ -25,12 +23,19 @@ from gristmill.stages.mixing.index import (
     finished_slices,
     index_path,
     inputs_of,
-    read_index,
     why_open,
 )
+from gristmill.stages.packing.plans import plan_slices
+from gristmill.stages.packing.sequences import planned_sequences, sequences_of
 from gristmill.stages.token_cache.consolidate import consolidate, consolidated_folder
-from gristmill.stages.token_cache.levanter_config import CATALOG, DATA_YAML, cache_catalog, data_yaml
-from gristmill.stages.token_cache.part import read_part_objects
+from gristmill.stages.token_cache.levanter_config import (
+    CATALOG,
+    DATA_YAML,
+    cache_catalog,
+    data_yaml,
+    is_earlier_catalog,
+)
+from gristmill.stages.token_cache.merged_ledger import merge_slices
 from gristmill.stages.token_cache.token_stream import open_split
 
 MIXTURE = "mixture.json"
@@ -51,6 +56,8 @@ def index_cache(
 ) -> Index:
     """Builds the index: a merged Levanter ledger for each stream and split, and the trainer's configuration files.
 
+    If the mix declares the length of a sequence, its packing plans are made too, because the weights follow from them.
+
     Args:
         store: the lake.
         mix: the mix's recipe.
@@ -63,7 +70,8 @@ def index_cache(
         The index, as it was written.
 
     Raises:
-        DataError: a ledger is wrong, or a part to be copied is damaged.
+        DataError: a ledger is wrong, a part to be copied is damaged, the budget cannot be met, or a document or row
+            does not fit the length of a sequence.
         StoreError: a slice is being rebuilt, or the lake does not answer.
         Conflict: another run wrote the index meanwhile.
     """
@@ -76,19 +84,26 @@ def index_cache(
         snapshots = [s.snapshot for s in index.slices if s.stream == stream]
         merged.setdefault(split, {})[stream] = ledger = merge_slices(store, asset, split, snapshots)
         writer.put(f"{asset}/{split}/{LEDGER_NAME}", dump_ledger(ledger))
-    catalog = {
-        split: {
-            name: (f"{cache_asset(mix.name, tokenizer.name, name)}/{split}", ledger) for name, ledger in ledgers.items()
-        }
-        for split, ledgers in merged.items()
-    }
-    for name, data in {CATALOG: cache_catalog(store.url, catalog), **files}.items():
+    if _why_not_planned(store, mix, index):
+        plan_slices(store, mix, tokenizer, mix.sequence_length or 0, inputs_of(index), _silent)
+    for name, data in {CATALOG: _catalog(store, mix, tokenizer, merged), **files}.items():
         writer.put(f"{index.asset}/{name}", data)
     writer.put(index_path(index.asset), dump(index))
     writer.close(inputs_of(index))
     if consolidated:
         _consolidate(store, mix, tokenizer, index, merged)
     return index
+
+
+def _catalog(store: Store, mix: Mix, tokenizer: Tokenizer, merged: Mapping[str, Mapping[str, CacheLedger]]) -> bytes:
+    """The catalogue of the merged ledgers, by split and stream."""
+    catalog = {
+        split: {
+            name: (f"{cache_asset(mix.name, tokenizer.name, name)}/{split}", ledger) for name, ledger in ledgers.items()
+        }
+        for split, ledgers in merged.items()
+    }
+    return cache_catalog(store.url, catalog, tokenizer.name)
 
 
 def _reading_files(
@@ -100,7 +115,7 @@ def _reading_files(
         RecipeError: a stream's share is too small to appear in a block of sequences.
         DataError: all slices are there, and a stream has fewer tokens than the budget needs.
     """
-    reading = cache_reading(mix, index)
+    reading = cache_reading(store, mix, index)
     if reading.shortages and not index.absent:
         raise DataError(f"{index.asset}: the budget cannot be met: {'; '.join(reading.shortages)}; {MEND}")
     weights = mix.train_weights(reading)
@@ -109,17 +124,33 @@ def _reading_files(
     return {DATA_YAML: data_yaml(store.url, mix, tokenizer, weights), MIXTURE: dump(mixture)}
 
 
-def cache_reading(mix: Mix, index: Index) -> Reading:
-    """How training reads the streams of a mix, with the tokens that the index of a token cache has.
+def cache_reading(store: Store, mix: Mix, index: Index) -> Reading:
+    """How training reads the streams of a mix, with the tokens and sequences of the slices of a token cache.
 
     Args:
+        store: the lake.
         mix: the mix's recipe.
-        index: of one of its token caches.
+        index: of one of its token caches; it may be one that is not written yet.
 
     Raises:
         RecipeError: a stream's share is too small to appear in a block of sequences.
+        DataError: a part is damaged, or a document or row does not fit the length of a sequence.
     """
-    return mix.reading(tokens_by_stream(index))
+    sequences = sequences_of(store, mix, names_of(index.asset)["tokenizer"], inputs_of(index))
+    return mix.reading(tokens_by_stream(index), sequences)
+
+
+def _why_not_planned(store: Store, mix: Mix, index: Index) -> tuple[str, ...]:
+    """Why the lake has no packing plans of the mix's sequence length for these slices; empty if it has."""
+    length, tokenizer = mix.sequence_length, names_of(index.asset)["tokenizer"]
+    if length is None or planned_sequences(store, mix, tokenizer, inputs_of(index)) is not None:
+        return ()
+    path = ledger_of_asset(cache_packing(mix.name, tokenizer), length=str(length))
+    return (f"{path}: there are no packing plans of {length} tokens for its slices",)
+
+
+def _silent(line: str) -> None:
+    """Progress of a plan is not said: the index has no progress."""
 
 
 def tokens_by_stream(index: Index) -> dict[str, int]:
@@ -128,18 +159,6 @@ def tokens_by_stream(index: Index) -> dict[str, int]:
     for entry in index.slices:
         tokens[entry.stream] = tokens.get(entry.stream, 0) + entry.totals.get("train tokens", 0)
     return tokens
-
-
-def closed_slices(store: Store, asset: str) -> tuple[Upstream, ...]:
-    """The slices that the index of a token cache names.
-
-    Raises:
-        DataError: there is no index, or it is damaged.
-    """
-    index = read_index(store, asset)
-    if index is None:
-        raise DataError(f"{index_path(asset)}: does not exist yet, or is damaged; make the cache's index")
-    return inputs_of(index)
 
 
 def _splits(mix: Mix) -> Iterator[tuple[str, str]]:
@@ -166,8 +185,8 @@ def _consolidate(
             catalog[split][stream.key] = (f"{folder}/{split}", one)
             sums = f"{folder}/{split}/{CHECKSUMS}"
             writer.put(sums, store.read(sums))
-    writer.put(f"{top}{CATALOG}", cache_catalog(store.url, catalog))
-    weights = mix.train_weights(cache_reading(mix, index))
+    writer.put(f"{top}{CATALOG}", cache_catalog(store.url, catalog, tokenizer.name))
+    weights = mix.train_weights(cache_reading(store, mix, index))
     writer.put(f"{top}{DATA_YAML}", data_yaml(store.url, mix, tokenizer, weights, folders))
     writer.close(inputs_of(index))
     stale = [e.path for e in store.list(top) if e.path.count("/") > top.count("/")]
@@ -188,7 +207,8 @@ def why_cache_open(
 ) -> tuple[str, ...]:
     """Why the index of a token cache would be written again; empty if the lake has it.
 
-    Consolidated copies and packing plans are not part of it: people ask for them, and `verify` tells if they are old.
+    Consolidated copies, and packing plans of other lengths than the mix declares, are not part of it: people ask for
+    them, and `verify` tells if they are old.
 
     Args:
         store: the lake.
@@ -201,6 +221,8 @@ def why_cache_open(
         NewerSchema: a newer version of Gristmill wrote the index.
     """
     index = _of_cache(store, mix, tokenizer, sources, known)
+    if unplanned := _why_not_planned(store, mix, index):
+        return unplanned  # what the files should be is not counted only to say that they are due
     files: dict[str, bytes | None] = {
         f"{cache_asset(mix.name, tokenizer.name, stream)}/{split}/{LEDGER_NAME}": None for stream, split in _splits(mix)
     }
@@ -209,34 +231,8 @@ def why_cache_open(
         f"{index.asset}/{name}": data for name, data in _reading_files(store, mix, tokenizer, index, sources).items()
     }
     files[index_path(index.asset)] = dump(index)
-    return why_open(store, index, files)
-
-
-def merge_slices(store: Store, asset: str, split: str, snapshots: Sequence[str]) -> CacheLedger:
-    """A split's merged ledger in Levanter's sharded layout: the parts in order, by their paths below it.
-
-    Args:
-        store: the lake.
-        asset: the stream's token cache.
-        split: `train` or `validation`.
-        snapshots: the slices, in order.
-
-    Raises:
-        DataError: a slice is not finished, or a ledger is wrong.
-        StoreError: a slice is being rebuilt, or the lake does not answer.
-    """
-    parts: dict[str, CacheLedger] = {}
-    metadata: Mapping[str, Any] | None = None
-    top = f"{asset}/{split}/"
-    for snapshot in snapshots:
-        partition = place(asset, snapshot)
-        for row in read_ledger(store, partition)[1]:
-            folder = read_part_objects(row, partition.table).folder(split, row.name, partition.table)
-            path = folder + LEDGER_NAME
-            tagged = store.read_tagged(path)
-            if tagged is None:
-                raise DataError(f"{path} is missing; make this slice of the token cache again")
-            ledger = load_ledger(tagged[0], path)
-            metadata = ledger["metadata"]["preprocessor_metadata"]
-            parts[folder.removeprefix(top).rstrip("/")] = ledger
-    return merge(parts, metadata)
+    why = why_open(store, index, files)
+    catalog = None if why else store.read_tagged(f"{index.asset}/{CATALOG}")
+    if catalog is not None and is_earlier_catalog(catalog[0], tokenizer.name):
+        return (f"{index.asset}/{CATALOG} names the tokenizer otherwise than {DATA_YAML}",)
+    return why

@@ -1,0 +1,86 @@
+"""The sequences that the streams of a mix give a trainer, at the length that the mix declares."""
+
+from collections.abc import Sequence
+
+from gristmill.errors import DataError
+from gristmill.formats.levanter.cache_ledger import dump_ledger
+from gristmill.lake.address import SPLITS, cache_asset, cache_packing, packing_stem
+from gristmill.lake.asset_kinds import ledger_of_asset
+from gristmill.lake.ledger.index_ledger import content_digest, read_index_ledger
+from gristmill.lake.ledger.model import Upstream
+from gristmill.lake.store.protocol import Store
+from gristmill.recipes.mix import Mix, Stream
+from gristmill.recipes.mixture.token_shares import Sequences
+from gristmill.stages.packing.packer import packing_rule_of
+from gristmill.stages.packing.plans import decode_plan
+from gristmill.stages.packing.report import Report, examine
+from gristmill.stages.token_cache.merged_ledger import merge_slices
+from gristmill.stages.token_cache.token_stream import TokenStream
+
+
+def sequences_of(store: Store, mix: Mix, tokenizer: str, slices: Sequence[Upstream]) -> dict[str, Sequences] | None:
+    """The sequences of the training split of each stream: as planned or, if there is no such plan, counted now.
+
+    Args:
+        store: the lake.
+        mix: the mix.
+        tokenizer: name of the tokenizer of the token cache.
+        slices: of the token cache.
+
+    Returns:
+        The sequences, by stream; None if the mix declares no length.
+
+    Raises:
+        DataError: the cache is damaged, or a document or row is too long and must not be cut.
+        StoreError: the lake does not answer.
+    """
+    if mix.sequence_length is None:
+        return None
+    return planned_sequences(store, mix, tokenizer, slices) or {
+        stream.key: _sequences(stream, _counted(store, mix, tokenizer, stream, slices), mix.sequence_length)
+        for stream in mix.streams
+    }
+
+
+def planned_sequences(
+    store: Store, mix: Mix, tokenizer: str, slices: Sequence[Upstream]
+) -> dict[str, Sequences] | None:
+    """As sequences_of(), from the packing plans alone; None if these are of other slices, or by another rule."""
+    asset, length = cache_packing(mix.name, tokenizer), mix.sequence_length
+    if length is None:
+        return None
+    ledger = read_index_ledger(store, ledger_of_asset(asset, length=str(length)))
+    if ledger is None or ledger.inputs != tuple(slices):
+        return None
+    found: dict[str, Sequences] = {}
+    for stream in mix.streams:
+        path = f"{packing_stem(mix.name, tokenizer, stream.key, SPLITS[0], length)}.json"
+        tagged = store.read_tagged(path)
+        if tagged is None or content_digest(tagged[0], path, store.url) != ledger.files.get(path):
+            return None
+        report = decode_plan(tagged[0], path).report
+        if not report.is_by(packing_rule_of(stream.format, length)):
+            return None
+        found[stream.key] = _sequences(stream, report, length)
+    return found
+
+
+def _counted(store: Store, mix: Mix, tokenizer: str, stream: Stream, slices: Sequence[Upstream]) -> Report:
+    """The report on a training split that has no plan. Its merged ledger need not exist."""
+    asset, length = cache_asset(mix.name, tokenizer, stream.key), mix.sequence_length or 0
+    merged = merge_slices(store, asset, SPLITS[0], [each.snapshot for each in slices if each.asset == asset])
+    path = f"{asset}/{SPLITS[0]}"
+    try:
+        return examine(TokenStream(store, path, merged=dump_ledger(merged)), stream.format, length)[0]
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from error
+
+
+def _sequences(stream: Stream, report: Report, length: int) -> Sequences:
+    if report.unfit_documents:
+        raise DataError(
+            f"stream {stream.key!r}: {report.unfit_documents} prebuilt rows have another length than the mix's"
+            f" sequence_length, {length}: a trainer stops at them; give the format length={length} with"
+            " on_trouble='drop', or the mix their length"
+        )
+    return Sequences(report.examples, report.filled)

@@ -1,0 +1,41 @@
+"""The merged ledger of a split: the parts of all slices of a stream's token cache, in order."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gristmill.errors import DataError
+from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, CacheLedger, load_ledger, merge
+from gristmill.lake.address import place
+from gristmill.lake.ledger.files import read_ledger
+from gristmill.lake.store.protocol import Store
+from gristmill.stages.token_cache.part import read_part_objects
+
+
+def merge_slices(store: Store, asset: str, split: str, snapshots: Sequence[str]) -> CacheLedger:
+    """A split's merged ledger in Levanter's sharded layout: the parts in order, by their paths below it.
+
+    Args:
+        store: the lake.
+        asset: the stream's token cache.
+        split: `train` or `validation`.
+        snapshots: the slices, in order.
+
+    Raises:
+        DataError: a slice is not finished, or a ledger is wrong.
+        StoreError: a slice is being rebuilt, or the lake does not answer.
+    """
+    parts: dict[str, CacheLedger] = {}
+    metadata: Mapping[str, Any] | None = None
+    top = f"{asset}/{split}/"
+    for snapshot in snapshots:
+        partition = place(asset, snapshot)
+        for row in read_ledger(store, partition)[1]:
+            folder = read_part_objects(row, partition.table).folder(split, row.name, partition.table)
+            path = folder + LEDGER_NAME
+            tagged = store.read_tagged(path)
+            if tagged is None:
+                raise DataError(f"{path} is missing; make this slice of the token cache again")
+            ledger = load_ledger(tagged[0], path)
+            metadata = ledger["metadata"]["preprocessor_metadata"]
+            parts[folder.removeprefix(top).rstrip("/")] = ledger
+    return merge(parts, metadata)
