@@ -1,6 +1,6 @@
 """The audit of documents: of a dataset version, or of a stream of a mix. See verification/audit.py."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
 
@@ -25,6 +25,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.selection import CHANGED, changes_rows
 from gristmill.stages.adoption.before import RowsBefore, VersionBefore
 from gristmill.stages.conversion.parts import parts_meet
+from gristmill.stages.mixing.blocklist_inputs import hashes_by_name, touched_shards
 from gristmill.stages.mixing.held_out_proof import held_out_findings
 from gristmill.verification.derived_files.findings import derived_findings
 from gristmill.verification.ledger import LedgerProof, input_of
@@ -49,15 +50,19 @@ def document_findings(store: Store, partition: Place, say: Say) -> Iterator[Find
     blocklists: list[Blocklist] = []
     yield from _read_blocklists(store, proof.head, blocklists)
     rebuilt: dict[str, bytes] = {}
+    told: set[str] = set()
     readable: list[Shard] = []
     for shard in proof.shards:
         reading = _DocumentReading(store, partition, shard, blocklists)
         yield from reading.findings(parent, before.rows(shard.name) if before else None)
+        told |= {shard.name} if reading.blocked else set()
         if reading.whole:
             readable.append(msgspec.structs.replace(shard, rows=reading.ids.rows, sha256=""))
             if not reading.index_proven:
                 rebuilt[shard.name] = reading.ids.index()
         yield from _quarantine(store, partition, shard)
+    if compared:
+        yield from guarded(store, partition.ledger, _other_entries(store, partition, compared[0], blocklists, told))
     yield from guarded(store, partition.ledger, _unique(store, partition, readable, rebuilt))
     names = {shard.name for shard in readable}
     sound = [shard for shard in proof.shards if shard.name in names]
@@ -137,7 +142,7 @@ class _DocumentReading:
         self._id_decoder = msgspec.json.Decoder(_IdOfRow)
         self._changed = 0
         self.ids = IdDigest()
-        self.whole = self.index_proven = False
+        self.whole = self.index_proven = self.blocked = False
 
     def findings(self, parent: _Parent | None, before: RowsBefore | None) -> Iterator[Finding]:
         """All findings on the shard; at most one of each kind is on a row."""
@@ -152,6 +157,7 @@ class _DocumentReading:
             if parent and parent_rows is not None and "parent" not in of_rows:
                 of_rows.update(self._of_parent(parent, lines, first, block))
         self.whole = proof.whole and "row" not in of_rows
+        self.blocked = "blocked" in of_rows
         of_ids = self._of_ids() if self.whole else ()
         # A finding that names a row says more than one on the whole object, so it comes first.
         yield from sorted([*of_rows.values(), *proof.findings, *of_ids], key=lambda finding: finding.row is None)
@@ -252,6 +258,20 @@ def _read_blocklists(store: Store, head: Ledger, blocklists: list[Blocklist]) ->
             blocklists.append(read_blocklist(store, str(name)))
         except (DataError, RecipeError) as error:
             yield Finding(blocklist_path(str(name)), None, str(error), "restore the blocklist")
+
+
+def _other_entries(
+    store: Store, partition: Place, documents: Place, blocklists: Sequence[Blocklist], told: Collection[str]
+) -> Iterator[Finding]:
+    """Findings on shards that other entries concern now: rows are missing if their entries went.
+
+    `told`: names of the shards of which a blocked row was found.
+    """
+    for blocklist in blocklists:
+        touched = touched_shards(store, partition, documents, hashes_by_name([blocklist]))
+        for name in (each for each in touched if each not in told):
+            what = f"shard {name} was made with other entries of the blocklist {blocklist.name} than it has now"
+            yield Finding(partition.table, None, what, remake(store, partition.asset))
 
 
 def _quarantine(store: Store, partition: Place, shard: Shard) -> Iterator[Finding]:

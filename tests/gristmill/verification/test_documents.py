@@ -146,3 +146,14 @@ def test_a_blocked_id_that_came_after_the_mix_is_found(whole: Mill) -> None:
     found, _ = audit(whole)
     assert [(f.path, f.row) for f in found] == [("mixes/blend/documents/pages/2024/a.jsonl.gz", 2)]
     assert "'doc-00006' (source 'pages') is on the blocklist takedowns" in found[0].what
+
+
+def test_an_entry_that_went_after_the_mix_is_found(whole: Mill) -> None:
+    rows = [{"source": "pages", "id": f"doc-000{number}", "reason": "asked"} for number in ("06", "26")]
+    whole.store.put("blocklists/takedowns.jsonl", lines(rows))
+    whole.mix(Stream(source="pages", version="v1", blocklists=("takedowns",)))
+    assert audit(whole)[0] == []
+    whole.store.put("blocklists/takedowns.jsonl", lines(rows[:1]))
+    [finding] = audit(whole)[0]
+    assert finding.path == "mixes/blend/ledgers/pages/2024.shards.jsonl.gz"
+    assert finding.what == "shard b was made with other entries of the blocklist takedowns than it has now"
