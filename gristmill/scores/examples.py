@@ -4,7 +4,7 @@ They are copies of texts outside of shards, so a takedown covers them: a documen
 is not shown from a file that is older than the list, and `gc` removes such a file.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 import msgspec
@@ -115,6 +115,41 @@ def read_examples(store: Store, partition: Place, shards: Iterable[Shard]) -> tu
         return None
     blocked = listed_pairs(store)
     return tuple(each for each in file.examples if (each.source, each.id) not in blocked)
+
+
+def false_examples(store: Store, partition: Place, shards: Sequence[Shard]) -> Iterator[Example]:
+    """The examples that are not what their documents and rows give. Those of other shards are not looked at.
+
+    Args:
+        store: the lake.
+        partition: of the set.
+        shards: the rows of its table.
+
+    Raises:
+        DataError: a shard is damaged, or the documents have no ledger.
+    """
+    stored = store.read_tagged(examples_path(partition))
+    sets = {shard.name: shard for shard in shards}
+    try:
+        file = msgspec.json.decode(stored[0], type=ExamplesFile) if stored else None
+    except NOT_DECODED:
+        return  # holds_listed() tells of it
+    if file is None or file.contents != {shard.name: shard.content for shard in shards}:
+        return
+    names = names_of(partition.asset)
+    documents = place(documents_asset(names["source"], names["version"]), partition.snapshot)
+    beside = {shard.name: shard for shard in read_ledger(store, documents)[1]}
+    for each in file.examples:
+        shard, labelled = beside.get(each.shard), sets.get(each.shard)
+        if shard is None or labelled is None or not 0 <= each.row < min(shard.rows, labelled.rows):
+            yield each
+            continue
+        found = document_at(store, documents, shard, each.row)
+        spans = spans_at(store, partition, labelled, each.row, each.label)
+        shown = excerpt_of(found.text, spans if each.marks else [])
+        right = (found.pair, shown) == ((each.source, each.id), (each.excerpt, each.marks, each.others))
+        if not right or each.value not in {float(len(spans)), *(value for _, _, value in spans)}:
+            yield each
 
 
 def holds_listed(store: Store, partition: Place, blocked: set[Pair]) -> bool:

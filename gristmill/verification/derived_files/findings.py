@@ -7,7 +7,7 @@ from gristmill.errors import DataError, StoreError
 from gristmill.execution.finding import Finding
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place
-from gristmill.lake.asset_kinds import DOCUMENTS
+from gristmill.lake.asset_kinds import ATTRIBUTES, DOCUMENTS
 from gristmill.lake.ledger.derived import columns_folder, columns_path, examples_path
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.blocklist import listed_pairs
@@ -15,14 +15,14 @@ from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
 from gristmill.scores.column_file import ColumnsFile, open_columns, open_document_columns
 from gristmill.scores.document_columns import DocumentColumnsHead, make_document_columns
-from gristmill.scores.examples import holds_listed
+from gristmill.scores.examples import false_examples, holds_listed
 from gristmill.scores.label_columns import ColumnsHead, make_columns
 
 MEND = "delete it: `gristmill report` or `gristmill preview` makes it again"
 
 
 def derived_findings(store: Store, partition: Place, shards: Sequence[Shard], say: Say) -> Iterator[Finding]:
-    """Findings on columns that differ from what their shard gives, and on examples of a document that is taken down.
+    """Findings on columns and examples that differ from what their shards give, and on examples of what is taken down.
 
     Columns of another content are no finding, because nobody uses them; `say` receives a note on them.
 
@@ -39,6 +39,9 @@ def derived_findings(store: Store, partition: Place, shards: Sequence[Shard], sa
             say(f"{path}: made from another shard than the ledger names, so nobody uses it; {MEND}")
         elif not _same(store, partition, shard):
             yield Finding(path, None, "its values are not those of its shard", MEND)
+    for each in false_examples(store, partition, shards) if partition.kind is ATTRIBUTES else ():
+        where = f"shard {each.shard}, row {each.row} (id {each.id!r})"
+        yield Finding(examples_path(partition), None, f"its example of {each.label} is not what {where} gives", MEND)
     try:
         if holds_listed(store, partition, listed_pairs(store)):
             what = "it has an excerpt of a document that a blocklist names, or cannot be read"
