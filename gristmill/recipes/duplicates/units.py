@@ -13,7 +13,7 @@ Normalisation = Literal["", "white-space-1", "words-1"]
 """How a text is changed before it is compared; see gristmill.text.units.normalisation. Empty: not at all."""
 
 
-_AFTER = frozenset({"threshold", "least", "exact", "keeper", "score"})
+_AFTER = frozenset({"threshold", "least", "exact", "keeper", "score", "verification"})
 """Options that change no fingerprint."""
 
 
@@ -152,6 +152,8 @@ class MinHashUnits(_Unit):
         keeper: which document of a cluster is kept: the oldest (the first by rank), the longest, or the one with the
             highest score of `score`.
         score: the score that `keeper="score"` takes, such as `quality-1__good`.
+        verification: the number of the rule that says which candidates are compared. 2 finds more; 1 is the default,
+            because it gives what finished sets of recipes without a number have.
     """
 
     ngram: Annotated[int, msgspec.Meta(ge=1, le=100)] = 5
@@ -163,6 +165,15 @@ class MinHashUnits(_Unit):
     exact: bool = False
     keeper: Literal["oldest", "longest", "score"] = "oldest"
     score: str = ""
+    verification: Annotated[int, msgspec.Meta(ge=1, le=2)] = 1
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """As of all units. The first rule is left out: older ledgers have no number."""
+        found = super().parameters
+        return (
+            found if self.verification > 1 else {name: each for name, each in found.items() if name != "verification"}
+        )
 
     def __post_init__(self) -> None:
         """Checks the options.

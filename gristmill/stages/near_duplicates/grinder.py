@@ -100,7 +100,8 @@ class Round:
     def write(self, part: BinaryPart) -> None:
         """Finds the clusters, and writes the files of the part."""
         inputs, similarity = self._inputs, self._similarity()
-        pairs, counts = verified(partial(members_of_buckets, self._store, inputs), similarity, inputs.unit.least)
+        members_of_groups = partial(members_of_buckets, self._store, inputs)
+        pairs, counts = verified(members_of_groups, similarity, inputs.unit.least, inputs.unit.verification)
         rounds = np.array([entry.round for entry in inputs.order.entries])
         old = rounds[rank_of(pairs.one)] < inputs.round
         found = grouped(pairs.one, pairs.other, old, self._earlier, slots_of(inputs.order), self._values())

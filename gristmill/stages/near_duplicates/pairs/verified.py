@@ -65,7 +65,7 @@ def _keys(nodes: Nodes, one: Nodes, other: Nodes) -> NDArray[np.int64]:
 
 
 def verified(
-    buckets: Callable[[], Iterable[BandMembers]], similarity: Similarity, least: float
+    buckets: Callable[[], Iterable[BandMembers]], similarity: Similarity, least: float, rule: int = 1
 ) -> tuple[SimilarPairs, dict[str, int]]:
     """The pairs that are similar enough, and counts.
 
@@ -73,30 +73,61 @@ def verified(
     document before them in the group. Those that are not similar to that either are compared among each other: with
     the first of them, and so on, in at most ROUNDS rounds.
 
+    By rule 2, those that are not similar to the first document are compared with the first member that is; and so are
+    those that are not similar to the first of them in a round.
+
     Args:
         buckets: gives the members of all groups, the same each time.
         similarity: computes similarities.
         least: pairs below it are not similar.
+        rule: 1 or 2.
     """
     stars = _compared(buckets(), similarity)
     found = [stars]
-    apart, before = _apart(buckets(), stars, least)
+    apart, before, passed = _apart(buckets(), stars, least)
     counts = {"candidates": len(stars.one), "apart": len(apart)}
+
+    def near(others: Nodes, tried: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Whether each member that is apart is similar to another document; False where it is not tried."""
+        one, other = np.minimum(others, apart.nodes)[tried], np.maximum(others, apart.nodes)[tried]
+        pairs = _compared([BandMembers(one, apart.bands[tried], other)], similarity)
+        found.append(pairs)
+        alike = np.zeros(len(apart), np.bool_)
+        alike[tried] = pairs.find(one, other)[0] >= least
+        return alike
+
     for number in range(ROUNDS + 1):
         if not len(apart):
             break
+        left = np.ones(len(apart), np.bool_)
         if number:  # among each other
-            starts = apart.starts
-            firsts = np.flatnonzero(starts)[np.cumsum(starts) - 1]
-            before = apart.nodes[firsts]
-        tried = before != apart.heads if not number else before != apart.nodes
-        pairs = _compared([BandMembers(before[tried], apart.bands[tried], apart.nodes[tried])], similarity)
-        found.append(pairs)
-        near = np.zeros(len(apart), np.bool_)
-        near[tried] = pairs.find(before[tried], apart.nodes[tried])[0] >= least
-        apart = apart.take(~near & (tried if number else np.ones_like(near)))
+            firsts = _firsts(apart.starts, apart.starts)
+            tried = left = firsts != np.arange(len(apart))
+            alike = near(apart.nodes[firsts], tried)
+            passed = apart.nodes[_firsts(apart.starts, alike)]
+        else:
+            alike = near(before, before != apart.heads)
+        if rule > 1:
+            alike |= near(passed, left & ~alike & (passed != apart.nodes) & (passed != apart.heads))
+        apart = apart.take(left & ~alike)
     counts["compared"] = sum(len(pairs.one) for pairs in found)
     return _joined(found, least), counts
+
+
+def _firsts(starts: NDArray[np.bool_], chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """For each member the place of the first chosen one of its group; its own, if none is chosen.
+
+    >>> some = np.array([[1, 0, 0, 1, 0], [0, 0, 1, 0, 0]], np.bool_)
+    >>> _firsts(some[0], some[0]).tolist(), _firsts(some[0], some[1]).tolist()
+    ([0, 0, 0, 3, 3], [2, 2, 2, 3, 4])
+    """
+    groups = np.cumsum(starts) - 1
+    (places,) = np.nonzero(chosen)
+    with_one, first = np.unique(groups[places], return_index=True)
+    at = np.full(int(groups[-1]) + 1 if len(groups) else 0, -1)
+    at[with_one] = places[first]
+    found: NDArray[np.int64] = np.where(at[groups] < 0, np.arange(len(groups)), at[groups])
+    return found
 
 
 def _compared(buckets: Iterable[BandMembers], similarity: Similarity) -> SimilarPairs:
@@ -127,11 +158,16 @@ def _different(buckets: Iterable[BandMembers]) -> tuple[Nodes, Nodes, NDArray[np
     return merged()
 
 
-def _apart(buckets: Iterable[BandMembers], stars: SimilarPairs, least: float) -> tuple[BandMembers, Nodes]:
-    """The members that are not similar to the first of their group; and the document before each in its group."""
+def _apart(buckets: Iterable[BandMembers], stars: SimilarPairs, least: float) -> tuple[BandMembers, Nodes, Nodes]:
+    """The members that are not similar to the first document of their group.
+
+    Returns:
+        They; the document before each in its group; and the first member of its group that is similar, or itself.
+    """
     failed = stars.below(least)
     parts: list[BandMembers] = []
     befores: list[Nodes] = []
+    passed: list[Nodes] = []
     for members in buckets:
         before = np.concatenate([members.heads[:1], members.nodes[:-1]])
         starts = members.starts
@@ -139,10 +175,12 @@ def _apart(buckets: Iterable[BandMembers], stars: SimilarPairs, least: float) ->
         far = failed.among(members)
         parts.append(members.take(far))
         befores.append(before[far])
+        passed.append(members.nodes[_firsts(starts, ~far)][far])
     heads = np.concatenate([np.empty(0, np.uint64), *(part.heads for part in parts)])
     bands = np.concatenate([np.empty(0, np.uint16), *(part.bands for part in parts)])
     nodes = np.concatenate([np.empty(0, np.uint64), *(part.nodes for part in parts)])
-    return BandMembers(heads, bands, nodes), np.concatenate([np.empty(0, np.uint64), *befores])
+    none = np.empty(0, np.uint64)
+    return BandMembers(heads, bands, nodes), np.concatenate([none, *befores]), np.concatenate([none, *passed])
 
 
 def _joined(found: Iterable[SimilarPairs], least: float) -> SimilarPairs:

@@ -6,9 +6,28 @@ import pytest
 
 from gristmill.errors import RecipeError
 from gristmill.recipes.duplicates.dedupe import Dedupe
-from gristmill.recipes.duplicates.units import DocumentUnits, KeyUnits, MinHashUnits, NgramUnits, ParagraphUnits, Unit
+from gristmill.recipes.duplicates.units import (
+    DocumentUnits,
+    KeyUnits,
+    MinHashUnits,
+    NgramUnits,
+    ParagraphUnits,
+    Unit,
+    unit_of_parameters,
+)
 
 SOURCES = ("wiki/v0", "news/v1")
+RULE_2 = MinHashUnits(verification=2)
+
+
+def test_the_rule_of_verification_is_in_the_recipe_but_for_the_first_which_older_ledgers_do_not_name() -> None:
+    old, new = (Dedupe(name="near-1", unit=unit, sources=("pages/v0",)) for unit in (MinHashUnits(), RULE_2))
+    assert "verification" not in old.recipe.parameters
+    assert new.recipe.parameters == {**old.recipe.parameters, "verification": 2}
+    assert new.fingerprint_recipe == old.fingerprint_recipe
+    assert [unit_of_parameters(each.unit.parameters) for each in (old, new)] == [MinHashUnits(), RULE_2]
+    with pytest.raises(RecipeError, match="verification"):
+        MinHashUnits(verification=3)
 
 
 def test_the_memory_and_the_words_for_people_are_not_part_of_the_recipe() -> None:

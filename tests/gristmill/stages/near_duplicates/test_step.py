@@ -1,3 +1,5 @@
+import random
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -103,3 +105,18 @@ def test_the_steps_before_it_make_what_it_reads(tmp_path: Path) -> None:
         marks = by_hand.mark(rank)
         assert marks == by_steps.mark(rank)
         assert sum(map(len, marks.values())) > 5
+
+
+def test_the_rule_of_verification_is_that_of_the_recipe(tmp_path: Path) -> None:
+    """Forty texts of four letters of eight: rule 2 compares more of them, and finds two pairs more."""
+    drawn = random.Random(5)
+    texts = [" ".join(sorted(drawn.sample("abcdefgh", 4))) for _ in range(40)]
+    found = []
+    for rule in (1, 2):
+        unit = replace(LOOSE.unit, verification=rule)
+        near = Near(tmp_path / str(rule), replace(LOOSE, unit=unit))
+        near.add(("wiki", "2024", {"a": texts}))
+        near.resolve()
+        found.append(near.clusters(1)[0].counts)
+    assert [each["candidates"] for each in found] == [100, 100]
+    assert [(each["compared"], each["similar"]) for each in found] == [(265, 55), (321, 57)]

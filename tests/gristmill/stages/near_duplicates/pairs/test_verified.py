@@ -20,6 +20,19 @@ class Alike:
         return alike
 
 
+class Listed:
+    """The documents of the pairs that it is given are similar, and no others; it lists the pairs that it compares."""
+
+    def __init__(self, *pairs: tuple[int, int]) -> None:
+        self.pairs = set(pairs)
+        self.asked: list[tuple[int, int]] = []
+
+    def of(self, one: Nodes, other: Nodes, bands: NDArray[np.uint16] | None = None) -> Similarities:  # noqa: ARG002
+        given = list(zip(one.tolist(), other.tolist(), strict=True))
+        self.asked += given
+        return np.array([pair in self.pairs for pair in given], np.float32)
+
+
 def group(nodes: list[int], band: int = 0) -> BandMembers:
     """The members of one group: the first document is the head."""
     head, *others = nodes
@@ -62,6 +75,36 @@ def test_many_kinds_in_a_heavy_band_stop_after_few_rounds() -> None:
     alike = Alike(10_000)
     pairs_of([group(list(range(20_000)))], alike)
     assert alike.asked < 7 * 20_000
+
+
+def test_by_rule_2_those_that_fail_are_compared_with_the_first_that_passed_too() -> None:
+    """1 and 5 are similar to 0, and 3 to 5; 4 to 1, though not to 0, nor to 3 before it."""
+    near = [(0, 1), (0, 5), (1, 4), (3, 5)]
+    for rule, expected in ((1, [(0, 1), (0, 5)]), (2, [(0, 1), (0, 5), (1, 4)])):
+        alike = Listed(*near)
+        pairs, counts = verified(lambda: iter([group([0, 1, 2, 3, 4, 5])]), alike, 0.5, rule)
+        assert list(zip(pairs.one.tolist(), pairs.other.tolist(), strict=True)) == expected
+        assert len(alike.asked) == counts["compared"]
+        assert ((1, 4) in alike.asked) == (rule == 2)
+
+
+def test_by_rule_2_a_document_before_the_first_that_passed_is_compared_with_it() -> None:
+    alike = Listed((0, 3), (1, 3))
+    pairs, _ = verified(lambda: iter([group([0, 1, 2, 3])]), alike, 0.5, 2)
+    assert list(zip(pairs.one.tolist(), pairs.other.tolist(), strict=True)) == [(0, 3), (1, 3)]
+
+
+def test_by_rule_2_a_round_has_a_first_that_passed_too() -> None:
+    """None is similar to 0. In the first round 3 is similar to 1, and 5 to 3, of which 4 is before it."""
+    for rule, expected in ((1, [(1, 3)]), (2, [(1, 3), (3, 5)])):
+        pairs, _ = verified(lambda: iter([group([0, 1, 2, 3, 4, 5])]), Listed((1, 3), (3, 5)), 0.5, rule)
+        assert list(zip(pairs.one.tolist(), pairs.other.tolist(), strict=True)) == expected
+
+
+def test_rule_2_is_linear_too() -> None:
+    alike = Alike(10_000)
+    verified(lambda: iter([group(list(range(20_000)))]), alike, 0.5, 2)
+    assert alike.asked < 11 * 20_000
 
 
 def test_no_groups_have_no_pairs() -> None:
