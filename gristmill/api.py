@@ -38,7 +38,7 @@ from gristmill.stages.tokenization import files, training
 from gristmill.tracing.raw import Shelves
 from gristmill.tracing.trace import DocumentTrace, TokenTrace, document_trace, token_trace
 from gristmill.verification.audit import audit_ledger, audited_ledgers
-from gristmill.verification.lake_file import lake_file_findings
+from gristmill.verification.lake_file import audit_unledgered
 
 __all__ = [
     "examples_of",
@@ -223,9 +223,10 @@ def verify(
         StoreError: the lake does not answer.
     """
     store, packages = lake.store(), choose_shelves(shelves, lake.url)
-    yield from () if prefix else lake_file_findings(store)
-    for path in audited_ledgers(store, prefix, say):
+    unfit: list[Finding] = [] if prefix else audit_unledgered(store)
+    for path in audited_ledgers(store, prefix, say, unfit):
         yield from audit_ledger(store, path, say, shelves=packages)
+    yield from unfit
 
 
 def trace(

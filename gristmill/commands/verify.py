@@ -21,12 +21,11 @@ from gristmill.lake.address import place_of_ledger, raw_asset
 from gristmill.lake.asset_kinds import EXPORT
 from gristmill.lake.ledger.shard_sample import ShardSample
 from gristmill.lake.store.open import Lake
-from gristmill.lake.store.plain_files import NoFile, Unlisted
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
 from gristmill.verification.audit import audit_ledger, audit_reencoding, audited_ledgers
-from gristmill.verification.lake_file import lake_file_findings, release_findings
+from gristmill.verification.lake_file import audit_unledgered
 from gristmill.verification.raw import audit_raw, compared_snapshots
 
 HELP = "prove a lake from its bytes alone; exit code 1 if it differs from its ledgers"
@@ -100,10 +99,9 @@ def run(arguments: Namespace) -> int:
         StoreError: the lake does not answer.
     """
     lake = chosen_lake(arguments)
-    unfit: list[Unlisted] = []
-    paths = audited_ledgers(lake.store(), arguments.asset, lambda note: show(f"note   {note}"), unfit.append)
-    lost = [Finding(each.path, None, each.reason) for each in unfit if each.path.startswith(arguments.asset)]
-    lost += [] if arguments.asset else [*lake_file_findings(lake.store()), *release_findings(lake.store())]
+    lost: list[Finding] = []
+    paths = audited_ledgers(lake.store(), arguments.asset, lambda note: show(f"note   {note}"), lost)
+    lost += [] if arguments.asset else audit_unledgered(lake.store())
     for finding in lost:
         show(f"WRONG  {finding}")
     if lost and not arguments.all:
@@ -249,12 +247,9 @@ def _cancel(futures: Sequence[Future[Result]]) -> None:
 def _audit(lake: Lake, shelves: tuple[str, ...], sample: ShardSample | None, path: str, *, first_only: bool) -> Audited:
     notes: list[str] = []
     encoded: set[str] = set()
-    try:
-        findings = audit_ledger(lake.store(), path, notes.append, first_only=first_only, shelves=shelves)
-        if sample and not findings:
-            findings = audit_reencoding(lake.store(), path, sample, notes.append, encoded, first_only=first_only)
-    except NoFile as error:
-        findings = [Finding(error.path, None, error.reason)]
+    findings = audit_ledger(lake.store(), path, notes.append, first_only=first_only, shelves=shelves)
+    if sample and not findings:
+        findings = audit_reencoding(lake.store(), path, sample, notes.append, encoded, first_only=first_only)
     at = place_of_ledger(path)
     return Audited(path, notes, findings, frozenset((at.asset, at.snapshot, name) for name in encoded if at))
 

@@ -1,14 +1,17 @@
-"""Finding: one difference between the lake and one of its ledgers."""
+"""Finding: one difference between the lake and one of its ledgers; and what cannot be read becomes one."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 from gristmill.errors import DataError, NewerSchema, StoreError, shorten
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.ownership import owns
 from gristmill.lake.ledger.receipts import read_run_note
-from gristmill.lake.store.plain_files import NoFile
-from gristmill.lake.store.protocol import Store
+from gristmill.lake.store.plain_files import Tell, Unlisted
+from gristmill.lake.store.protocol import Entry, ObjectVersion, ReadOnly, Store
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,7 @@ def guarded(store: Store, path: str, findings: Iterator[Finding]) -> Iterator[Fi
 
     Args:
         store: the lake.
-        path: of the ledger that is proven.
+        path: of the object, or of the ledger, that is proven.
         findings: of one proof.
 
     Raises:
@@ -83,11 +86,12 @@ def guarded(store: Store, path: str, findings: Iterator[Finding]) -> Iterator[Fi
     """
     try:
         yield from findings
-    except NoFile as error:
-        yield Finding(error.path, None, error.reason)
     except (DataError, StoreError) as error:
         check_answers(store)
-        yield Finding(path, None, f"not proven to its end: {error}", "mend what it names, then verify again")
+        if str(error).startswith(f"{path}: "):
+            yield Finding(path, None, str(error).removeprefix(f"{path}: "))
+        else:
+            yield Finding(path, None, f"not proven to its end: {error}", "mend what it names, then verify again")
 
 
 def check_answers(store: Store) -> None:
@@ -97,3 +101,57 @@ def check_answers(store: Store) -> None:
         StoreError: the lake does not answer.
     """
     next(iter(store.folders("")), None)
+
+
+class AuditedStore(ReadOnly):
+    """A Store that only reads. An object that cannot be read is a DataError here, so that a proof goes on after it.
+
+    Such an object is a link to itself, a folder, a file that this user may not read, or one on a damaged disk. If the
+    lake does not answer at all, reading raises StoreError as everywhere.
+
+    Args:
+        store: the lake.
+    """
+
+    words = "an audit may"
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store, store.url)
+        self._unlisted: dict[str, Unlisted] = {}
+
+    def head(self, path: str) -> Entry | None:
+        return self._told(lambda: self._store.head(path))
+
+    def read(self, path: str) -> bytes:
+        return self._told(lambda: self._store.read(path))
+
+    def read_tagged(self, path: str) -> tuple[bytes, str] | None:
+        return self._told(lambda: self._store.read_tagged(path))
+
+    def read_range(self, path: str, start: int, end: int) -> bytes:
+        return self._told(lambda: self._store.read_range(path, start, end))
+
+    def stream(self, path: str, version: ObjectVersion | None = None, start: int = 0) -> Iterator[bytes]:
+        pieces = self._store.stream(path, version, start)
+        while piece := self._told(lambda: next(pieces, b"")):
+            yield piece
+
+    def folders(self, prefix: str) -> Iterator[str]:
+        return self._store.folders(prefix)
+
+    def list(self, prefix: str, after: str = "", tell: Tell | None = None) -> Iterator[Entry]:
+        return self._store.list(prefix, after, tell or self._leave_out)
+
+    def _leave_out(self, found: Unlisted) -> None:
+        self._unlisted[found.path] = found
+
+    def left_out(self) -> Iterator[Finding]:
+        """Findings on what listings have left out, because it cannot be an object."""
+        yield from (Finding(path, None, found.reason) for path, found in sorted(self._unlisted.items()))
+
+    def _told(self, read: Callable[[], T]) -> T:
+        try:
+            return read()
+        except StoreError as error:
+            check_answers(self._store)
+            raise DataError(str(error)) from error

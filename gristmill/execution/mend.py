@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 from shlex import quote
 
+from gristmill.errors import DataError, StoreError
 from gristmill.execution.finding import Finding
 from gristmill.lake.asset_kinds import CONSOLIDATED, PACKING, TOKENIZER, kind_of, names_of, owner_of, whole_asset_of
 from gristmill.lake.store.protocol import Store
@@ -43,8 +44,15 @@ def with_mend(store: Store, finding: Finding) -> Finding:
     path = finding.path
     if path.startswith("/") or "://" in path:
         return dataclasses.replace(finding, mend=_ADOPTED)
-    is_there = path.endswith("/") or store.head(path) is not None
+    is_there = path.endswith("/") or _is_there(store, path)
     return dataclasses.replace(finding, mend=replace(store, path) if is_there else remake(store, path))
+
+
+def _is_there(store: Store, path: str) -> bool:
+    try:
+        return store.head(path) is not None
+    except (DataError, StoreError):  # such as a link to itself: making it again does not remove it
+        return True
 
 
 def with_arguments(finding: Finding, given: Sequence[str]) -> Finding:

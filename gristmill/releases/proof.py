@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gristmill.errors import DataError
-from gristmill.execution.finding import Finding
+from gristmill.execution.finding import Finding, guarded
 from gristmill.lake.ledger.index_ledger import content_digest
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.protocol import Store
@@ -26,19 +26,27 @@ def pinned_findings(store: Store, release: PinnedRelease) -> Iterator[Finding]:
     if release.digest and release != release.sealed:
         yield Finding(where, None, "it was edited: it has not the digest that it names", _MEND)
     for path, (sha256, size) in sorted(release.objects.items()):
-        entry = store.head(path)
-        if entry is None:
-            yield Finding(path, None, f"there is no such object, but {where} names it", _MEND)
-        elif entry.size != size or sha256_of(store, path) != sha256:
-            yield Finding(path, None, f"its sha256 or size is not the one that {where} names", _MEND)
+        yield from guarded(store, path, _of_object(store, where, path, sha256, size))
     for path, digest in sorted(release.files.items()):
-        tagged = store.read_tagged(path)
-        if tagged is None:
-            yield Finding(path, None, f"there is no such file, but {where} names it", _MEND)
-            continue
-        try:
-            same = content_digest(tagged[0], path, store.url) == digest
-        except DataError:
-            same = False
-        if not same:
-            yield Finding(path, None, f"its content is not the one that {where} names, or it names another lake", _MEND)
+        yield from guarded(store, path, _of_file(store, where, path, digest))
+
+
+def _of_object(store: Store, where: str, path: str, sha256: str, size: int) -> Iterator[Finding]:
+    entry = store.head(path)
+    if entry is None:
+        yield Finding(path, None, f"there is no such object, but {where} names it", _MEND)
+    elif entry.size != size or sha256_of(store, path) != sha256:
+        yield Finding(path, None, f"its sha256 or size is not the one that {where} names", _MEND)
+
+
+def _of_file(store: Store, where: str, path: str, digest: str) -> Iterator[Finding]:
+    tagged = store.read_tagged(path)
+    if tagged is None:
+        yield Finding(path, None, f"there is no such file, but {where} names it", _MEND)
+        return
+    try:
+        same = content_digest(tagged[0], path, store.url) == digest
+    except DataError:
+        same = False
+    if not same:
+        yield Finding(path, None, f"its content is not the one that {where} names, or it names another lake", _MEND)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from gristmill.errors import DataError, MalformedRow
+from gristmill.errors import DataError, MalformedRow, StoreError
 from gristmill.execution.finding import Finding, differs, guarded
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place
@@ -40,7 +40,8 @@ def attribute_findings(store: Store, partition: Place, documents: Place, say: Sa
     of_documents = table_of(store, documents)
     for shard in proof.shards:
         other = of_documents.get(shard.name)
-        yield from _AttributeReading(store, partition, shard, documents, other).findings()
+        reading = _AttributeReading(store, partition, shard, documents, other)
+        yield from guarded(store, reading.path, reading.findings())
         if of_documents and other is None:
             yield Finding(partition.shard(shard.name), None, f"{documents.asset} has no shard of this name")
         elif other and (other.rows, other.ids) != (shard.rows, shard.ids):
@@ -58,7 +59,7 @@ class _AttributeReading:
     def __init__(self, store: Store, partition: Place, shard: Shard, documents: Place, other: Shard | None) -> None:
         self._shard = shard
         self._set = names_of(partition.asset)["set"]
-        self._store, self._path = shard_file(store, partition, shard, sized=False)
+        self._store, self.path = shard_file(store, partition, shard, sized=False)
         beside = store, documents.shard(shard.name)
         self._documents_store, self._documents_path = (
             shard_file(store, documents, other, sized=False) if other else beside
@@ -68,7 +69,7 @@ class _AttributeReading:
 
     def findings(self) -> Iterator[Finding]:
         """All findings on the shard; at most one finding is on a row."""
-        proof = ShardProof(self._store, self._path, self._shard)
+        proof = ShardProof(self._store, self.path, self._shard)
         documents = self._documents()
         wrong: Finding | None = None
         for first, block in proof.blocks():
@@ -81,19 +82,16 @@ class _AttributeReading:
         yield from proof.findings
         if self._unreadable:
             what = f"cannot be compared with {self._documents_path}, which cannot be read"
-            yield Finding(self._path, None, what, "mend the documents first")
+            yield Finding(self.path, None, what, "mend the documents first")
         elif wrong is None and proof.whole and self._ids.hexdigest() != self._shard.ids:
             what = differs("its ids' digest is", self._ids.hexdigest(), self._shard.ids)
-            yield Finding(self._path, None, what)
+            yield Finding(self.path, None, what)
 
     def _documents(self) -> Iterator[_Document]:
-        if self._documents_store.head(self._documents_path) is None:
-            self._unreadable = True
-            return
         try:
             for _, rows in read_rows(self._documents_store, self._documents_path, None, TextRow):
                 yield from (_Document(row.source, row.id, len(row.text)) for row in rows)
-        except DataError:
+        except (DataError, StoreError):
             self._unreadable = True
 
     def _compare(self, first: int, lines: Sequence[bytes], documents: Iterator[_Document]) -> Finding | None:
@@ -103,18 +101,18 @@ class _AttributeReading:
             return None
         try:
             lengths = [document.length for document in block] + [0] * (len(lines) - len(block))
-            rows = parse_rows(lines, self._set, self._path, first, lengths)
+            rows = parse_rows(lines, self._set, self.path, first, lengths)
         except MalformedRow as error:
-            return Finding(self._path, error.row, error.reason)
+            return Finding(self.path, error.row, error.reason)
         for number, (row, document) in enumerate(zip(rows, block, strict=False), start=first):
             what = _problem(row, document, self._documents_path, spans=not self._shard.at)
             if what:
-                return Finding(self._path, number, what)
+                return Finding(self.path, number, what)
         self._ids.update([(document.source, document.id) for document in block])
         if len(block) < len(lines):
             number = first + len(block)
             what = f"id {rows[len(block)].id!r}, but {self._documents_path} ends before it"
-            return Finding(self._path, number, what)
+            return Finding(self.path, number, what)
         return None
 
     def _end(self, documents: Iterator[_Document]) -> Finding | None:
@@ -123,7 +121,7 @@ class _AttributeReading:
             return None
         whose = f"id {document.id!r} (source {document.source!r})"
         what = f"there is no such row, but {self._documents_path} has {whose} there"
-        return Finding(self._path, self._ids.rows, what)
+        return Finding(self.path, self._ids.rows, what)
 
 
 def _problem(row: AttributeRow, document: _Document, path: str, *, spans: bool) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 
 from gristmill.errors import RecipeError
-from gristmill.execution.finding import Finding, guarded
+from gristmill.execution.finding import AuditedStore, Finding, guarded
 from gristmill.execution.mend import with_mend
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, documents_asset, place, place_of_ledger
@@ -29,7 +29,7 @@ from gristmill.lake.asset_kinds import (
     whole_asset_of,
 )
 from gristmill.lake.ledger.shard_sample import ShardSample
-from gristmill.lake.store.plain_files import Tell
+from gristmill.lake.store.plain_files import Unlisted
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.mixing.edits.edit_proof import edit_findings
 from gristmill.stages.models.proof import folder_findings
@@ -90,6 +90,7 @@ def audit_reencoding(
     partition = place_of_ledger(path)
     if partition is None or partition.kind is not TOKEN_CACHE:
         return []
+    store = AuditedStore(store)
     findings = guarded(store, path, reencoding_findings(store, partition, sample, say, encoded))
     return _all(store, findings, first_only=first_only)
 
@@ -121,6 +122,7 @@ def audit_ledger(
         RecipeError: no asset has a ledger at this path.
         StoreError: the lake does not answer.
     """
+    store = AuditedStore(store)
     partition, whole = place_of_ledger(path), whole_asset_of(path)
     kind = kind_of(whole) if whole else None
     if partition is not None:
@@ -136,10 +138,12 @@ def audit_ledger(
         findings = index_findings(store, path)
     else:
         raise RecipeError(f"{path}: no asset has its ledger there; take a path that `audited_ledgers` lists")
-    return _all(store, guarded(store, path, findings), first_only=first_only)
+    return _all(store, chain(guarded(store, path, findings), store.left_out()), first_only=first_only)
 
 
-def audited_ledgers(store: Store, prefix: str = "", say: Say = _silent, tell: Tell | None = None) -> list[str]:
+def audited_ledgers(
+    store: Store, prefix: str = "", say: Say = _silent, unfit: list[Finding] | None = None
+) -> list[str]:
     """Paths of the ledgers that a lake should have below a prefix, upstream assets first.
 
     A ledger that does not exist is listed too, if there are objects that need it: its audit is a finding.
@@ -148,6 +152,12 @@ def audited_ledgers(store: Store, prefix: str = "", say: Say = _silent, tell: Te
         store: the lake.
         prefix: an asset's address, or its first folders (`sources/wiki/v0`); empty: the whole lake.
         say: receives a note on each partition that a run has claimed and that has no ledger yet.
-        tell: takes what can be no object, such as a link to nothing; None: that is an error.
+        unfit: receives a finding on each thing below the prefix that can be no object, such as a link to nothing; None:
+            the first is an error.
     """
-    return due_ledgers(store, prefix, say, tell)
+
+    def take(found: Unlisted) -> None:
+        if unfit is not None and found.path.startswith(prefix):
+            unfit.append(Finding(found.path, None, found.reason))
+
+    return due_ledgers(store, prefix, say, None if unfit is None else take)

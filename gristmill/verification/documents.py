@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
 
-from gristmill.errors import DataError, MalformedRow, RecipeError
+from gristmill.errors import DataError, MalformedRow, RecipeError, StoreError
 from gristmill.execution.finding import Finding, differs, guarded
 from gristmill.execution.mend import remake
 from gristmill.execution.work import Say
@@ -54,13 +54,14 @@ def document_findings(store: Store, partition: Place, say: Say) -> Iterator[Find
     readable: list[Shard] = []
     for shard in proof.shards:
         reading = _DocumentReading(store, partition, shard, blocklists)
-        yield from reading.findings(parent, before.rows(shard.name) if before else None)
+        rows = before.rows(shard.name) if before else None
+        yield from guarded(store, reading.path, reading.findings(parent, rows))
         told |= {shard.name} if reading.blocked else set()
         if reading.whole:
             readable.append(msgspec.structs.replace(shard, rows=reading.ids.rows, sha256=""))
             if not reading.index_proven:
                 rebuilt[shard.name] = reading.ids.index()
-        yield from _quarantine(store, partition, shard)
+        yield from guarded(store, partition.quarantine(shard.name), _quarantine(store, partition, shard))
     if compared:
         yield from guarded(store, partition.ledger, _other_entries(store, partition, compared[0], blocklists, told))
     yield from guarded(store, partition.ledger, _unique(store, partition, readable, rebuilt))
@@ -122,13 +123,10 @@ class _Parent:
     def lines(self, name: str) -> Iterator[bytes]:
         """The lines of a shard, up to the first that cannot be read. The shard's own audit reports the damage."""
         store, path = self._file(name)
-        if store.head(path) is None:
-            self.broken.add(name)
-            return
         try:
             for block in read_blocks(store, path):
                 yield from rows_of(block)
-        except DataError:
+        except (DataError, StoreError):
             self.broken.add(name)
 
 
@@ -137,7 +135,7 @@ class _DocumentReading:
 
     def __init__(self, store: Store, partition: Place, shard: Shard, blocklists: Sequence[Blocklist]) -> None:
         self._store, self._place, self._shard, self._blocklists = store, partition, shard, blocklists
-        self._files, self._path = shard_file(store, partition, shard, sized=False)
+        self._files, self.path = shard_file(store, partition, shard, sized=False)
         self._decoder = msgspec.json.Decoder(Document)
         self._id_decoder = msgspec.json.Decoder(_IdOfRow)
         self._changed = 0
@@ -147,7 +145,7 @@ class _DocumentReading:
     def findings(self, parent: _Parent | None, before: RowsBefore | None) -> Iterator[Finding]:
         """All findings on the shard; at most one of each kind is on a row."""
         shard = self._shard
-        proof = ShardProof(self._files, self._path, shard)
+        proof = ShardProof(self._files, self.path, shard)
         lines = parent.lines(shard.name) if parent else iter(())
         parent_rows = parent.rows(shard.name) if parent else None
         of_rows: dict[str, Finding] = {}
@@ -166,21 +164,21 @@ class _DocumentReading:
 
     def _rows(self, first: int, block: bytes, before: RowsBefore | None) -> Iterator[tuple[str, Finding]]:
         try:
-            documents = decode_rows(self._decoder, block, self._path, first)
+            documents = decode_rows(self._decoder, block, self.path, first)
         except MalformedRow as error:
-            yield "row", Finding(self._path, error.row, f"is not a document: {error.reason}")
+            yield "row", Finding(self.path, error.row, f"is not a document: {error.reason}")
             return
         if before:
-            yield from before.findings(self._path, first, documents)
+            yield from before.findings(self.path, first, documents)
         pairs: list[Pair] = [(document.source, document.id) for document in documents]
         self.ids.update(pairs)
         for number, (source, id_) in enumerate(pairs, start=first):
             if not id_ or "\x00" in id_:
-                yield "id", Finding(self._path, number, f"has the id {id_!r}, which is not valid")
+                yield "id", Finding(self.path, number, f"has the id {id_!r}, which is not valid")
             for blocklist in self._blocklists:
                 if (source, id_) in blocklist:
                     what = f"id {id_!r} (source {source!r}) is on the blocklist {blocklist.name}"
-                    yield "blocked", Finding(self._path, number, what, remake(self._store, self._place.asset))
+                    yield "blocked", Finding(self.path, number, what, remake(self._store, self._place.asset))
 
     def _of_parent(
         self, parent: _Parent, lines: Iterator[bytes], first: int, block: bytes
@@ -188,7 +186,7 @@ class _DocumentReading:
         for number, line in enumerate(rows_of(block), start=first):
             if not self._comes_from(line, lines, parent) and self._shard.name not in parent.broken:
                 what = f"is not in {parent.path(self._shard.name)} after the row before it"
-                yield "parent", Finding(self._path, number, what)
+                yield "parent", Finding(self.path, number, what)
                 return
 
     def _comes_from(self, line: bytes, lines: Iterator[bytes], parent: _Parent) -> bool:
@@ -214,14 +212,14 @@ class _DocumentReading:
             what = differs("its ids' digest is", self.ids.hexdigest(), shard.ids)
             if row is not None:
                 what = f"it does not have the id that the ledger has there; {what}"
-            yield Finding(self._path, row, what)
+            yield Finding(self.path, row, what)
         yield from wrong
         if not wrong:
             index = self.ids.index()
             # v0 also has raw spans; Gristmill 0.1 wrote no row numbers
             self.index_proven = stored[: len(index)] in (index, index[: self.ids.rows * HASH_BYTES])
             if not self.index_proven:
-                yield Finding(path, None, f"it is not the index of the ids in {self._path}")
+                yield Finding(path, None, f"it is not the index of the ids in {self.path}")
             elif len(stored) > len(index):
                 yield from self._of_raw_spans(path, stored[len(index) :])
 
@@ -238,13 +236,13 @@ class _DocumentReading:
     def _of_counts(self, parent: _Parent, rows: int | None) -> Iterator[Finding]:
         shard, dropped = self._shard, sum(self._shard.dropped.values())
         if rows is None:
-            yield Finding(self._path, None, f"there is no {parent.path(shard.name)} that it could come from")
+            yield Finding(self.path, None, f"there is no {parent.path(shard.name)} that it could come from")
         elif shard.rows + dropped != rows:
             what = f"{shard.rows} rows kept and {dropped} dropped do not make the {rows} of {parent.path(shard.name)}"
-            yield Finding(self._path, None, what)
+            yield Finding(self.path, None, what)
         elif self.whole and self._changed != shard.counts.get(CHANGED, 0) and shard.name not in parent.broken:
             yield Finding(
-                self._path,
+                self.path,
                 None,
                 f"{self._changed} rows differ from {parent.path(shard.name)}, but the ledger says that"
                 f" {shard.counts.get(CHANGED, 0)} were edited",

@@ -7,9 +7,12 @@ compared with each other and with the slices, so that even a consistent lie is f
 import hashlib
 import re
 from collections.abc import Iterator
+from itertools import chain
+
+import msgspec
 
 from gristmill.errors import DataError, NewerSchema, RecipeError
-from gristmill.execution.finding import Finding, unreadable
+from gristmill.execution.finding import Finding, guarded, unreadable
 from gristmill.execution.mend import REMOVE_STRAY, reindex, remake
 from gristmill.lake.address import SPLITS, place
 from gristmill.lake.asset_kinds import (
@@ -71,7 +74,8 @@ def index_findings(store: Store, path: str) -> Iterator[Finding]:
         return
     if dump(compose_index(asset, ledger.inputs, ledger.files)) != tagged[0]:
         yield Finding(path, None, "it contradicts itself, or is not canonical JSON", mend)
-    changed = [Finding(file, None, what, mend) for file, what in changed_files(store, ledger)]
+    files = (guarded(store, file, _changed(store, ledger, file, mend)) for file in sorted(ledger.files))
+    changed = list(chain.from_iterable(files))
     yield from changed
     heads: list[Ledger] = []
     yield from _slices(store, path, ledger, heads)
@@ -79,6 +83,12 @@ def index_findings(store: Store, path: str) -> Iterator[Finding]:
     if not changed and len(heads) == len(ledger.inputs):
         for file, what in _contradictions(store, ledger, heads):
             yield Finding(file, None, what, mend)
+
+
+def _changed(store: Store, ledger: IndexLedger, file: str, mend: str) -> Iterator[Finding]:
+    """A finding unless a file is as the ledger of its index says."""
+    alone = msgspec.structs.replace(ledger, files={file: ledger.files[file]})
+    yield from (Finding(path, None, what, mend) for path, what in changed_files(store, alone))
 
 
 def _slices(store: Store, path: str, ledger: IndexLedger, heads: list[Ledger]) -> Iterator[Finding]:

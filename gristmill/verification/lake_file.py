@@ -5,17 +5,32 @@ from collections.abc import Iterator
 import msgspec
 
 from gristmill.errors import DataError
-from gristmill.execution.finding import Finding
+from gristmill.execution.finding import AuditedStore, Finding, guarded
+from gristmill.execution.mend import with_mend
 from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.ledger.lake_id import LAKE_FILE, read_lake_id
 from gristmill.lake.ledger.receipts import read_run_note
 from gristmill.lake.store.json_object import NOT_DECODED, decode_object
-from gristmill.lake.store.plain_files import NoFile, Unlisted
 from gristmill.lake.store.protocol import Store
-from gristmill.releases.pinned import PinnedRelease, name_of_release
+from gristmill.releases.pinned import RELEASES, PinnedRelease, name_of_release
 from gristmill.releases.proof import pinned_findings
 
 _MEND = "restore it from a copy; or remove it and run Dagster's job `sync`, which draws a new id"
+
+
+def audit_unledgered(store: Store) -> list[Finding]:
+    """The findings on `lake.json` and on the releases; on an object that cannot be read as well.
+
+    Args:
+        store: the lake.
+
+    Raises:
+        StoreError: the lake does not answer.
+    """
+    audited = AuditedStore(store)
+    lake_file = guarded(audited, LAKE_FILE, lake_file_findings(audited))
+    releases = guarded(audited, RELEASES, release_findings(audited))
+    return [with_mend(store, finding) for finding in (*lake_file, *releases, *audited.left_out())]
 
 
 def lake_file_findings(store: Store) -> Iterator[Finding]:
@@ -27,7 +42,7 @@ def lake_file_findings(store: Store) -> Iterator[Finding]:
     try:
         if read_lake_id(store) is not None:
             return
-    except (DataError, NoFile):
+    except DataError:
         yield Finding(LAKE_FILE, None, "it does not contain a lake's id", _MEND)
         return
     for partition in list_ledgers(store):
@@ -48,19 +63,20 @@ def release_findings(store: Store) -> Iterator[Finding]:
     Args:
         store: the lake.
     """
-    unfit: list[Unlisted] = []
-    entries = list(store.list("releases/", "", unfit.append))
-    yield from (Finding(each.path, None, each.reason) for each in unfit)
-    for entry in entries:
+    for entry in store.list(RELEASES):
         if entry.path.endswith(".json"):
-            data = store.read(entry.path)
-            try:
-                found = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
-            except NOT_DECODED as error:
-                yield Finding(entry.path, None, f"not a JSON object ({error})", "restore it from a copy")
-                continue
-            if "schema" in found and name_of_release(entry.path) is not None:
-                yield from _pinned(store, entry.path, data)
+            yield from guarded(store, entry.path, _of_release(store, entry.path))
+
+
+def _of_release(store: Store, path: str) -> Iterator[Finding]:
+    data = store.read(path)
+    try:
+        found = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+    except NOT_DECODED as error:
+        yield Finding(path, None, f"not a JSON object ({error})", "restore it from a copy")
+        return
+    if "schema" in found and name_of_release(path) is not None:
+        yield from _pinned(store, path, data)
 
 
 def _pinned(store: Store, path: str, data: bytes) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from gristmill.errors import DataError, NewerSchema
-from gristmill.execution.finding import Finding, differs, foreign_names, unreadable
+from gristmill.execution.finding import Finding, differs, foreign_names, guarded, unreadable
 from gristmill.execution.in_flight import in_flight
 from gristmill.execution.mend import REMOVE_STRAY, remake
 from gristmill.execution.work import Say
@@ -61,7 +61,7 @@ class LedgerProof:
         self._store, self._place = store, partition
         self.head: Ledger | None = None
         self.shards: list[Shard] = []
-        self.findings = list(self._read())
+        self.findings = list(guarded(store, partition.ledger, self._read()))
 
     def _read(self) -> Iterator[Finding]:
         partition = self._place

@@ -7,7 +7,7 @@ from itertools import zip_longest
 import xxhash
 
 from gristmill.errors import DataError
-from gristmill.execution.finding import Finding, differs
+from gristmill.execution.finding import Finding, differs, guarded
 from gristmill.lake.ledger.model import Quarantine, Shard
 from gristmill.lake.rows.row_blocks import ROW_LIMIT
 from gristmill.lake.rows.shard_file import unpacked
@@ -19,7 +19,11 @@ Members = Sequence[tuple[int, int]]
 
 
 def prove_object(store: Store, path: str, sha256: str, size: int | None = None) -> Iterator[Finding]:
-    """Findings unless an object exists, and has the size and sha256 that its ledger names."""
+    """Findings unless an object exists, can be read, and has the size and sha256 that its ledger names."""
+    yield from guarded(store, path, _prove(store, path, sha256, size))
+
+
+def _prove(store: Store, path: str, sha256: str, size: int | None) -> Iterator[Finding]:
     entry = store.head(path)
     if entry is None:
         yield Finding(path, None, "there is no such object, but the ledger names it")
@@ -57,6 +61,7 @@ class ShardProof:
         self._sha256 = hashlib.sha256()
         self._content = xxhash.xxh3_128()
         self._rows = self._length = self._size = 0
+        self._ended = False
         self._trouble: list[Finding] = []
         self.findings: list[Finding] = []
         self.whole = False
@@ -81,13 +86,14 @@ class ShardProof:
             self._trouble.append(Finding(self.path, self._damaged(), what))
         for _ in pieces:  # hash the rest too, so that the object's sha256 can be compared
             pass
-        self.findings = [*self._trouble, *self._of_object(), *self._of_content()]
+        self.findings = [*self._trouble, *(self._of_object() if self._ended else ()), *self._of_content()]
 
     def _hashed(self) -> Iterator[bytes]:
         for piece in self._store.stream(self.path):
             self._sha256.update(piece)
             self._size += len(piece)
             yield piece
+        self._ended = True
 
     def _lines(self, pieces: Iterator[bytes]) -> Iterator[tuple[int, bytes]]:
         """Whole lines with the number of the first; notes the first row of each gzip member.

@@ -49,6 +49,8 @@ def _reported(path: str) -> Iterator[None]:
             errno.EROFS: "mount the lake's folder writable",
             errno.EFBIG: "raise the limit on file sizes, or make smaller shards",
             errno.ENOTDIR: "a file has the place of a folder; move the file away",
+            errno.EISDIR: "a folder has the place of a file; move the folder away",
+            errno.ELOOP: "a link leads to itself; remove the link",
             errno.ENOENT: "put it back, or run its asset again",
         }.get(error.errno or 0, "look at the file system, then run again")
         raise StoreError(f"{path}: {error.strerror or error} ({mend})") from error
@@ -148,7 +150,7 @@ class FolderStore:
     def folders(self, prefix: str) -> Iterator[str]:
         with _reported(prefix):
             try:
-                names = sorted(item.name for item in os.scandir(self._top(prefix)) if item.is_dir())
+                names = sorted(item.name for item in os.scandir(self._top(prefix)) if is_folder(item))
             except (FileNotFoundError, NotADirectoryError):
                 return
             yield from (f"{prefix}{name}/" for name in names if f"{prefix}{name}" != self._incoming)
