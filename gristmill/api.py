@@ -38,7 +38,6 @@ from gristmill.stages.tokenization import files, training
 from gristmill.tracing.raw import Shelves
 from gristmill.tracing.trace import DocumentTrace, TokenTrace, document_trace, token_trace
 from gristmill.verification.audit import audit_ledger, audited_ledgers
-from gristmill.verification.lake_file import audit_unledgered
 
 __all__ = [
     "examples_of",
@@ -223,10 +222,10 @@ def verify(
         StoreError: the lake does not answer.
     """
     store, packages = lake.store(), choose_shelves(shelves, lake.url)
-    unfit: list[Finding] = [] if prefix else audit_unledgered(store)
-    for path in audited_ledgers(store, prefix, say, unfit):
+    beside: list[Finding] = []
+    for path in audited_ledgers(store, prefix, say, beside):
         yield from audit_ledger(store, path, say, shelves=packages)
-    yield from unfit
+    yield from beside
 
 
 def trace(

@@ -25,7 +25,6 @@ from gristmill.recipes.catalogue import read_catalogue
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
 from gristmill.verification.audit import audit_ledger, audit_reencoding, audited_ledgers
-from gristmill.verification.lake_file import audit_unledgered
 from gristmill.verification.raw import audit_raw, compared_snapshots
 
 HELP = "prove a lake from its bytes alone; exit code 1 if it differs from its ledgers"
@@ -101,7 +100,6 @@ def run(arguments: Namespace) -> int:
     lake = chosen_lake(arguments)
     lost: list[Finding] = []
     paths = audited_ledgers(lake.store(), arguments.asset, lambda note: show(f"note   {note}"), lost)
-    lost += [] if arguments.asset else audit_unledgered(lake.store())
     for finding in lost:
         show(f"WRONG  {finding}")
     if lost and not arguments.all:

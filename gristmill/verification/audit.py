@@ -38,6 +38,7 @@ from gristmill.verification.census import due_ledgers
 from gristmill.verification.documents import document_findings
 from gristmill.verification.exports import export_findings
 from gristmill.verification.indexes import index_findings
+from gristmill.verification.lake_file import audit_unledgered
 from gristmill.verification.partition import partition_findings
 from gristmill.verification.reencoding import reencoding_findings
 from gristmill.verification.token_caches import cache_findings, tokenizer_findings
@@ -142,7 +143,7 @@ def audit_ledger(
 
 
 def audited_ledgers(
-    store: Store, prefix: str = "", say: Say = _silent, unfit: list[Finding] | None = None
+    store: Store, prefix: str = "", say: Say = _silent, beside: list[Finding] | None = None
 ) -> list[str]:
     """Paths of the ledgers that a lake should have below a prefix, upstream assets first.
 
@@ -152,12 +153,16 @@ def audited_ledgers(
         store: the lake.
         prefix: an asset's address, or its first folders (`sources/wiki/v0`); empty: the whole lake.
         say: receives a note on each partition that a run has claimed and that has no ledger yet.
-        unfit: receives a finding on each thing below the prefix that can be no object, such as a link to nothing; None:
-            the first is an error.
+        beside: receives the findings on what belongs to no ledger: things below the prefix that can be no object, such as
+            a link to nothing, and, without a prefix, `lake.json` and the releases. None: the first such thing is an
+            error.
     """
 
     def take(found: Unlisted) -> None:
-        if unfit is not None and found.path.startswith(prefix):
-            unfit.append(Finding(found.path, None, found.reason))
+        if beside is not None and found.path.startswith(prefix):
+            beside.append(Finding(found.path, None, found.reason))
 
-    return due_ledgers(store, prefix, say, None if unfit is None else take)
+    paths = due_ledgers(store, prefix, say, None if beside is None else take)
+    if beside is not None and not prefix:
+        beside += audit_unledgered(store)
+    return paths
