@@ -153,8 +153,8 @@ def audited_ledgers(
         store: the lake.
         prefix: an asset's address, or its first folders (`sources/wiki/v0`); empty: the whole lake.
         say: receives a note on each partition that a run has claimed and that has no ledger yet.
-        beside: receives the findings on what belongs to no ledger: things below the prefix that can be no object, such as
-            a link to nothing, and, without a prefix, `lake.json` and the releases. None: the first such thing is an
+        beside: receives the findings on what belongs to no ledger: things below the prefix that can be no object, as
+            a link to nothing is, and, without a prefix, `lake.json` and the releases. None: the first such thing is an
             error.
     """
 
