@@ -25,6 +25,7 @@ from gristmill.stages.mixing.index import (
     inputs_of,
     why_open,
 )
+from gristmill.stages.mixing.sound_mix import check_closed_mix
 from gristmill.stages.packing.plans import plan_slices
 from gristmill.stages.packing.sequences import planned_sequences, sequences_of
 from gristmill.stages.token_cache.consolidate import consolidate, consolidated_folder
@@ -70,13 +71,14 @@ def index_cache(
         The index, as it was written.
 
     Raises:
-        DataError: a ledger is wrong, a part to be copied is damaged, the budget cannot be met, or a document or row
-            does not fit the length of a sequence.
+        DataError: the mix fails a check of its own index, a ledger is wrong, a part to be copied is damaged, the budget
+            cannot be met, or a document or row does not fit the length of a sequence.
         StoreError: a slice is being rebuilt, or the lake does not answer.
         Conflict: another run wrote the index meanwhile.
     """
     store.sweep()
     index = _of_cache(store, mix, tokenizer, sources, known)
+    check_closed_mix(store, mix, [(each.stream, each.snapshot) for each in index.slices])
     writer, files = IndexWriter(store, index.asset), _reading_files(store, mix, tokenizer, index, sources)
     merged: dict[str, dict[str, CacheLedger]] = {}
     for stream, split in _splits(mix):

@@ -20,6 +20,7 @@ from gristmill.stages.export.epoch import TokensMissing, epoch_of
 from gristmill.stages.export.release import release_of, small_files, write_large_files
 from gristmill.stages.export.taken_down import taken_down
 from gristmill.stages.mixing.index import Index, close_slices, finished_slices, index_path, inputs_of, why_open
+from gristmill.stages.mixing.sound_mix import check_closed_mix
 
 _RELEASE = re.compile(rf"{expression_of(EXPORT_INDEX.address)}/(release-[0-9a-f]+/|metadataset-[0-9a-f]+\.yaml$)")
 
@@ -43,8 +44,8 @@ def index_export(
         The index, as it was written.
 
     Raises:
-        DataError: a ledger is wrong, an object of a part is shorter than it says, or the format refused every
-            document of the mix.
+        DataError: the mix fails a check of its own index, a ledger is wrong, an object of a part is shorter than it
+            says, or the format refused every document of the mix.
         RecipeError: a slice was made with other options of the format.
         StoreError: a slice is being rebuilt, an object of a part is damaged, or the lake does not answer.
         TokensMissing: the format asks for an epoch, and the token cache does not have a slice yet.
@@ -54,6 +55,7 @@ def index_export(
     slices = _slices(store, mix, export, known)
     _check_slices(mix, export, slices)
     index = close_slices(export_index(mix.name, export.name), slices, known, sources)
+    check_closed_mix(store, mix, [(each.stream, each.snapshot) for each in index.slices])
     release = _release(store, mix, export, index)
     _check_release(mix, export, release, slices)
     writer = IndexWriter(store, index.asset)

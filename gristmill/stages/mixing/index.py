@@ -19,9 +19,8 @@ from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.source import Source
-from gristmill.stages.mixing.held_out import check_divided, check_one_key
-from gristmill.stages.mixing.kept_rows import check_keeps_rows
-from gristmill.stages.mixing.shared_documents import check_disjoint
+from gristmill.stages.mixing.held_out import check_one_key
+from gristmill.stages.mixing.sound_mix import check_mix
 from gristmill.text.natural_order import newest
 
 
@@ -168,18 +167,11 @@ def index_mix(store: Store, mix: Mix, sources: Mapping[str, Source], known: Mapp
     """
     store.sweep()
     index = mix_index_of(store, mix, sources, known)
-    check_disjoint(store, mix, [(each.stream, each.snapshot) for each in index.slices])
-    heads = {s.key: finished_slices(store, mix_asset(mix.name, s.key), _keys(index, s.key)) for s in mix.streams}
-    check_keeps_rows(mix.name, {stream: tuple(each.values()) for stream, each in heads.items()})
-    check_divided(mix.name, mix.validation, index.totals)
+    check_mix(store, mix, [(each.stream, each.snapshot) for each in index.slices])
     writer = IndexWriter(store, index.asset)
     writer.put(index_path(index.asset), dump(index))
     writer.close(inputs_of(index))
     return index
-
-
-def _keys(index: Index, stream: str) -> list[str]:
-    return [each.snapshot for each in index.slices if each.stream == stream]
 
 
 def why_mix_open(

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from gristmill.errors import DataError
+from gristmill.errors import DataError, NewerSchema
 from gristmill.formats.levanter.cache_ledger import dump_ledger
 from gristmill.lake.address import SPLITS, cache_asset, cache_packing, packing_stem
 from gristmill.lake.asset_kinds import ledger_of_asset
-from gristmill.lake.ledger.index_ledger import content_digest, read_index_ledger
+from gristmill.lake.ledger.index_ledger import changed_files, read_index_ledger
 from gristmill.lake.ledger.model import Upstream
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix, Stream
@@ -37,32 +37,48 @@ def sequences_of(store: Store, mix: Mix, tokenizer: str, slices: Sequence[Upstre
     if mix.sequence_length is None:
         return None
     return planned_sequences(store, mix, tokenizer, slices) or {
-        stream.key: _sequences(stream, _counted(store, mix, tokenizer, stream, slices), mix.sequence_length)
-        for stream in mix.streams
+        stream.key: _sequences(stream, _counted(store, mix, tokenizer, stream, slices)) for stream in mix.streams
     }
 
 
 def planned_sequences(
     store: Store, mix: Mix, tokenizer: str, slices: Sequence[Upstream]
 ) -> dict[str, Sequences] | None:
-    """As sequences_of(), from the packing plans alone; None if these are of other slices, or by another rule."""
-    asset, length = cache_packing(mix.name, tokenizer), mix.sequence_length
-    if length is None:
-        return None
-    ledger = read_index_ledger(store, ledger_of_asset(asset, length=str(length)))
+    """As sequences_of(), from the packing plans alone; None if these are of other slices, by another rule, or damaged.
+
+    Raises:
+        NewerSchema: a newer version of Gristmill wrote them.
+        DataError: a row is too long.
+    """
+    try:
+        reports = _planned(store, mix, tokenizer, slices)
+    except NewerSchema:
+        raise
+    except DataError:
+        reports = {}
+    found = {stream.key: _sequences(stream, reports[stream.key]) for stream in mix.streams if stream.key in reports}
+    return found if len(found) == len(mix.streams) else None
+
+
+def _planned(store: Store, mix: Mix, tokenizer: str, slices: Sequence[Upstream]) -> dict[str, Report]:
+    """The reports of the plans of the training splits; none if a plan is missing, of other slices or by another rule.
+
+    Raises:
+        DataError: a plan or the ledger of the plans is damaged.
+    """
+    length = mix.sequence_length or 0
+    ledger = read_index_ledger(store, ledger_of_asset(cache_packing(mix.name, tokenizer), length=str(length)))
     if ledger is None or ledger.inputs != tuple(slices):
-        return None
-    found: dict[str, Sequences] = {}
+        return {}
+    if any(changed_files(store, ledger, dict.fromkeys(path for path in ledger.files if path.endswith(".npy")))):
+        return {}
+    reports: dict[str, Report] = {}
     for stream in mix.streams:
         path = f"{packing_stem(mix.name, tokenizer, stream.key, SPLITS[0], length)}.json"
-        tagged = store.read_tagged(path)
-        if tagged is None or content_digest(tagged[0], path, store.url) != ledger.files.get(path):
-            return None
-        report = decode_plan(tagged[0], path).report
-        if not report.is_by(packing_rule_of(stream.format, length)):
-            return None
-        found[stream.key] = _sequences(stream, report, length)
-    return found
+        if path in ledger.files:
+            reports[stream.key] = decode_plan(store.read(path), path).report
+    rules = {stream.key: packing_rule_of(stream.format, length) for stream in mix.streams}
+    return {key: report for key, report in reports.items() if report.is_by(rules[key])}
 
 
 def _counted(store: Store, mix: Mix, tokenizer: str, stream: Stream, slices: Sequence[Upstream]) -> Report:
@@ -76,11 +92,11 @@ def _counted(store: Store, mix: Mix, tokenizer: str, stream: Stream, slices: Seq
         raise DataError(f"{path}: {error}") from error
 
 
-def _sequences(stream: Stream, report: Report, length: int) -> Sequences:
+def _sequences(stream: Stream, report: Report) -> Sequences:
     if report.unfit_documents:
         raise DataError(
             f"stream {stream.key!r}: {report.unfit_documents} prebuilt rows have another length than the mix's"
-            f" sequence_length, {length}: a trainer stops at them; give the format length={length} with"
+            f" sequence_length, {report.length}: a trainer stops at them; give the format length={report.length} with"
             " on_trouble='drop', or the mix their length"
         )
     return Sequences(report.examples, report.filled)
