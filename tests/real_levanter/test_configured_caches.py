@@ -12,6 +12,7 @@ from testkit import SHELVES, SNAPSHOT, Mill
 from gristmill.formats.levanter.cache import CacheReader, ranges_of
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.row_format import Chat, Prebuilt
+from gristmill.recipes.rules import Rule, field
 from gristmill.recipes.tokenizer import Tokenizer, Training
 from gristmill.stages.cache_index.index import index_cache
 from gristmill.stages.mixing.step import stream_step
@@ -24,13 +25,24 @@ TEMPLATE = (
 )
 TALKS = Chat(chat_template=TEMPLATE, on_trouble="drop", pack=4)
 BUILT = Prebuilt(input_ids_key="ids", loss_weights_key="weights", length=3)
+
+
+def stream(name: str, **options: Any) -> Stream:
+    """A stream with a copy of each row of its own, because streams may not share documents."""
+    only = Rule(f"is-{name}", f"kind = '{name}'", "each stream has rows of its own")
+    return Stream(
+        name=name,
+        source="pages",
+        version="v0",
+        columns=(field("metadata.kind", name="kind"),),
+        include=(only,),
+        **options,
+    )
+
+
 MIX = Mix(
     name="three",
-    streams=(
-        Stream(name="texts", source="pages", version="v0", weight=3),
-        Stream(name="talks", source="pages", version="v0", format=TALKS),
-        Stream(name="built", source="pages", version="v0", format=BUILT),
-    ),
+    streams=(stream("texts", weight=3), stream("talks", format=TALKS), stream("built", format=BUILT)),
     validation=0.2,
     parts=2,
     draft=True,
@@ -53,8 +65,15 @@ def rows(count: int) -> Iterator[dict[str, Any]]:
 def grown(mill: Mill, count: int = 60) -> list[dict[str, Any]]:
     """The mix's caches; the rows that went in, in the order of the parts' shards."""
     given = list(rows(count))
-    mill.raw("a.jsonl.gz", given[: count // 2])
-    mill.raw("b.jsonl.gz", given[count // 2 :])
+    for name, half in (("a", given[: count // 2]), ("b", given[count // 2 :])):
+        mill.raw(
+            f"{name}.jsonl.gz",
+            [
+                {**row, "id": f"{kind.key}-{row['id']}", "metadata": {**row["metadata"], "kind": kind.key}}
+                for kind in MIX.streams
+                for row in half
+            ],
+        )
     mill.convert()
     for stream in MIX.streams:
         mill.make(stream_step(MIX, stream.key, SNAPSHOT, SHELVES))
