@@ -35,6 +35,8 @@ _MEANINGS = {
     "ignore_existing": "make files again that this command has finished",
     "dryrun": "show what would be done",
     "dedupe.name": "folder below attributes/",
+    "bloom_filter.file": "where the keys are kept: exact ones, in place of a Bloom filter",
+    "bloom_filter.read_only": "compare with the keys of bloom_filter.file alone",
     "dedupe.documents.key": "path of the key that is compared, such as $.metadata.url",
 }
 
@@ -117,6 +119,8 @@ def _dedupe(arguments: Namespace) -> int:
     for output in plan.outputs:
         show(f"{output.root}: {config.numbered(config.attribute)}")
     show(f"{len(plan.missing):,} files to compare, {plan.done:,} files of attributes are done")
+    if plan.keys:
+        show(f"{config.numbered(config.bloom_file)}: their keys are saved here")
     if config.dryrun:
         return 0
     progress = Progress()

@@ -50,9 +50,10 @@ def mix(home: Path, files: int) -> Words:
 
 
 def dedupe(home: Path, longest: int) -> Words:
-    """Paragraphs of at least so many characters."""
+    """Paragraphs of at least so many characters, and their keys."""
     options = {"name": "p", "paragraphs": {"attribute_name": "dup"}, "min_length": longest}
-    config = {"documents": [f"{home}/documents/*.gz"], "dedupe": options}
+    bloom = {"file": f"{home}/attributes/keys", "read_only": False}
+    config = {"documents": [f"{home}/documents/*.gz"], "dedupe": options, "bloom_filter": bloom}
     return ["dolma", "dedupe", *configured(home, f"dedupe{longest}", config)]
 
 
@@ -66,9 +67,13 @@ COMMANDS = [(mix, "out", 1, 2), (dedupe, "attributes", 0, 4), (tag, "attributes"
 """Each command, the folder that it writes to, and two sizes of its options."""
 
 
+def hidden(path: Path) -> bool:
+    return any(part.startswith(".dolma-") for part in path.parts)
+
+
 def outputs(folder: Path) -> dict[str, bytes]:
     """All files of a folder by name, but those of its records."""
-    files = [path for path in folder.rglob("*") if path.is_file() and FOLDER not in path.parts]
+    files = [path for path in folder.rglob("*") if path.is_file() and not hidden(path)]
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 

@@ -34,6 +34,7 @@ $.attributes.marks[?(@[2] > 0.5)]
 $.attributes.marks[?(@[0] && @[1])]
 $[?(@.source == 'x')]
 $.attributes
+$.attributes[?(@.a[0][2] > 0.99)]
 @.attributes""".splitlines()
 JQ = """\
 (.metadata // {}).n > 2
@@ -41,11 +42,16 @@ JQ = """\
 ((.attributes // {}).marks // []) | length > 1
 (((.attributes // {}).marks // []) | map(.[1] - .[0]) | add // 0) / ((.text | length) + 1) > 0.1
 .text | test("mill")
+[.text | match("mill"; "g")] | length > 1
+(.metadata // {}).n > 0
 .attributes != null and .attributes.c != null and .attributes.c != [] and .attributes.c[0][-1] > 1
 ((.metadata // {}).list // [])[] | . > 2
 (.metadata // {}) | to_entries | length == 0 or (.[0].key == "list")
 [(.attributes // {})[]] | length > 1 and .[0] != []""".splitlines()
-"""None asks for a field of null: Dolma's engine stops there, and jq goes on."""
+"""None asks for a field of null: Dolma's engine stops there, and jq goes on.
+
+`match`, `> 0` and, of the paths, `> 0.99` are what docs/how-to/dolma-mix.md says to write instead of something else.
+"""
 
 
 def documents(draw: Random, count: int) -> list[dict[str, Any]]:

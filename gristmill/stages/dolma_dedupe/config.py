@@ -49,7 +49,6 @@ DEDUPE_FIELDS: Mapping[str, type] = {
 """The toolkit's options, a dot between the parts of a name."""
 
 UNNEEDED = (
-    "bloom_filter.file",
     "bloom_filter.size_in_bytes",
     "bloom_filter.estimated_doc_count",
     "bloom_filter.desired_false_positive_rate",
@@ -100,7 +99,8 @@ class DedupeConfig:
         partition: index of the part that is done.
         document_dir: the folder's name that `attributes/<name>` replaces.
         packing: ending of the packing of the attributes, such as `.gz`; empty: that of the documents.
-        bloom_file: where the toolkit would keep its Bloom filter; empty: not given.
+        bloom_file: where the keys are kept, in place of the toolkit's Bloom filter; empty: not given.
+        read_only: whether documents are compared with the keys of `bloom_file`, and not with each other.
         dryrun: whether nothing is done.
     """
 
@@ -118,6 +118,7 @@ class DedupeConfig:
     document_dir: str = "documents"
     packing: str = ""
     bloom_file: str = ""
+    read_only: bool = False
     dryrun: bool = False
 
     def numbered(self, name: str) -> str:
@@ -127,8 +128,9 @@ class DedupeConfig:
     @property
     def digest(self) -> str:
         """What identifies the marks, besides the documents."""
-        left_out = ("documents", "name", "document_dir", "bloom_file", "dryrun")
+        left_out = ("documents", "name", "document_dir", "bloom_file", "read_only", "dryrun")
         options = {name: value for name, value in asdict(self).items() if name not in left_out}
+        options |= {"read_only": True} if self.read_only else {}
         return digest_of([VERSION, options])[:16]
 
 
@@ -163,6 +165,7 @@ def dedupe_config(fields: Mapping[str, Any]) -> DedupeConfig:
         document_dir=given.get("dedupe.document_dir", "documents"),
         packing=PACKINGS.get(given.get("compression.output", ""), ""),
         bloom_file=given.get("bloom_filter.file", ""),
+        read_only=given.get("bloom_filter.read_only", False),
         dryrun=given.get("dryrun", False),
     )
 
@@ -221,9 +224,7 @@ def _check_places(given: Mapping[str, Any]) -> None:
 
 
 def _check_bloom(given: Mapping[str, Any]) -> None:
-    if given.get("bloom_filter.read_only"):
+    if given.get("bloom_filter.read_only") and not given.get("bloom_filter.file"):
         raise RecipeError(
-            "bloom_filter.read_only: there is no Bloom filter here. Give the documents that filled it as the first"
-            " entries of `documents`, or make a Dedupe of their sources in a lake: it keeps all fingerprints"
-            " (docs/how-to/dolma-dedupe.md)"
+            "bloom_filter.file: give the file that a run with `read_only: false` wrote (docs/how-to/dolma-dedupe.md)"
         )

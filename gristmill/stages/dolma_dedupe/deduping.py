@@ -1,7 +1,8 @@
 """One run of `dolma dedupe`: finds the files, leaves out what is done, and marks the others in one process.
 
 A mark depends on all files before. So the recipe of each file of attributes has a digest of the documents up to it, and
-a run that writes one file reads those before it. Files behind the last one that is missing are not read.
+a run that writes one file reads those before it. Files behind the last one that is missing are not read, unless their
+keys are to be saved. With `read_only` a mark depends on the saved keys alone.
 """
 
 import hashlib
@@ -13,18 +14,37 @@ import msgspec
 
 from gristmill.errors import RecipeError
 from gristmill.execution.work import ProgressLine, Say
+from gristmill.lake.identity import digest_of
 from gristmill.lake.rows.foreign_file import ForeignFile
 from gristmill.lake.store.open import open_store
 from gristmill.stages.dolma_dedupe.config import DedupeConfig
 from gristmill.stages.dolma_dedupe.files import compared_files
 from gristmill.stages.dolma_dedupe.marking import Marker
+from gristmill.stages.dolma_dedupe.saved_keys import SavedKeys
 from gristmill.stages.dolma_tagging.attribute_folder import AttributeFolder
 from gristmill.stages.dolma_tagging.packing import PackedUpload
-from gristmill.stages.dolma_tagging.paths import TaggedFile, real
+from gristmill.stages.dolma_tagging.paths import TaggedFile, check_apart, real
 from gristmill.stages.dolma_tagging.records import FileRecord, leave_record, open_outputs
 
 MADE_BY = "gristmill dolma dedupe"
 _TAGGER = "dedupe"
+
+
+@dataclass(frozen=True)
+class KnownKeys:
+    """Saved keys that documents are compared with, and their sha256: see SavedKeys.load()."""
+
+    file: SavedKeys
+    digest: str
+
+
+@dataclass(frozen=True)
+class KeysToSave:
+    """The keys of a run, which go to a file at its end: see SavedKeys.save()."""
+
+    file: SavedKeys
+    documents: str
+    inputs: str
 
 
 @dataclass(frozen=True)
@@ -33,10 +53,12 @@ class DedupePlan:
 
     Attributes:
         outputs: the folders of attributes.
-        files: the files to read, in the order of comparison. Behind them nothing is missing.
+        files: the files to read, in the order of comparison.
         missing: those of them whose attributes are missing.
         done: how many files of attributes are done already.
         missed: patterns that match no file.
+        known: the keys that the documents are compared with; None: they are compared with each other.
+        keys: the keys to save; None: none, or they are saved.
     """
 
     outputs: Sequence[AttributeFolder]
@@ -44,6 +66,8 @@ class DedupePlan:
     missing: frozenset[TaggedFile]
     done: int
     missed: Sequence[str]
+    known: KnownKeys | None = None
+    keys: KeysToSave | None = None
 
 
 def plan_dedupe(config: DedupeConfig, options: Mapping[str, str], *, force: bool = False) -> DedupePlan:
@@ -55,21 +79,57 @@ def plan_dedupe(config: DedupeConfig, options: Mapping[str, str], *, force: bool
         force: whether files that others made are replaced, and records that do not fit are not read.
 
     Raises:
-        RecipeError: there is a saved Bloom filter, no file matches, or the attributes were made with other options.
-        DataError: a file of attributes is of somebody else, or a manifest was edited.
+        RecipeError: the file of keys is missing, or of others; no file matches; or the attributes were made with other
+            options.
+        DataError: a file of attributes is of somebody else, or a manifest was edited, or the keys are damaged.
     """
-    _check_no_filter(config.bloom_file, options)
     files, missed = compared_files(config, options)
+    saved = SavedKeys(config.numbered(config.bloom_file), options) if config.bloom_file else None
+    if saved:
+        check_apart(files, [(saved.root, saved.name)])
+    known = _known(saved, config) if saved and config.read_only else None
     chain = hashlib.sha256()
     folders: dict[str, dict[str, tuple[TaggedFile, str]]] = {}
     for file in files:
         chain.update(msgspec.json.encode([file.url, file.version.size, file.version.etag]))
-        folders.setdefault(real(file.output), {})[file.name] = file, chain.hexdigest()[:16]
+        recipe = known.digest if known else chain.hexdigest()
+        folders.setdefault(real(file.output), {})[file.name] = file, recipe[:16]
     outputs = [_looked_up(root, named, config, options, force=force) for root, named in folders.items()]
     done = {file for output in outputs for file in output.files if file.name in output.done}
-    places = [number for number, file in enumerate(files) if file not in done]
-    read = files[: places[-1] + 1] if places else []
-    return DedupePlan(outputs, read, frozenset(files) - done, len(done), missed)
+    missing = frozenset(files) - done
+    if known:
+        return DedupePlan(outputs, [f for f in files if f in missing], missing, len(done), missed, known)
+    keys = _keys(saved, config, chain.hexdigest(), force=force) if saved else None
+    last = max((number for number, file in enumerate(files, 1) if file in missing), default=0)
+    return DedupePlan(outputs, files if keys else files[:last], missing, len(done), missed, keys=keys)
+
+
+def _known(saved: SavedKeys, config: DedupeConfig) -> KnownKeys:
+    header = saved.header()
+    if header is None:
+        raise RecipeError(
+            f"bloom_filter.file: there is no {config.numbered(config.bloom_file)}; first run the step that fills it,"
+            " with `read_only: false` (docs/how-to/dolma-dedupe.md)"
+        )
+    return KnownKeys(saved, header.sha256)
+
+
+def _keys(saved: SavedKeys, config: DedupeConfig, inputs: str, *, force: bool) -> KeysToSave | None:
+    """The keys to save; None if they are saved. A file with keys of other documents is refused.
+
+    Dolma would add to it, and a second run would find each document in it.
+    """
+    patterns = [each if "://" in each else str(Path(each).absolute()) for each in config.documents]
+    keys = KeysToSave(saved, digest_of([config.digest, patterns]), digest_of([config.digest, inputs]))
+    header = None if force else saved.header()
+    if header and header.inputs == keys.inputs:
+        return None
+    if header and header.documents != keys.documents:
+        raise RecipeError(
+            f"bloom_filter.file: {config.numbered(config.bloom_file)} has keys of other `documents` or options."
+            " The toolkit would add to them; give all documents to one run, or give another path, or remove the file"
+        )
+    return keys
 
 
 def _looked_up(
@@ -87,22 +147,8 @@ def _looked_up(
     return folder.looked_up(options, force=force)
 
 
-def _check_no_filter(path: str, options: Mapping[str, str]) -> None:
-    if path.startswith("s3://"):
-        folder, _, name = path.rpartition("/")
-        found = open_store(folder, options).head(name) is not None
-    else:
-        found = bool(path) and Path(path).exists()
-    if found:
-        raise RecipeError(
-            f"bloom_filter.file: {path} is a saved Bloom filter, which is not read here. Give the documents that filled"
-            " it as the first entries of `documents`, and remove the entry or the file; or make a Dedupe of their"
-            " sources in a lake, which keeps all fingerprints (docs/how-to/dolma-dedupe.md)"
-        )
-
-
 def run_dedupe(plan: DedupePlan, config: DedupeConfig, options: Mapping[str, str], say: Say) -> int:
-    """Writes the files that are missing, and the manifests.
+    """Writes the files that are missing, the keys and the manifests.
 
     Args:
         plan: of plan_dedupe().
@@ -119,12 +165,14 @@ def run_dedupe(plan: DedupePlan, config: DedupeConfig, options: Mapping[str, str
     """
     for output in plan.outputs:
         output.begin(options)
-    marker = Marker(config)
+    marker = Marker(config, plan.known.file.load(plan.known.digest) if plan.known and plan.files else None)
     homes = {file: output for output in plan.outputs for file in output.files}
     documents = 0
     for number, file in enumerate(plan.files):
         documents += _marked(marker, file, homes[file] if file in plan.missing else None, config, options)
         say(ProgressLine(f"{number + 1:,} of {len(plan.files):,} files, {marker.distinct:,} different keys"))
+    if plan.keys:
+        plan.keys.file.save(marker.seen, plan.keys.documents, plan.keys.inputs)
     for output in plan.outputs:
         output.conclude(options)
     return documents

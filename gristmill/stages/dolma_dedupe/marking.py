@@ -18,17 +18,22 @@ class Marker:
     """Marks what occurred in documents that it was given before.
 
     Args:
-        config: what is compared.
+        config: what is compared. With `read_only`, only the keys of `seen` are marked.
+        seen: keys to begin with.
+
+    Attributes:
+        seen: the keys by now.
     """
 
-    def __init__(self, config: DedupeConfig) -> None:
+    def __init__(self, config: DedupeConfig, seen: SeenHashes | None = None) -> None:
         self._config = config
-        self._seen = SeenHashes()
+        self.seen = seen or SeenHashes()
+        self._compare = self.seen.has if config.read_only else self.seen.add
 
     @property
     def distinct(self) -> int:
         """How many different keys there were."""
-        return len(self._seen)
+        return len(self.seen)
 
     def rows(self, block: bytes, path: str, first: int) -> Iterator[bytes]:
         """The rows of attributes of documents, without line feeds.
@@ -50,7 +55,7 @@ class Marker:
         hashes = hashes_of(keyed.keys)
         mine = (hashes[:, 1] % np.uint64(config.partitions) == config.partition) | keyed.whole
         seen = np.zeros(len(mine), np.bool_)
-        seen[mine] = self._seen.add(hashes[mine])
+        seen[mine] = self._compare(hashes[mine])
         attribute = config.numbered(config.attribute)
         for document, marks in zip(documents, keyed.marks(seen, mine), strict=True):
             attributes = {} if marks is None else {attribute: marks}

@@ -27,6 +27,24 @@ class SeenHashes:
     def __len__(self) -> int:
         return sum(len(high) for high, _ in self._runs)
 
+    @classmethod
+    def of(cls, hashes: Hashes) -> "SeenHashes":
+        """The set of ascending hashes, none of them twice.
+
+        Args:
+            hashes: shape (n, 2).
+        """
+        seen = cls()
+        seen._keep(np.ascontiguousarray(hashes[:, 0]), np.ascontiguousarray(hashes[:, 1]))
+        return seen
+
+    def ascending(self) -> Hashes:
+        """All hashes in their order, shape (n, 2). They become one run."""
+        while len(self._runs) > 1:
+            self._merge()
+        high, low = self._runs[0] if self._runs else (np.zeros(0, np.uint64), np.zeros(0, np.uint64))
+        return np.stack([high, low], 1)
+
     @property
     def nbytes(self) -> int:
         """Bytes of the hashes."""
@@ -49,25 +67,41 @@ class SeenHashes:
         first[1:] = (high[1:] != high[:-1]) | (low[1:] != low[:-1])
         places = np.flatnonzero(first)
         high, low = high[places], low[places]
-        known = np.zeros(len(places), np.bool_)
-        for run in self._runs:
-            known |= _within(run, high, low)
+        known = self._known(high, low)
         seen = np.ones(len(order), np.bool_)
         seen[order[places[~known]]] = False
         self._keep(high[~known], low[~known])
         return seen
 
+    def has(self, hashes: Hashes) -> NDArray[np.bool_]:
+        """Whether each hash was added before (n). Nothing is added.
+
+        Args:
+            hashes: shape (n, 2).
+        """
+        return self._known(hashes[:, 0], hashes[:, 1])
+
+    def _known(self, high: NDArray[Any], low: NDArray[Any]) -> NDArray[np.bool_]:
+        known = np.zeros(len(high), np.bool_)
+        for run in self._runs:
+            known |= _within(run, high, low)
+        return known
+
     def _keep(self, high: NDArray[Any], low: NDArray[Any]) -> None:
         if len(high):
             self._runs.append((high, low))
         while len(self._runs) > 1 and 2 * len(self._runs[-1][0]) > len(self._runs[-2][0]):
-            later, earlier = self._runs.pop(), self._runs.pop()
-            highs = np.concatenate([earlier[0], later[0]])
-            lows = np.concatenate([earlier[1], later[1]])
-            del earlier, later
-            order = _order(highs, lows)
-            highs = highs[order]
-            self._runs.append((highs, lows[order]))
+            self._merge()
+
+    def _merge(self) -> None:
+        """The last two runs become one."""
+        later, earlier = self._runs.pop(), self._runs.pop()
+        highs = np.concatenate([earlier[0], later[0]])
+        lows = np.concatenate([earlier[1], later[1]])
+        del earlier, later
+        order = _order(highs, lows)
+        highs = highs[order]
+        self._runs.append((highs, lows[order]))
 
 
 def _order(high: NDArray[Any], low: NDArray[Any]) -> NDArray[np.int64]:

@@ -47,7 +47,9 @@ def test_without_a_length_there_are_no_ngrams_and_the_attribute_is_the_name() ->
 def test_the_digest_depends_on_what_changes_marks() -> None:
     base = dedupe_config(BASE)
     assert base.digest == dedupe_config({**BASE, "documents": ["b"], "dryrun": True, "dedupe.name": "n"}).digest
+    assert base.digest == dedupe_config({**BASE, "bloom_filter.file": "b", "bloom_filter.read_only": False}).digest
     assert base.digest != dedupe_config({**BASE, "dedupe.skip_empty": True}).digest
+    assert base.digest != dedupe_config({**BASE, "bloom_filter.file": "b", "bloom_filter.read_only": True}).digest
 
 
 @pytest.mark.parametrize(
@@ -70,7 +72,7 @@ def test_the_digest_depends_on_what_changes_marks() -> None:
         ({"documents": ["a"], "dedupe.documents.attribute_name": "d", "dedupe.documents.key": f"$[{10**30}]"}, "key: "),
         ({**BASE, "compression.output": "bz2"}, "give gz or zst"),
         ({**BASE, "compression.input": "gz"}, "compression.input: the ending"),
-        ({**BASE, "bloom_filter.read_only": True}, "Give the documents that filled it as the first"),
+        ({**BASE, "bloom_filter.read_only": True}, "give the file that a run with `read_only: false` wrote"),
     ],
 )
 def test_what_cannot_be_done_is_refused(fields: dict[str, object], words: str) -> None:

@@ -107,12 +107,84 @@ def test_files_of_others_and_other_options_are_refused(home: Path) -> None:
     assert contents(home) == MARKS
 
 
-def test_a_saved_bloom_filter_is_refused(home: Path) -> None:
-    saved = home / "c4.bloom"
-    assert plan_dedupe(replace(config(home), bloom_file=str(saved)), {}).missing
-    saved.write_bytes(b"")
-    with pytest.raises(RecipeError, match=r"c4\.bloom is a saved Bloom filter"):
-        plan_dedupe(replace(config(home), bloom_file=str(saved)), {})
+def steps(home: Path) -> tuple[DedupeConfig, DedupeConfig]:
+    """A run that saves the keys of `a`, and one that compares all files with them."""
+    first = replace(config(home), documents=(f"{home}/documents/a*.gz",), name="q", bloom_file=str(home / "keys"))
+    return first, replace(config(home), bloom_file=str(home / "keys"), read_only=True)
+
+
+def test_a_comparison_with_saved_keys_adds_nothing(home: Path) -> None:
+    first, second = steps(home)
+    with pytest.raises(RecipeError, match=r"there is no .*/keys; first run the step that fills it"):
+        plan_dedupe(second, {})
+    dedupe(first)
+    saved = (home / "keys").read_bytes()
+    plan = dedupe(second)
+    assert contents(home) == {"a": [[[0, 4, 1], [4, 7, 1]]], "b": [[[0, 4, 1]]], "c": [[], [[0, 3, 1]]]}
+    assert (home / "keys").read_bytes() == saved
+    assert len(plan.files) == 3
+    (home / "attributes/p/b.jsonl.gz").unlink()
+    assert [file.name[0] for file in dedupe(second).files] == ["b"]
+
+
+def test_other_keys_make_the_marks_again(home: Path) -> None:
+    first, second = steps(home)
+    dedupe(first)
+    dedupe(second)
+    write(home, "a", "three")
+    assert plan_dedupe(first, {}).keys
+    dedupe(first)
+    assert len(dedupe(second).missing) == 3
+    assert contents(home) == {"a": [[[0, 5, 1]]], "b": [[[4, 9, 1]]], "c": [[[0, 5, 1]], []]}
+
+
+def test_keys_that_are_missing_are_saved_again_from_the_same_documents(home: Path) -> None:
+    first, _ = steps(home)
+    dedupe(first)
+    saved = (home / "keys").read_bytes()
+    assert plan_dedupe(first, {}).keys is None
+    (home / "keys").unlink()
+    plan = dedupe(first)
+    assert (len(plan.files), len(plan.missing)) == (1, 0)
+    assert (home / "keys").read_bytes() == saved
+
+
+@pytest.mark.parametrize("change", [{"documents": "documents/b*.gz"}, {"min_length": 4, "name": "r"}])
+def test_keys_of_other_documents_or_options_are_not_added_to(home: Path, change: dict[str, object]) -> None:
+    first, _ = steps(home)
+    dedupe(first)
+    if "documents" in change:
+        change = {"documents": (f"{home}/{change['documents']}",)}
+    other = replace(first, **change)  # type: ignore[arg-type]
+    with pytest.raises(RecipeError, match=r"/keys has keys of other `documents` or options\. The toolkit would add"):
+        plan_dedupe(other, {})
+    dedupe(other, force=True)
+    assert plan_dedupe(other, {}).keys is None
+
+
+def test_documents_that_arrive_have_their_keys_saved_too(home: Path) -> None:
+    first, second = steps(home)
+    dedupe(first)
+    write(home, "a2", "three")
+    assert len(dedupe(first).missing) == 1
+    dedupe(second)
+    assert contents(home)["c"] == [[[0, 5, 1]], [[0, 3, 1]]]
+
+
+def test_each_partition_has_a_file_of_keys(home: Path) -> None:
+    first, second = steps(home)
+    for partition in (0, 1):
+        for step in (first, second):
+            dedupe(replace(step, partitions=2, partition=partition))
+    assert sorted(path.name for path in home.glob("keys*")) == ["keys_0", "keys_1"]
+    marks = [
+        row["attributes"][f"dup_{partition}"]
+        for partition in (0, 1)
+        for row in map(
+            json.loads, gzip.decompress((home / f"attributes/p_{partition}/a.jsonl.gz").read_bytes()).split(b"\n")[:-1]
+        )
+    ]
+    assert sorted(mark for found in marks for mark in found) == [[0, 4, 1], [4, 7, 1]]
 
 
 def test_partitions_lie_beside_each_other_and_another_packing_keeps_the_name(home: Path) -> None:
