@@ -12,8 +12,8 @@ import msgspec
 from gristmill.commands._shared.lake_word import is_path
 from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
 from gristmill.errors import RecipeError
-from gristmill.lake.address import place
-from gristmill.lake.asset_kinds import MIX, kind_of
+from gristmill.lake.address import cache_index, export_index, place
+from gristmill.lake.asset_kinds import MIX, kind_of, ledger_of_asset
 from gristmill.lake.ledger.files import read_table
 from gristmill.lake.ledger.receipts import objects_of
 from gristmill.lake.store.protocol import Store
@@ -78,6 +78,11 @@ def run(arguments: Namespace) -> int:
 def _release(store: Store, arguments: Namespace, mix: str, tokenizer: str, name: str) -> None:
     catalogue = read_catalogue(shelves_of(arguments))
     known("mix", catalogue.mixes, mix, "release")
+    if store.head(ledger_of_asset(cache_index(mix, tokenizer))) is None:  # what was made may have left the shelf since
+        known("tokenizer", catalogue.tokenizers, tokenizer, "release")
+    for export in arguments.export:
+        if store.head(ledger_of_asset(export_index(mix, export))) is None:
+            known("export", catalogue.exports, export, "release")
     release = pinned_release(store, name, mix, tokenizer, tuple(arguments.export))
     files = trainer_files(store, release)
     card = card_of(release, catalogue, train_weights(files, release))

@@ -1,6 +1,7 @@
 """The kinds of engines, and the form of the addresses of clusters."""
 
 import re
+from importlib.util import find_spec
 from typing import Literal, get_args
 
 from gristmill.errors import RecipeError
@@ -15,6 +16,8 @@ CLUSTERS = {
     "ray": (re.compile(r"[^/\s]+:\d+"), "host:6379"),
 }
 """Engines on clusters: for each the pattern of its address, and an example for messages."""
+
+_PACKAGES = {"dask": "distributed", "ray": "ray"}
 
 
 def check_address(kind: str, address: str, where: str) -> None:
@@ -34,3 +37,17 @@ def check_address(kind: str, address: str, where: str) -> None:
     pattern, example = CLUSTERS[kind]
     if not pattern.fullmatch(address):
         raise RecipeError(f"{where} is {address!r}; the engine `{kind}` needs {example}")
+
+
+def check_installed(kind: str) -> None:
+    """Checks that the package of a cluster is installed; other engines need none.
+
+    Args:
+        kind: of the engine.
+
+    Raises:
+        RecipeError: it is not.
+    """
+    package = _PACKAGES.get(kind)
+    if package and find_spec(package) is None:
+        raise RecipeError(f"the engine `{kind}` needs the package {package}: `pip install 'gristmill[{kind}]'`")

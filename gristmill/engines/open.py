@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from gristmill.engines.kinds import EngineKind, check_address
+from gristmill.engines.kinds import EngineKind, check_address, check_installed
 from gristmill.execution.runner import Inline
 from gristmill.execution.work import Engine
 
@@ -27,9 +27,11 @@ def open_engine(kind: EngineKind, workers: int = 1, address: str = "") -> OpenEn
         The engine; it connects or starts workers at its first job.
 
     Raises:
-        RecipeError: the address of the cluster is missing, or does not fit its kind.
+        RecipeError: the address of the cluster is missing, or does not fit its kind; or the
+            package of the cluster is not installed.
     """
     check_address(kind, address, "the engine's address")
+    check_installed(kind)
     match kind:
         case "inline":
             return Inline()

@@ -1,6 +1,6 @@
 """The prospects: which partitions would be made, and why. It reads ledgers and listings, and claims nothing."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -73,10 +73,11 @@ class Prospects:
 
     Args:
         store: the lake.
+        foreseen: why assets cannot be made, by their addresses.
     """
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, foreseen: Mapping[str, str] | None = None) -> None:
+        self._store, self._foreseen = store, foreseen or {}
         self._states: dict[tuple[str, str], str] = {}
 
     def made(self, asset: str, snapshot: str) -> None:
@@ -226,6 +227,9 @@ class Prospects:
         return {"failed": "not made", "wait": "waiting"}.get(state, state)
 
     def _noted(self, prospect: Prospect) -> Prospect:
+        if prospect.state in _DUE and prospect.asset in self._foreseen:
+            why = self._foreseen[prospect.asset]
+            prospect = Prospect(prospect.asset, prospect.snapshot, "refused", why=(why,))
         self._states[prospect.asset, prospect.snapshot] = prospect.state
         return prospect
 

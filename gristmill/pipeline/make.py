@@ -93,12 +93,7 @@ class Maker:
             Superseded: another run has taken over what was being made.
             StoreError: the lake does not answer any more. What was made is kept.
         """
-        for prospect in self.planner.strays:
-            self.say(f"note: {'; '.join(prospect.why)}")
-        for remark in self.planner.remarks:
-            self.say(f"note: {remark}")
-        for prospect in self.planner.unlisted:
-            self._left(prospect)
+        self._tell()
         for task in self.planner.tasks():
             prospects = self.planner.survey(task)
             self.seen += len(prospects)
@@ -115,6 +110,17 @@ class Maker:
                     yield from self._step(task, prospects)
         for unmatched in self.planner.unmatched():  # now that all documents are there
             self.say(f"note: {unmatched}")
+
+    def _tell(self) -> None:
+        """Says what is known before anything is made, so that a person may mend it while the others are made."""
+        for prospect in self.planner.strays:
+            self.say(f"note: {'; '.join(prospect.why)}")
+        for remark in self.planner.remarks:
+            self.say(f"note: {remark}")
+        for prospect in self.planner.unlisted:
+            self._left(prospect)
+        for prospect in self.planner.foreseen():
+            self.say(f"refused {prospect.asset}: {'; '.join(prospect.why)}")
 
     def raise_failures(self) -> None:
         """Raises what could not be made as one error, of the class of the first.

@@ -7,13 +7,15 @@ from functools import cached_property
 
 from gristmill.errors import RecipeError, StoreError
 from gristmill.execution.step import Step
-from gristmill.lake.address import raw_asset, tokenizer_asset
+from gristmill.lake.address import place, raw_asset, tokenizer_asset
 from gristmill.lake.asset_kinds import FINGERPRINTS, RESOLUTION, names_of
+from gristmill.lake.ledger.files import read_head
 from gristmill.lake.store.open import Lake
 from gristmill.pipeline.dry_run import Prospect, Prospects
+from gristmill.pipeline.foreseen import foreseen
 from gristmill.pipeline.graph import RecipeGraph
 from gristmill.pipeline.indexes import MixIndexes
-from gristmill.pipeline.models import drawn_for, folder_of, made_of, needed_folders
+from gristmill.pipeline.models import drawn_for, folder_of, look_at_folder, made_of, needed_folders
 from gristmill.pipeline.steps import (
     all_snapshots,
     cache_steps,
@@ -26,6 +28,7 @@ from gristmill.pipeline.steps import (
 )
 from gristmill.pipeline.targets import Targets
 from gristmill.pipeline.tasks import FolderTask, IndexTask, ResolutionTask, Task, TokenizerTask
+from gristmill.pipeline.tokenizers import look_at
 from gristmill.raw_data.endings import NOT_SELECTED
 from gristmill.raw_data.unclaimed import unclaimed
 from gristmill.recipes.catalogue import Catalogue
@@ -79,7 +82,8 @@ class Planner:
         self._targets = targets or Targets()
         self._store = lake.store()
         self._graph = RecipeGraph(catalogue, shelves)
-        self.states = Prospects(self._store)
+        self._foreseen = foreseen(self._store, catalogue)
+        self.states = Prospects(self._store, self._foreseen)
         self.strays: list[Prospect] = []
         """What is in the raw data of the sources, but in no snapshot."""
         self.remarks: list[str] = []
@@ -126,6 +130,23 @@ class Planner:
                 f"{self._store.url}: neither raw data nor ledgers of {', '.join(self._known)}; put raw data under"
                 " sources/<source>/raw/<snapshot>/, or check the lake and --shelves"
             )
+
+    def foreseen(self) -> Iterator[Prospect]:
+        """What recipes alone show to be refused, of what would be made for the first time: an asset each."""
+        for asset, source in self._catalogue.slices():
+            new = (key for key in self._known.get(source, ()) if self._is_wanted(asset, key))
+            if asset in self._foreseen and any(read_head(self._store, place(asset, key)) is None for key in new):
+                yield Prospect(asset, "", "refused", why=(self._foreseen[asset],))
+        for tokenizer in self._catalogue.tokenizers.values():
+            asset = tokenizer_asset(tokenizer.name)
+            found = look_at(self._store, tokenizer) if self._is_wanted(asset) else None
+            if found and found.state == "refused":
+                yield Prospect(asset, "", "refused", why=found.why)
+        recipes: list[LabelledSet | Model] = [*self._catalogue.models.values(), *self._catalogue.labels.values()]
+        for recipe in recipes:
+            found = look_at_folder(self._store, recipe) if self._is_wanted(address_of(recipe)) else None
+            if found and found.state == "refused":
+                yield Prospect(address_of(recipe), "", "refused", why=found.why)
 
     def prospects(self) -> Iterator[Prospect]:
         """What is wrong with raw data, then the state of each target, and of each of their inputs that is due."""

@@ -122,6 +122,12 @@ EnergonJsonl(...), EnergonWebdataset(...), Oscar(...)
         return "" if isinstance(self.format, Oscar) else self.format.tokenizer
 
     @property
+    def needs(self) -> Mapping[str, str]:
+        """The modules that writing the format imports, beside those of Gristmill; each with the package to install."""
+        media = isinstance(self.format, EnergonWebdataset) and self.format.media_metadata
+        return dict.fromkeys(("PIL", "av", "filetype"), "gristmill[media]") if media else {}
+
+    @property
     def divides(self) -> bool:
         """Whether the format divides its files among splits, so that the mix must not hold documents out."""
         declared = self.format

@@ -86,6 +86,8 @@ class Tagger:
         draft: whether the recipe may change under its name.
         same_output: whether an edit of its code gives the same output, so that nothing is made again. Give a `reason`.
         reason: why the output is the same. Another edit takes another reason.
+        needs: the modules that its function imports when it is called, each with the package to install, such as
+            `{"spacy": "spacy>=3.8"}`. A missing one is told before anything is ground. It changes no output.
     """
 
     name: str
@@ -100,6 +102,7 @@ class Tagger:
     draft: bool = False
     same_output: bool = False
     reason: str = ""
+    needs: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Checks the declaration.

@@ -55,12 +55,26 @@ def read_blocklist(store: Store, name: str) -> Blocklist:
         MalformedRow: a row is not {"source", "id", "reason"}, all strings.
         DataError: a row is too long.
     """
+    check_blocklist(store, name)
+    path = blocklist_path(name)
+    return Blocklist(name, _reasons(store.stream(path), path))
+
+
+def check_blocklist(store: Store, name: str) -> None:
+    """Checks that the lake has a blocklist, without reading it.
+
+    Args:
+        store: the lake.
+        name: of the list.
+
+    Raises:
+        RecipeError: the lake has no such list.
+    """
     path = blocklist_path(name)
     if store.head(path) is None:
         raise RecipeError(
             f"{path}: a selection names this blocklist, but the lake has none; put one there (it may be empty)"
         )
-    return Blocklist(name, _reasons(store.stream(path), path))
 
 
 def _reasons(data: Iterable[bytes], path: str) -> dict[Pair, str]:

@@ -83,11 +83,11 @@ class WarcPages:
         """The units at which a file of this name is cut, `gzip members`; empty if it is never cut. See Split."""
         return gzip_members(name)
 
-    def __call__(self, raw: RawObject) -> Iterator[Converted]:
-        """Yields one result per record. See gristmill.recipes.source.Source.convert.
+    def check(self) -> None:
+        """Checks what is installed. It is asked before anything is ground, and again by each worker.
 
         Raises:
-            RecipeError: another version of the extractor is installed than the recipe asks for.
+            RecipeError: the extractor is not installed, or in another version than the recipe asks for.
         """
         installed = extractor_version(self.extractor)
         if self.extractor_version not in {None, installed}:
@@ -95,6 +95,14 @@ class WarcPages:
                 f"WarcPages of source {self.source!r}: the recipe asks for {self.extractor} {self.extractor_version},"
                 f" and {installed} is installed; install that version, or take the next source version"
             )
+
+    def __call__(self, raw: RawObject) -> Iterator[Converted]:
+        """Yields one result per record. See gristmill.recipes.source.Source.convert.
+
+        Raises:
+            RecipeError: see check().
+        """
+        self.check()
         for record in records(raw, self._leave_out):
             yield self._page(record, raw.count) if isinstance(record, WarcRecord) else record
 

@@ -78,6 +78,7 @@ def onnx_tagger(
         description=description or f"The scores of {', '.join(labels)}, by the model {model}.",
         draft=draft,
         only=tuple(only),
+        needs={"onnxruntime": "gristmill[onnx]"},
     )
 
 

@@ -17,6 +17,29 @@ class TokensMissing(DataError):  # noqa: N818 - the tree reads as English
     """The token cache does not have a slice that an export needs the tokens of."""
 
 
+def check_epoch(mix: Mix, export: Export) -> None:
+    """Checks that the declarations of a mix and its export fit, whatever the tokens are.
+
+    Args:
+        mix: the mix's recipe.
+        export: the export's recipe.
+
+    Raises:
+        RecipeError: the mix's shares are of tokens, and the export's format has no tokenizer; or it has one, and the
+            mix has no budget.
+    """
+    here = export_index(mix.name, export.name)
+    if not export.tokenizer and mix.by_tokens and codec_of(export.format).weighted:
+        raise RecipeError(
+            f"{here}: the mix's proportions, temperature and repeats are shares of tokens, and the format of the"
+            " export counts none; give it a tokenizer of the mix"
+        )
+    if export.tokenizer and mix.token_budget is None and not mix.by_tokens:
+        raise RecipeError(
+            f"{here}: the export has tokenizer={export.tokenizer!r}, but the mix has no token_budget; give it one"
+        )
+
+
 def epoch_of(store: Store, mix: Mix, export: Export, slices: Sequence[Slice]) -> Reading | None:
     """How an epoch of Energon reads each stream; None if the format asks for no epoch.
 
@@ -34,18 +57,10 @@ def epoch_of(store: Store, mix: Mix, export: Export, slices: Sequence[Slice]) ->
             the export's format has no tokenizer.
         DataError: a stream has fewer tokens than the budget needs.
     """
-    here = export_index(mix.name, export.name)
+    check_epoch(mix, export)
     if not export.tokenizer:
-        if mix.by_tokens and codec_of(export.format).weighted:
-            raise RecipeError(
-                f"{here}: the mix's proportions, temperature and repeats are shares of tokens, and the format of the"
-                " export counts none; give it a tokenizer of the mix"
-            )
         return None
-    if mix.token_budget is None and not mix.by_tokens:
-        raise RecipeError(
-            f"{here}: the export has tokenizer={export.tokenizer!r}, but the mix has no token_budget; give it one"
-        )
+    here = export_index(mix.name, export.name)
     tokens: dict[str, int] = {}
     for each in slices:
         cached = place(cache_asset(mix.name, export.tokenizer, each.stream), each.snapshot)

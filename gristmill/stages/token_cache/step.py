@@ -125,7 +125,7 @@ class TokenCacheStep:
                 tokenizer encodes special strings as text although templates write them.
         """
         tokenizer, _ = read_tokenizer(store, self.tokenizer.name)
-        template = self._template_of(store)
+        template = self.template_of(store)
         ledger, shards = read_ledger(store, self.documents)
         check_held_out(self.mix.held_out, ledger)
         recipe = self._recipe(tokenizer.fingerprint, template)
@@ -146,8 +146,13 @@ class TokenCacheStep:
         target = Target(place(self.asset, self.snapshot), recipe, upstream, wants)
         return TokenCachePlan(self, target, bodies, template)
 
-    def _template_of(self, store: Store) -> str | None:
-        """The chat template: the format's or, if it has none, the tokenizer's. None for other formats."""
+    def template_of(self, store: Store) -> str | None:
+        """The chat template: the format's or, if it has none, the tokenizer's. None for other formats.
+
+        Raises:
+            DataError: it is the tokenizer's, which the lake does not have.
+            RecipeError: the declarations do not fit: see plan().
+        """
         declared = self.mix.stream(self.stream).format
         if not isinstance(declared, Chat):
             return None

@@ -89,5 +89,6 @@ CLD2 = Tagger(
         Spans("in_*", "each stretch of text in the language with this code", low=1, high=1, optional=True),
     ),
     parameters={"engine": "pycld2 0.42", "code_points": _CODE_POINTS},
+    needs={"pycld2": "gristmill[cld2]"},
     description="Up to three languages by CLD2, with their shares and where they stand: a second opinion.",
 )

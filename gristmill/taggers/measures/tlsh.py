@@ -71,5 +71,6 @@ TLSH = Tagger(
         for part in range(PARTS)
     ),
     parameters={"hash": "TLSH 128 1 T1"},
+    needs={"tlsh": "gristmill[tlsh]"},
     description="TLSH: a locality sensitive hash of 35 bytes.",
 )

@@ -41,7 +41,12 @@ def test_a_release_is_made_listed_and_compared(whole: Mill, capsys: pytest.Captu
     [
         (["even", "tiny-1"], "give MIX TOKENIZER NAME, or diff A B, or list"),
         (["evne", "tiny-1", "first"], "did you mean 'even'"),
-        (["even", "tiny-2", "first"], "token_caches/even/tiny-2/index: not made yet"),
+        (
+            ["even", "tiny-2", "first"],
+            "release names the tokenizer 'tiny-2', which is on no shelf; known: starter-bpe-1",
+        ),
+        (["even", "starter-bpe-1", "first"], "token_caches/even/starter-bpe-1/index: not made yet"),
+        (["even", "tiny-1", "first", "--export", "oscra"], "release names the export 'oscra', which is on no shelf"),
         (["even", "tiny-1", "First!"], "First!"),
         (["diff", "first", "second"], "the lake has no such release"),
     ],

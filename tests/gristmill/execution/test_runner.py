@@ -83,7 +83,9 @@ class Failing:
 )
 def test_a_partition_stops_if_the_first_three_that_end_fail_alike(messages: list[str], failed: int, left: int) -> None:
     names = ["aa", "bb", "cc", "dd", "ee", "ff", "gg", "hh", "ii", "jj"]
-    tally = grind_all(Failing(*messages, *[""] * (10 - len(messages))), JOB, [item(name) for name in names], str)
+    tally = grind_all(
+        Failing(*messages, *[""] * (10 - len(messages))), JOB, [item(name) for name in names], lambda _: None
+    )
     assert (len(tally.failed), {each.left for each in tally.failed}) == (failed, {left})
     assert sum(map(len, tally.ground.values())) == 10 - failed - left
     words = "3 of 10 shards failed; the other 7 were not ground" if left else "the others are done"
@@ -92,7 +94,9 @@ def test_a_partition_stops_if_the_first_three_that_end_fail_alike(messages: list
 
 
 def test_of_three_shards_that_fail_alike_nothing_is_left() -> None:
-    tally = grind_all(Failing("{}: no id", "{}: no id", "{}: no id"), JOB, [item("a"), item("b"), item("c")], str)
+    tally = grind_all(
+        Failing("{}: no id", "{}: no id", "{}: no id"), JOB, [item("a"), item("b"), item("c")], lambda _: None
+    )
     assert [each.left for each in tally.failed] == [0, 0, 0]
 
 

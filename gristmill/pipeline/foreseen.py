@@ -1,0 +1,89 @@
+"""What recipes alone show: which assets cannot be made, whatever the data are. It is told before anything is ground."""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+
+from gristmill.errors import RecipeError
+from gristmill.lake.address import attributes_asset, documents_asset, export_asset, export_index, mix_asset
+from gristmill.lake.rows.blocklist import check_blocklist
+from gristmill.lake.store.protocol import Store
+from gristmill.recipes.catalogue import Catalogue
+from gristmill.recipes.export import Export
+from gristmill.recipes.mix import Mix
+from gristmill.recipes.row_format import Chat
+from gristmill.recipes.selection import Selection
+from gristmill.stages.export.epoch import check_epoch
+from gristmill.stages.token_cache.step import TokenCacheStep
+
+Refused = tuple[str, str]
+"""The address of an asset, and why it cannot be made."""
+
+
+def foreseen(store: Store, catalogue: Catalogue) -> dict[str, str]:
+    """Why assets cannot be made, by their addresses. Reads no data: it asks for the files that recipes name.
+
+    Args:
+        store: the lake.
+        catalogue: the recipes.
+
+    Raises:
+        StoreError: the lake does not answer.
+    """
+    return dict([*_of_sources(store, catalogue), *_of_mixes(store, catalogue), *_of_exports(catalogue)])
+
+
+def _of_sources(store: Store, catalogue: Catalogue) -> Iterator[Refused]:
+    for source in catalogue.sources.values():
+        if check := getattr(source.convert, "check", None):
+            yield from _refused(documents_asset(source.name, "v0"), check)
+        for revision in source.revisions:
+            yield from _without_blocklist(store, documents_asset(source.name, revision.version), revision)
+        for version in source.versions:
+            for tagger in catalogue.taggers_of(source, version):
+                yield from _lacking(attributes_asset(source.name, version, tagger.name), tagger.needs)
+
+
+def _of_mixes(store: Store, catalogue: Catalogue) -> Iterator[Refused]:
+    for mix, stream in catalogue.streams():
+        yield from _without_blocklist(store, mix_asset(mix.name, stream.key), stream)
+        for tokenizer in catalogue.tokenizers_of(mix):
+            step = TokenCacheStep(mix, stream.key, tokenizer, "", ())
+            if isinstance(stream.format, Chat) and (stream.format.chat_template or tokenizer.specials == "text"):
+                yield from _refused(step.asset, partial(step.template_of, store))
+
+
+def _of_exports(catalogue: Catalogue) -> Iterator[Refused]:
+    for mix in catalogue.mixes.values():
+        for export in catalogue.exports_of(mix):
+            for index, why in _refused(export_index(mix.name, export.name), partial(check_epoch, mix, export)):
+                yield from ((address, why) for address in (index, *_slices(mix, export)))
+            root = getattr(export.format, "root", "")
+            for address in _slices(mix, export):
+                yield from _lacking(address, export.needs)
+                if root.startswith("/") and not Path(root).is_dir():
+                    yield address, f"{root}: the folder of the media is not there; mount its disk, or correct root"
+
+
+def _slices(mix: Mix, export: Export) -> list[str]:
+    return [export_asset(mix.name, export.name, stream.key) for stream in mix.streams]
+
+
+def _without_blocklist(store: Store, address: str, selection: Selection) -> Iterator[Refused]:
+    for name in selection.blocklists:
+        yield from _refused(address, partial(check_blocklist, store, name))
+
+
+def _lacking(address: str, needs: Mapping[str, str]) -> Iterator[Refused]:
+    """Whether a package that a recipe's function imports is not installed."""
+    for module, package in needs.items():
+        if find_spec(module.partition(".")[0]) is None:
+            yield address, f"it needs the package {module}, which is not installed: `pip install '{package}'`"
+
+
+def _refused(address: str, check: Callable[[], object]) -> Iterator[Refused]:
+    try:
+        check()
+    except RecipeError as error:
+        yield address, str(error).removeprefix(address).lstrip(": ")

@@ -1,0 +1,132 @@
+"""What recipes alone show is told by plan, and by make before it grinds anything."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from testkit import SHELVES, Mill
+
+from gristmill.execution.runner import Inline
+from gristmill.lake.address import mix_asset
+from gristmill.pipeline.make import Maker
+from gristmill.pipeline.planner import Planner
+from gristmill.readers.web.pages import WarcPages
+from gristmill.recipes.catalogue import Catalogue, read_catalogue
+from gristmill.recipes.export import Export
+from gristmill.recipes.export_formats.energon import EnergonJsonl, EnergonWebdataset
+from gristmill.recipes.mix import Mix, Stream
+from gristmill.recipes.row_format import Chat
+from gristmill.recipes.tagger import Tagger
+from gristmill.recipes.tokenizer import Tokenizer, Training
+
+V0 = "sources/pages/v0/documents"
+PAGES = Stream(source="pages", version="v0")
+BLEND = Mix(name="blend", streams=(PAGES,))
+TINY = Tokenizer(name="tiny-1", training=Training(mix="blend", snapshots={"pages": ("2024",)}, vocabulary=300))
+PACKED = Export(name="packed", mixes=("blend",), format=EnergonJsonl())
+NO_LIST = (
+    "blocklists/takedowns.jsonl: a selection names this blocklist, but the lake has none; put one there (it may be"
+    " empty)"
+)
+NO_EXTRA = "it needs the package no_such_module, which is not installed: `pip install 'gristmill[none]'`"
+SHARES = (
+    "the mix's proportions, temperature and repeats are shares of tokens, and the format of the export counts none;"
+    " give it a tokenizer of the mix"
+)
+
+
+def recipes(**more: Any) -> Catalogue:
+    """One source, with what a test adds."""
+    pages = replace(read_catalogue(SHELVES).sources["pages"], revisions=())
+    return Catalogue(**{"sources": {"pages": pages}, "taggers": {}, "mixes": {}, "tokenizers": {}, **more})
+
+
+def needy() -> Tagger:
+    return replace(read_catalogue(SHELVES).taggers["words-1"], needs={"no_such_module": "gristmill[none]"})
+
+
+def chat(specials: Literal["tokens", "text"]) -> dict[str, Any]:
+    told = replace(PAGES, format=Chat(messages_field="turns", chat_template="{{ messages }}"))
+    mix = Mix(name="blend", streams=(told,), tokenizers=("tiny-1",))
+    return {"mixes": {"blend": mix}, "tokenizers": {"tiny-1": replace(TINY, specials=specials)}}
+
+
+def exported(mix: Mix, **options: Any) -> dict[str, Any]:
+    return {"mixes": {"blend": mix}, "exports": {"packed": replace(PACKED, **options)}}
+
+
+CASES: dict[str, tuple[dict[str, Any], list[tuple[str, str]]]] = {
+    "a blocklist": ({"mixes": {"blend": Mix(name="blend", streams=(replace(PAGES, blocklists=("takedowns",)),))}}, [
+        (mix_asset("blend", "pages"), NO_LIST),
+    ]),
+    "an extra": ({"taggers": {"words-1": needy()}}, [("sources/pages/v0/attributes/words-1", NO_EXTRA)]),
+    "proportions": (exported(replace(BLEND, proportions={"pages": 1.0})), [("exports/blend/packed/pages", SHARES)]),
+    "media": (
+        exported(BLEND, format=EnergonWebdataset(files={"jpg": "metadata.image"}, root="/no/such/folder")),
+        [
+            (
+                "exports/blend/packed/pages",
+                "/no/such/folder: the folder of the media is not there; mount its disk, or correct root",
+            )
+        ],
+    ),
+    "a chat without the assistant": (
+        chat("tokens"),
+        [("token_caches/blend/tiny-1/pages", "mix 'blend', stream 'pages': the chat template has no {% generation %}")],
+    ),
+    "a chat of plain text": (
+        chat("text"),
+        [("token_caches/blend/tiny-1/pages", "mix 'blend', stream 'pages': tokenizer tiny-1 encodes special strings")],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_recipes_show_is_refused_by_plan_and_told_by_make_before_it_grinds(mill: Mill, case: str) -> None:
+    more, expected = CASES[case]
+    mill.raw_shards(1)
+    catalogue = recipes(**more)
+    states = {each.asset: each for each in Planner(catalogue, SHELVES, mill.lake).prospects()}
+    assert states[V0].state == "make"
+    for asset, why in expected:
+        assert states[asset].state == "refused"
+        assert states[asset].why[0].startswith(why)
+    maker = Maker(Planner(catalogue, SHELVES, mill.lake), mill.lake, Inline(), mill.said.append)
+    made = [ledger.asset for ledger in maker.run()]
+    ground = next(number for number, line in enumerate(mill.said) if line.startswith(f"{V0} (2024): never made"))
+    for asset, why in expected:
+        assert any(line.startswith(f"refused {asset}: {why}") for line in mill.said[:ground])
+        assert asset in {each.prospect.asset for each in maker.not_made}
+    assert V0 in made  # what does not depend on it is made
+
+
+def test_an_extractor_of_another_version_is_told(mill: Mill) -> None:
+    mill.raw_shards(1)
+    catalogue = recipes()
+    pages = replace(catalogue.sources["pages"], convert=WarcPages(source="pages", extractor_version="1.0"))
+    planner = Planner(recipes(sources={"pages": pages}), SHELVES, mill.lake)
+    (found,) = planner.prospects()
+    assert (found.asset, found.state) == (V0, "refused")
+    assert "the recipe asks for resiliparse 1.0, and" in found.why[0]
+
+
+def test_a_tokenizer_whose_file_is_missing_is_told_before_the_documents_are_made(mill: Mill, tmp_path: Path) -> None:
+    mill.raw_shards(1)
+    brought = Tokenizer(name="brought-1", file=str(tmp_path / "tokenizer.json"), sha256="0" * 64)
+    mix = Mix(name="blend", streams=(PAGES,), tokenizers=("brought-1",))
+    planner = Planner(recipes(mixes={"blend": mix}, tokenizers={"brought-1": brought}), SHELVES, mill.lake)
+    maker = Maker(planner, mill.lake, Inline(), mill.said.append)
+    next(iter(maker.run()))
+    assert mill.said[0].startswith("refused tokenizers/brought-1: ")
+
+
+def test_what_is_made_already_is_not_refused_where_an_extra_is_missing(mill: Mill) -> None:
+    mill.raw_shards(1)
+    catalogue = recipes(taggers={"words-1": replace(needy(), needs={})})
+    list(Maker(Planner(catalogue, SHELVES, mill.lake), mill.lake, Inline(), mill.said.append).run())
+    said = len(mill.said)
+    elsewhere = Planner(recipes(taggers={"words-1": needy()}), SHELVES, mill.lake)
+    assert [each.state for each in elsewhere.prospects()] == ["finished", "finished"]
+    maker = Maker(elsewhere, mill.lake, Inline(), mill.said.append)
+    assert (list(maker.run()), maker.not_made, mill.said[said:]) == ([], [], [])
