@@ -31,6 +31,8 @@ LOCK = ".lock"
 LASTING = 1 << 20
 """Files of this size or more, and ledgers, are synced to the disk before their rename (docs/internals/decisions.md)."""
 
+_RIGHTS = "make the lake's folder readable and writable for this user"
+
 ANY = "*"
 """In place of an etag: any object, or none."""
 
@@ -44,8 +46,8 @@ def _reported(path: str) -> Iterator[None]:
         mend = {
             errno.ENOSPC: "free some space and run again",
             errno.EDQUOT: "free some space and run again",
-            errno.EACCES: "make the lake's folder readable and writable for this user",
-            errno.EPERM: "make the lake's folder readable and writable for this user",
+            errno.EACCES: _RIGHTS,
+            errno.EPERM: _RIGHTS,
             errno.EROFS: "mount the lake's folder writable",
             errno.EFBIG: "raise the limit on file sizes, or make smaller shards",
             errno.ENOTDIR: "a file has the place of a folder; move the file away",
@@ -53,7 +55,13 @@ def _reported(path: str) -> Iterator[None]:
             errno.ELOOP: "a link leads to itself; remove the link",
             errno.ENOENT: "put it back, or run its asset again",
         }.get(error.errno or 0, "look at the file system, then run again")
-        raise StoreError(f"{path}: {error.strerror or error} ({mend})") from error
+        raise StoreError(f"{path}: {_other(error, path)}{error.strerror or error} ({mend})") from error
+
+
+def _other(error: OSError, path: str) -> str:
+    """The file that an error is about, if that is not the object itself: the lock, or an unfinished file."""
+    file = error.filename2 or error.filename
+    return "" if not isinstance(file, str) or file.rstrip("/").endswith(path.rstrip("/")) else f"{file}: "
 
 
 def _etag(status: os.stat_result) -> str:

@@ -26,7 +26,7 @@ def open_locked(path: str | os.PathLike[str], flags: int, *, wait: bool = True) 
         OSError: the file cannot be opened or locked.
     """
     while True:
-        fd = os.open(path, flags | os.O_CLOEXEC, 0o666)
+        fd = _opened(path, flags)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
             if is_named(fd, path):
@@ -35,6 +35,17 @@ def open_locked(path: str | os.PathLike[str], flags: int, *, wait: bool = True) 
             os.close(fd)
             raise
         os.close(fd)
+
+
+def _opened(path: str | os.PathLike[str], flags: int) -> int:
+    try:
+        return os.open(path, flags | os.O_CLOEXEC, 0o666)
+    except PermissionError:
+        try:  # a file of another user, which we may only read: on a local disk that is enough to lock it
+            return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            pass
+        raise
 
 
 def is_named(fd: int, path: str | os.PathLike[str]) -> bool:

@@ -44,7 +44,7 @@ class UnfinishedFiles:
         for _ in range(TRIES):
             file = self._folder / f"{os.getpid()}-{next(_counter)}"
             try:
-                fd = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+                fd = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
             except FileNotFoundError:
                 make_folder(file.parent)
                 continue

@@ -1,0 +1,101 @@
+"""A lake that two users of a group write: their umask decides who may write what, and each goes on from the other."""
+
+import os
+import tempfile
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+from testkit import Mill, make_documents
+
+from gristmill.errors import StoreError
+from gristmill.lake.store.folder import FolderStore
+
+ANN, BEN, GROUP = 64_001, 64_002, 64_100
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="two users are played, which takes root")
+
+
+def as_user(user: int, mask: int, act: Callable[[], object]) -> str:
+    """What goes wrong when a user of the group does something; empty if nothing does."""
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        told = ""
+        try:
+            os.setgroups([GROUP])
+            os.setgid(user)
+            os.setuid(user)
+            os.umask(mask)
+            act()
+        except BaseException:  # noqa: BLE001 - the parent tells of it
+            told = traceback.format_exc()
+        os.write(write, told.encode()[-4000:])
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read, "rb") as pipe:
+        told = pipe.read().decode()
+    os.waitpid(child, 0)
+    return told
+
+
+@contextmanager
+def shared() -> Iterator[Path]:
+    """A folder for the lake that the group may write, as docs/how-to/platforms.md says."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        root = Path(folder, "lake")
+        root.mkdir()
+        os.chown(root, 0, GROUP)
+        root.chmod(0o2775)
+        yield root
+
+
+def add(root: Path, name: str, number: int) -> None:
+    """One more shard of raw data, and what follows from it. It starts no process: users may not read its Python."""
+    mill = Mill(root)
+    mill.raw(f"{name}.jsonl.gz", make_documents(20, start=number))
+    mill.convert()
+    mill.tag("words-1", "characters-1")
+
+
+def test_each_user_goes_on_from_what_the_other_has_made(tmp_path: Path) -> None:
+    add(tmp_path, "a", 0)  # all modules are imported: users may not read them where this checkout is private
+    with shared() as root:
+        for user, name, number in ((ANN, "a", 0), (BEN, "b", 20), (ANN, "c", 40)):
+            assert as_user(user, 0o002, partial(add, root, name, number)) == ""
+        files = [path.stat() for path in root.rglob("*") if path.is_file()]
+        assert {file.st_uid for file in files} == {ANN, BEN}
+        assert {file.st_mode & 0o777 for file in files} == {0o664}
+        mill = Mill(root)
+        assert list(mill.table(mill.documents())) == ["a", "b", "c"]
+
+
+def test_a_lock_that_only_its_owner_may_write_is_taken_by_others() -> None:
+    with shared() as root:
+        (root / ".lock").touch(0o644)
+        assert as_user(BEN, 0o002, lambda: FolderStore(str(root)).put_if("raw/a", b"a", None)) == ""
+
+
+def test_the_file_that_may_not_be_written_is_named() -> None:
+    def ben(root: Path) -> None:
+        with pytest.raises(
+            StoreError, match=rf"^raw/a: {root}/\.incoming/\S+: Permission denied \(make the lake's fold"
+        ):
+            FolderStore(str(root)).put("raw/a", b"a")
+
+    with shared() as root:
+        assert as_user(ANN, 0o022, lambda: FolderStore(str(root)).put("raw/b", b"b")) == ""
+        (root / ".incoming").mkdir(exist_ok=True)  # of root
+        assert as_user(BEN, 0o022, lambda: ben(root)) == ""
+
+
+def test_files_of_a_dead_writer_are_swept_by_another_user() -> None:
+    with shared() as root:
+        assert as_user(ANN, 0o002, lambda: FolderStore(str(root)).upload("raw/a").write(b"half")) == ""
+        assert len(list((root / ".incoming").iterdir())) == 1
+        assert as_user(BEN, 0o002, lambda: FolderStore(str(root)).sweep()) == ""
+        assert list(root.iterdir()) == []
