@@ -149,7 +149,9 @@ def main() -> int:
     sys.path.insert(0, str(SHELVES))
     begin = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="gristmill-samples-") as temporary:
-        results = convert(arguments.sources, arguments.lake or temporary)
+        lake = Path(arguments.lake or temporary).expanduser()
+        lake.mkdir(parents=True, exist_ok=True)
+        results = convert(arguments.sources, str(lake))
     total = Result("all", size=sum(each.size for each in results), seconds=sum(each.seconds for each in results))
     total.objects = set().union(*(each.objects for each in results))
     total.documents = sum(each.documents for each in results)

@@ -41,8 +41,9 @@ def test_without_the_data_it_is_skipped_in_words(tmp_path: Path) -> None:
 def test_what_fails_and_what_is_not_read_is_told(tmp_path: Path) -> None:
     (tmp_path / "raw" / "forum").mkdir(parents=True)
     (tmp_path / "raw" / "forum" / "a.jsonl.gz").write_bytes(b"no gzip")
-    done = samples("forum", data=str(tmp_path))
+    done = samples("forum", "--lake", str(tmp_path / "new" / "lake"), data=str(tmp_path))
     assert done.returncode == 1
+    assert (tmp_path / "new" / "lake").is_dir()
     assert re.search(r"^forum +0 +0 .*FAILED: .*a\.jsonl\.gz", done.stdout, re.MULTILINE)
     assert unread([], tmp_path / "raw") == ["forum/a.jsonl.gz"]
     assert unread([Result("forum", objects={tmp_path / "raw/forum/a.jsonl.gz"})], tmp_path / "raw") == []
