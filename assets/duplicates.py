@@ -20,6 +20,7 @@ from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.source import Source
 from gristmill.stages.dedupe.labels.step import DedupeLabelsStep
 from gristmill.stages.dedupe.resolution import resolve
+from gristmill.stages.dedupe.round_facts import why_doubtful
 from gristmill.stages.fingerprints.step import FingerprintStep
 from resources.engine import EngineResource
 from resources.lake import LakeResource
@@ -113,6 +114,9 @@ def resolution_asset(catalogue: Catalogue, dedupe: Dedupe) -> dg.AssetsDefinitio
                 force=engine.force,
             )
             ledger = read_index_ledger(store, ledger_of_asset(address))
+        doubtful = why_doubtful(each.counts for each in result.snapshots)
+        if doubtful:
+            context.log.warning(f"{address}: {doubtful}")
         version = dg.DataVersion(ledger.fingerprint) if ledger else None
         return dg.MaterializeResult(metadata=resolution_facts(store, dedupe, result), data_version=version)
 

@@ -228,9 +228,11 @@ class Ops:
                     raise_failures(again or tally.failed, planned.items)
             for failure in tally.failed:  # the commit of this set fails; the other sets are published
                 context.log.error(failure.message)
-            context.add_output_metadata(
-                {"cpu seconds": round(tally.cpu, 2), "wall seconds": round(tally.seconds, 2), **tally.facts}
-            )
+            for warning in tally.warnings:
+                context.log.warning(warning)
+            seconds = {"cpu seconds": round(tally.cpu, 2), "wall seconds": round(tally.seconds, 2)}
+            warned = {"warnings": "; ".join(tally.warnings)} if tally.warnings else {}
+            context.add_output_metadata({**seconds, **tally.facts, **warned})
 
         return grind_partition
 

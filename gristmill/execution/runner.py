@@ -124,6 +124,7 @@ class GrindResult(msgspec.Struct):
         cpu: CPU seconds of all workers.
         seconds: wall time in seconds.
         peak: peak memory of this process in bytes.
+        found: see Outcome, summed.
     """
 
     ground: dict[str, dict[str, Receipt]]
@@ -132,7 +133,25 @@ class GrindResult(msgspec.Struct):
     cpu: float = 0.0
     seconds: float = 0.0
     peak: int = 0
+    found: dict[str, int] = {}
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The assets whose search has found nothing in any row that was ground, as lines for people."""
+        rows = {
+            asset: sum(receipt.row.rows for receipt in self.ground.get(asset, {}).values())
+            for asset, found in sorted(self.found.items())
+            if not found
+        }
+        return tuple(
+            f"{asset}: nothing was found in the {count:,} rows of this run; {LOOK}"
+            for asset, count in rows.items()
+            if count
+        )
+
+
+LOOK = "look whether the recipe compares what you mean: the sources, the unit and the sets"
+"""What to do about a search that has found nothing."""
 
 _SHOWN = 5
 """Number of failures whose messages are shown; the others are counted."""
@@ -203,6 +222,7 @@ def _count(tally: GrindResult, result: Done) -> None:
     for ground in result.outcome.ground:
         tally.ground.setdefault(ground.asset, {})[ground.receipt.row.name] = ground.receipt
     add_counts(tally.facts, result.outcome.facts)
+    add_counts(tally.found, result.outcome.found)
 
 
 def raise_failures(failed: Sequence[Failed], of: int) -> None:

@@ -77,12 +77,14 @@ class Outcome(msgspec.Struct, frozen=True):
         facts: counters for the run's metadata, such as tokenized and copied rows; they do not enter the ledger's table.
         failed: the failures; other assets of the item may have succeeded.
         notes: sentences for the log of the run.
+        found: by asset, in how many rows a search has found what it looks for. A run in which it finds nothing warns.
     """
 
     ground: tuple[Ground, ...]
     facts: dict[str, int] = {}
     failed: tuple[Failed, ...] = ()
     notes: tuple[str, ...] = ()
+    found: dict[str, int] = {}
 
 
 class Done(msgspec.Struct, frozen=True):

@@ -20,6 +20,7 @@ from gristmill.recipes.models.labelled_set import LabelledSet
 from gristmill.recipes.models.model import Model
 from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.dedupe.resolution import resolve
+from gristmill.stages.dedupe.round_facts import why_doubtful
 from gristmill.stages.models.training import make_folder
 from gristmill.stages.tagging.step import TaggingStep
 from gristmill.stages.tokenization.training import make_tokenizer
@@ -162,11 +163,13 @@ class Maker:
                     make_lake_id(store)  # its file also tells that this folder is a lake
                 planned = plan(step, self.lake, token, by=Claimant.here(takes_over=self.take_over))
                 self._at_work = tuple(partition.place for partition in planned.partitions)
-                grind(planned, self.engine, self._progress(step))
+                tally = grind(planned, self.engine, self._progress(step))
             except GristmillError as error:
                 for prospect in due:
                     self._failed(prospect, error)
                 return
+            for warning in tally.warnings:
+                self.say(f"warning: {warning}")
             for prospect in due:
                 try:
                     ledger = publish_one(planned, prospect.asset, assemble_one(step, planned, prospect.asset, {}))
@@ -232,11 +235,14 @@ class Maker:
         shelves = self.planner.shelves
         try:
             claimant, token = Claimant.here(takes_over=self.take_over), uuid4().hex
-            resolve(self.lake, task.dedupe, task.editions, shelves, self.engine, token, self.say, by=claimant)
+            result = resolve(self.lake, task.dedupe, task.editions, shelves, self.engine, token, self.say, by=claimant)
         except GristmillError as error:
             self._failed(prospect, error)
             return
         self._done(prospect)
+        doubtful = why_doubtful(each.counts for each in result.snapshots)
+        if doubtful:
+            self.say(f"warning: {prospect.asset}: {doubtful}")
 
     def _index(self, task: IndexTask, prospects: Sequence[Prospect]) -> None:
         for prospect in prospects:

@@ -37,6 +37,9 @@ Label = float | list[Span] | None
 Labels = Mapping[str, Sequence[Label]]
 """For each label's name, one label for each document."""
 
+OVERLAPS = "overlaps"
+"""The parameter of taggers that look for parts of evaluation sets; see gristmill.recipes.models.overlaps."""
+
 Column = Sequence[Label] | NDArray[Any]
 """One label per document: a list, or an array of numbers, in which a masked one (`numpy.ma`) is None."""
 
@@ -133,6 +136,11 @@ class Tagger:
     def declared(self) -> Mapping[str, Score | Spans] | None:
         """The declared labels by name; None if nothing is declared."""
         return None if self.labels is None else {label.name: label for label in self.labels}
+
+    @property
+    def searches(self) -> bool:
+        """Whether it looks for parts of evaluation sets. If it finds none in a whole run, people should know."""
+        return OVERLAPS in self.parameters
 
     @property
     def recipe(self) -> Recipe:

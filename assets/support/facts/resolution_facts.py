@@ -13,6 +13,7 @@ from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.reports.duplicate_matrix import draw_matrix, draw_occurrences
 from gristmill.stages.dedupe.duplicate_characters import duplicate_characters
 from gristmill.stages.dedupe.resolution import Resolution, resolution_path
+from gristmill.stages.dedupe.round_facts import why_doubtful
 
 
 def resolution_facts(store: Store, dedupe: Dedupe, resolution: Resolution) -> dict[str, Any]:
@@ -47,6 +48,7 @@ def resolution_facts(store: Store, dedupe: Dedupe, resolution: Resolution) -> di
         "largest clusters": dg.MetadataValue.table(largest) if largest else "none",
         "duplicate characters": sum(characters) if characters else "known when the attribute sets are made",
         "scope": dedupe.scope,
+        "warnings": why_doubtful(each.counts for each in resolution.snapshots) or "none",
         "result": dg.MetadataValue.path(f"{store.url}/{resolution_path(dedupe.name)}"),
     }
 

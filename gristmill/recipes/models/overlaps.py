@@ -13,7 +13,7 @@ from gristmill.recipes.batch import Batch
 from gristmill.recipes.label import Spans
 from gristmill.recipes.models.labelled_set import Draw
 from gristmill.recipes.option_types import check_types
-from gristmill.recipes.tagger import Tagger
+from gristmill.recipes.tagger import OVERLAPS, Tagger
 from gristmill.text.overlaps.finder import label_of_lines, overlaps
 from gristmill.text.overlaps.index import OverlapIndex
 
@@ -96,7 +96,7 @@ def overlap_tagger(
         models=(model,),
         open=lambda files: _opened(name, model, sets, files[model]),
         labels=[spans for each in sets for spans in _declared(each, model)],
-        parameters={"sets": list(sets), "overlaps": INDEXING},
+        parameters={"sets": list(sets), OVERLAPS: INDEXING},
         description=description or f"The parts of texts that are in {', '.join(sets)}, by the model {model}.",
         draft=draft,
         only=tuple(only),

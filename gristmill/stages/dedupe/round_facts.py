@@ -1,12 +1,14 @@
 """What the parts of verdicts and clusters say of all rounds, put together."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import zip_longest
 from typing import TypeVar
 
 import msgspec
 
 from gristmill.errors import DataError
+from gristmill.execution.runner import LOOK
 from gristmill.lake.address import Place, place
 from gristmill.lake.asset_kinds import CLUSTERS, VERDICTS
 from gristmill.lake.ledger.files import read_ledger
@@ -30,6 +32,20 @@ class _Compared(_Clustered, frozen=True):
 
 
 _Facts = TypeVar("_Facts", bound=_Clustered)
+
+
+def why_doubtful(counts: Iterable[Mapping[str, int]]) -> str:
+    """That no document is a duplicate, as a line for people; empty if one is, or if there is no document.
+
+    Args:
+        counts: of the snapshots of a resolution.
+    """
+    sums = Counter[str]()
+    for each in counts:
+        sums.update(each)
+    if sums["duplicates"] or not sums["documents"]:
+        return ""
+    return f"nothing was found in {sums['documents']:,} documents of all snapshots; {LOOK}"
 
 
 def compared_in(

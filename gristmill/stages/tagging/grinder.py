@@ -76,6 +76,7 @@ class _SetOutput:
         self._tagger, self._name, self._ids, self._inputs = tagger, name, ids, inputs
         self.path = spec.place.shard(name)
         self._writer = ShardWriter(store, self.path)
+        self.found = 0
 
     def add(self, batch: Batch, lines: LabelLines, first: int) -> None:
         """Tags a batch and writes its rows. `first` is the number of its first row in the shard."""
@@ -93,6 +94,14 @@ class _SetOutput:
             raise
         columns = [(f"{tagger.name}__{name}", labels[name], tagger.is_exact(name)) for name in sorted(labels)]
         self._writer.write(lines.of(columns))
+        if tagger.searches:
+            rows = zip(*labels.values(), strict=True)
+            self.found += sum(any(spans is not None and len(spans) for spans in row) for row in rows)
+
+    @property
+    def finds(self) -> dict[str, int]:
+        """See Outcome.found."""
+        return {self.place.asset: self.found} if self._tagger.searches else {}
 
     def _place(self, batch: Batch, first: int) -> str:
         """The row for which the tagger fails; it is given each document alone. A tagger by batches does not say it."""
@@ -150,7 +159,8 @@ class TaggingGrinder:
             else:
                 failed.append(failure_of(tagger, item.name, spec.place.asset))
         ground = write_shards(self._store, outputs, lambda: self._read(body, ids, outputs, failed))
-        return Outcome(ground, failed=tuple(failed))
+        found = {asset: rows for output in outputs for asset, rows in output.finds.items()}
+        return Outcome(ground, failed=tuple(failed), found=found)
 
     def _opened(self, spec: SetSpec) -> Tagger | BaseException:
         """The tagger of a set with its models, opened once a process; or why it cannot be opened here.

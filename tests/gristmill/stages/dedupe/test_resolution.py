@@ -79,8 +79,8 @@ def test_a_changed_shard_rewrites_only_the_shards_whose_labels_changed(pages: Mi
 
 def test_a_resolution_says_which_snapshots_it_leaves_out(pages: Mill) -> None:
     """They come after the others when they are made, whatever their keys are."""
-    put(pages, "0", "x", "\0")
-    with pytest.raises(DataError, match="NUL"):
+    pages.raw("x.jsonl.gz", [{"id": "x0", "source": "pages"}], snapshot="0")
+    with pytest.raises(DataError, match="no text"):
         resolved(pages, TEXTS)
     assert any(
         "never resolved" in line and f"without dedupe/{TEXTS}/fingerprints/pages (0)" in line for line in pages.said
@@ -220,3 +220,16 @@ def test_clusters_whose_index_is_lost_are_made_again(pages: Mill) -> None:
     assert "clusters" in why_unresolved(pages.store, known().dedupes[NEAR])[0]
     resolved(pages, NEAR)
     assert pages.store.read(path) == before
+
+
+def test_a_resolution_that_finds_nothing_warns(mill: Mill) -> None:
+    put(mill, "a", "x", "one", "two")
+    resolved(mill, TEXTS)
+    words = "nothing was found in 2 documents of all snapshots; look whether the recipe compares what you mean"
+    assert [line for line in mill.said if line.startswith("warning")] == [
+        f"warning: dedupe/texts-1/resolution: {words}: the sources, the unit and the sets"
+    ]
+    mill.said.clear()
+    put(mill, "b", "x", "two")
+    resolved(mill, TEXTS)
+    assert not [line for line in mill.said if line.startswith("warning")]

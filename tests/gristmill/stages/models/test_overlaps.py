@@ -61,6 +61,16 @@ def asked(mill: Mill) -> Mill:
     return mill
 
 
+def test_a_set_that_finds_nothing_in_a_run_is_warned_of(asked: Mill) -> None:
+    make(asked, catalogue())
+    assert not [line for line in asked.said if line.startswith("warning")]
+    notes(asked, "n1 alone", "n2 nothing of it")
+    make(asked, catalogue())
+    [line] = [line for line in asked.said if line.startswith("warning")]
+    what = "sources/notes/v0/attributes/asked-1: nothing was found in the 2 rows of this run"
+    assert line.startswith(f"warning: {what}; look whether the recipe compares what you mean")
+
+
 def test_the_index_is_made_before_the_set_and_its_items_are_named(asked: Mill) -> None:
     known = catalogue()
     order = list(states(asked, known))

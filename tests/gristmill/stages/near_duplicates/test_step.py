@@ -10,6 +10,7 @@ from nearlake import Near
 from nearrecipes import BEST, LONGEST, LOOSE
 
 from gristmill.stages.fingerprints.binary_part import read_part_file
+from gristmill.stages.near_duplicates.inputs import minhash_of
 
 ONE = "the mill grinds the grain of the whole valley day and night all the year round"
 NEAR_ONE = ONE.replace("valley", "village")
@@ -113,7 +114,7 @@ def test_the_rule_of_verification_is_that_of_the_recipe(tmp_path: Path) -> None:
     texts = [" ".join(sorted(drawn.sample("abcdefgh", 4))) for _ in range(40)]
     found = []
     for rule in (1, 2):
-        unit = replace(LOOSE.unit, verification=rule)
+        unit = replace(minhash_of(LOOSE), verification=rule)
         near = Near(tmp_path / str(rule), replace(LOOSE, unit=unit))
         near.add(("wiki", "2024", {"a": texts}))
         near.resolve()
