@@ -4,7 +4,7 @@ A fast engine is used if it agrees with the reference on probe texts. This audit
 The reference has a fifteenth to a thirtieth of the speed. So a share of the shards is drawn.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,15 +19,16 @@ from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.ledger.shard_sample import ShardSample
-from gristmill.lake.rows.batches import read_rows
 from gristmill.lake.rows.bitmap import unpack_bits
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.row_format import format_of
 from gristmill.recipes.tokenizer import options_of
-from gristmill.stages.token_cache.part import PartRecord, PartShard, part_records
+from gristmill.stages.token_cache.part import PartRecord, PartShard, Range, part_records
 from gristmill.stages.token_cache.part_table import MEND
 from gristmill.stages.token_cache.row_encoder import row_encoder
-from gristmill.stages.token_cache.rows import RowEncoder
+from gristmill.stages.token_cache.rows import Fields, Values
+from gristmill.stages.token_cache.shard_tokenizer import ShardTokenizer
+from gristmill.stages.token_cache.statistics import TokenStatistics
 from gristmill.stages.tokenization.files import read_tokenizer
 
 
@@ -50,9 +51,9 @@ def reencoding_findings(
     names = names_of(partition.asset)
     documents = place(mix_asset(names["mix"], names["stream"]), partition.snapshot)
     records = list(part_records(parts).values())
-    compared: list[int] = []
+    compared = 0
     if records:
-        encoder = _encoder(store, head.recipe.parameters, names["tokenizer"], records[0])
+        tokenizer = _tokenizer(store, head.recipe.parameters, names["tokenizer"], records[0])
         rows = {shard.name: shard for shard in read_ledger(store, documents)[1]}
         for record in records:
             readers = {s: CacheReader(ranges_of(store), f.rstrip("/")) for s, f in record.folders.items()}
@@ -65,80 +66,106 @@ def reencoding_findings(
                 if not old.is_counted:
                     say(f"{partition.asset} ({partition.snapshot}): shard {name} was made by version 0.1; not compared")
                     continue
-                again = _of_shard(store, documents.shard(name), shard, old, (encoder, readers, compared))
-                yield from guarded(store, partition.ledger, again)
-                encoded.add(name)
-    say(f"{partition.asset} ({partition.snapshot}): {sum(compared)} documents encoded again")
+                stored = _StoredShard(documents.shard(name), partition.table, old, readers)
+                yield from guarded(store, partition.ledger, stored.findings(tokenizer, shard))
+                compared += stored.documents
+                encoded |= {name} if stored.is_encoded else set()
+    say(f"{partition.asset} ({partition.snapshot}): {compared} documents encoded again")
 
 
-def _of_shard(
-    store: Store,
-    path: str,
-    shard: Shard,
-    old: PartShard,
-    how: tuple[RowEncoder, dict[str, CacheReader], list[int]],
-) -> Iterator[Finding]:
-    """Findings on the documents of a shard. `how`: the encoder, the part's readers, and takes the numbers."""
-    encoder, readers, compared = how
-    places = _places(old, shard.rows)
-    for first, batch in read_rows(store, path, shard.sha256, encoder.row_type):
-        drawn = [number for number in range(len(batch)) if places[first + number][1] >= 0]
-        chosen = [places[first + number] for number in drawn]
-        yield from _compared(encoder, [batch[n] for n in drawn], chosen, readers, path, [first + n for n in drawn])
-        compared.append(len(drawn))
+class _StoredRows:
+    """The rows of a shard in one split of the cache, compared with those that are encoded again, in order.
+
+    Attributes:
+        rows: how many rows were compared.
+        other: the first that differs: its number among these, and what differs; None while all are the same.
+    """
+
+    def __init__(self, reader: CacheReader, bounds: Range) -> None:
+        self._reader, (self._first, self._count, *_) = reader, bounds
+        self.rows = 0
+        self.other: tuple[int, str] | None = None
+
+    def append_batch(self, batch: Fields) -> None:
+        """Compares the next rows."""
+        for field, (flat, lengths) in batch.items():
+            for number, values in enumerate(np.split(flat, np.cumsum(lengths)[:-1]), start=self.rows):
+                if self.other is None and number < self._count and len(lengths):
+                    self._compare(field, number, values)
+        self.rows += len(next(iter(batch.values()))[1])
+
+    def _compare(self, field: str, number: int, values: Values) -> None:
+        stored = self._reader.row(field, self._first + number)
+        if not np.array_equal(values, stored):
+            length = min(len(values), len(stored))
+            differ = np.flatnonzero(values[:length] != stored[:length])
+            token = int(differ[0]) if len(differ) else length
+            what = f"its {field} in the cache differ from the reference tokenizer's at token {token}"
+            self.other = number, what
 
 
-def _encoder(store: Store, parameters: dict[str, Any], tokenizer: str, record: PartRecord) -> RowEncoder:
-    """The encoder of the recipe's rows, with the reference engine."""
+class _StoredShard:
+    """A shard of a mix as a part of the cache has it, compared with what the reference tokenizer makes of it.
+
+    Attributes:
+        is_encoded: whether all of its documents were encoded again.
+        documents: how many there are.
+    """
+
+    def __init__(self, path: str, table: str, old: PartShard, readers: Mapping[str, CacheReader]) -> None:
+        self._path, self._table, self._old = path, table, old
+        self._splits = {split: _StoredRows(readers[split], bounds) for split, bounds in old.ranges.items()}
+        self._findings: list[Finding] = []
+        self.is_encoded, self.documents = False, 0
+
+    def findings(self, tokenizer: ShardTokenizer, shard: Shard) -> Iterator[Finding]:
+        """Findings on rows that differ, on documents in another split or without a row, and on statistics."""
+        tokenizer.tokenize(shard, self._path, self._splits, self._end)
+        yield from self._findings
+
+    def _end(self, shard: Shard, facts: TokenStatistics, dropped: tuple[int, ...], held: str) -> None:
+        old = self._old
+        self.is_encoded, self.documents = True, shard.rows
+        places = _places(shard.rows, dropped, held)
+        recorded = _places(shard.rows, old.dropped, old.held)
+        other = next((n for n, pair in enumerate(zip(places, recorded, strict=True)) if pair[0] != pair[1]), None)
+        if other is not None:
+            what = f"the ledger says that its row is in {recorded[other]}, but encoded again it is in {places[other]}"
+            self._findings.append(Finding(self._path, other, what))
+            return
+        for split, stored in self._splits.items():
+            rows = [number for number, place in enumerate(places) if place == split]
+            if stored.other:
+                number, what = stored.other
+                row = old.ranges[split][0] + number
+                self._findings.append(Finding(self._path, rows[number], f"{what} ({split} row {row})"))
+            if stored.rows != old.ranges[split][1]:
+                what = f"shard {shard.name}: it has {old.ranges[split][1]} rows in {split}, encoded again {stored.rows}"
+                self._findings.append(Finding(self._table, None, what))
+        if facts != old.facts:
+            self._findings.append(
+                Finding(self._table, None, f"shard {shard.name}: its statistics are not those of its documents")
+            )
+
+
+def _places(rows: int, dropped: Collection[int], held: str) -> list[str]:
+    """The split of each document of a shard, or `no split`."""
+    flags = unpack_bits(held, rows) if held else np.zeros(rows, np.bool_)
+    places = ["validation" if flag else "train" for flag in flags.tolist()]
+    for number in dropped:
+        if 0 <= number < rows:
+            places[number] = "no split"
+    return places
+
+
+def _tokenizer(store: Store, parameters: dict[str, Any], name: str, record: PartRecord) -> ShardTokenizer:
+    """Tokenizes as the recipe of the cache says, with the reference engine."""
     declared = parameters["format"]
     path = next(iter(record.folders.values())) + LEDGER_NAME
     metadata = load_ledger(store.read(path), path)["metadata"]["preprocessor_metadata"] or {}
     options = options_of(parameters, metadata.get("chat_template"))
-    _, data = read_tokenizer(store, tokenizer)
+    _, data = read_tokenizer(store, name)
     kind = format_of({"type": "text"} if declared == "text" else declared)
-    return row_encoder(kind, tokenizer, data, options, reference=True)[
-        0
-    ]  # the reference itself, not what is kept of it
-
-
-def _places(old: PartShard, rows: int) -> list[tuple[str, int]]:
-    """(split, row in the part) of each document of a shard; row -1 if the document has no row."""
-    held = unpack_bits(old.held, rows) if old.held else np.zeros(rows, np.bool_)
-    dropped = set(old.dropped)
-    next_row = {split: bounds[0] for split, bounds in old.ranges.items()}
-    places: list[tuple[str, int]] = []
-    for number, flag in enumerate(held.tolist()):
-        split = "validation" if flag else "train"
-        if number in dropped:
-            places.append((split, -1))
-            continue
-        places.append((split, next_row[split]))
-        next_row[split] += 1
-    return places
-
-
-def _compared(
-    encoder: RowEncoder,
-    documents: Sequence[Any],
-    places: Sequence[tuple[str, int]],
-    readers: dict[str, CacheReader],
-    path: str,
-    rows: Sequence[int],
-) -> Iterator[Finding]:
-    """Findings on documents whose rows in the cache differ from those that the encoder makes."""
-    if not documents:
-        return
-    encoded = encoder(documents)
-    for field, (flat, lengths) in encoded.fields.items():
-        expected = np.split(flat, np.cumsum(lengths)[:-1])
-        for values, (split, row), number in zip(expected, places, rows, strict=True):
-            stored = readers[split].row(field, row)
-            if not np.array_equal(values, stored):
-                length = min(len(values), len(stored))
-                differ = np.flatnonzero(values[:length] != stored[:length])
-                token = int(differ[0]) if len(differ) else length
-                what = (
-                    f"its {field} in the cache differ from the reference tokenizer's at token {token}"
-                    f" ({split} row {row})"
-                )
-                yield Finding(path, number, what)
+    # the reference itself, not what is kept of it
+    encoder, vocabulary = row_encoder(kind, name, data, options, reference=True)
+    return ShardTokenizer(store, encoder, vocabulary, kind.on_trouble, parameters["validation"])

@@ -4,14 +4,12 @@ The name of a part's folder has the digest of everything the part is made from. 
 inputs give another folder, and the ledger names the folder that is valid.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
-from gristmill.errors import DataError, StoreError
+from gristmill.errors import StoreError
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.execution.write_shards import write_shards
 from gristmill.formats.levanter.cache import CacheReader, copy_range, ranges_of
@@ -19,17 +17,13 @@ from gristmill.lake.address import Place
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.ledger.receipts import Receipt
-from gristmill.lake.rows.batches import read_rows
-from gristmill.lake.rows.bitmap import pack_bits
-from gristmill.lake.rows.draw import VALIDATION_SEED, fraction
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.recipes.row_format import format_of
 from gristmill.recipes.tokenizer import TokenizerOptions
-from gristmill.stages.mixing.held_out import held_rows
 from gristmill.stages.token_cache.part import Part, PartRecord
 from gristmill.stages.token_cache.row_encoder import row_encoder
-from gristmill.stages.token_cache.rows import all_dropped, apply_policy, chosen
-from gristmill.stages.token_cache.statistics import TokenCounter, TokenStatistics, add_statistics
+from gristmill.stages.token_cache.shard_tokenizer import ShardTokenizer
+from gristmill.stages.token_cache.statistics import TokenStatistics, add_statistics
 from gristmill.stages.tokenization.files import read_reference, read_tokenizer
 
 
@@ -64,20 +58,6 @@ class TokenCacheItem(msgspec.Struct, frozen=True):
     old: PartRecord | None
 
 
-class _Apart(msgspec.Struct):
-    """The documents of a shard that have no row in the train split.
-
-    Attributes:
-        dropped: numbers of the documents that have no row.
-        held: for each block, flags of the documents in the validation split.
-        flags: of the documents of the current block that are held out, whether or not they have a row.
-    """
-
-    dropped: list[int]
-    held: list[Any]
-    flags: Any = None
-
-
 class TokenCacheGrinder:
     """Grinds the parts of one stream's snapshot."""
 
@@ -89,7 +69,10 @@ class TokenCacheGrinder:
             raise StoreError(f"tokenizer {spec.tokenizer}: changed since this run was planned; start the run again")
         self._format = format_of(spec.format)
         facts = read_reference(self._store, ledger)
-        self._encoder, self._vocabulary = row_encoder(self._format, spec.tokenizer, data, spec.options, facts)
+        self._encoder, vocabulary = row_encoder(self._format, spec.tokenizer, data, spec.options, facts)
+        self._tokenizer = ShardTokenizer(
+            self._store, self._encoder, vocabulary, self._format.on_trouble, spec.validation
+        )
 
     def __call__(self, item: Item) -> Outcome:
         body = msgspec.json.decode(item.body, type=TokenCacheItem)
@@ -103,7 +86,7 @@ class TokenCacheGrinder:
                 part.begin()
                 copied = self._copy(shard, old, part)
                 if not copied:
-                    self._tokenize(shard, part)
+                    self._tokenizer.tokenize(shard, self._spec.documents.shard(shard.name), part.writers, part.end)
                 facts["shards copied" if copied else "shards tokenized"] += 1
 
         ground = write_shards(self._store, [output], write)
@@ -135,45 +118,6 @@ class TokenCacheGrinder:
                 copy_range(reader, first, first + rows, part.writers[split])
         part.end(shard, recorded.facts, recorded.dropped, recorded.held)
         return True
-
-    def _tokenize(self, shard: Shard, part: Part) -> None:
-        path = self._spec.documents.shard(shard.name)
-        counting = TokenCounter(self._vocabulary)
-        apart = _Apart([], [])
-        by_key = held_rows(shard)
-        for first, documents in read_rows(self._store, path, shard.sha256, self._encoder.row_type):
-            apart.flags = self._flags(documents) if by_key is None else by_key[first : first + len(documents)]
-            self._append(documents, path, first, part, counting, apart)
-            del documents  # a text may be huge: free it before the next batch is read
-        if shard.rows and len(apart.dropped) == shard.rows:
-            raise DataError(all_dropped(path, shard.rows, counting.facts().dropped))
-        held = pack_bits(np.concatenate(apart.held)) if apart.held else ""
-        part.end(shard, counting.facts(), tuple(apart.dropped), held)
-
-    def _flags(self, documents: Sequence[Any]) -> NDArray[np.bool_]:
-        """For each document, whether the draw by its (source, id) holds it out."""
-        share = self._spec.validation
-        drawn = (bool(share) and fraction((each.source, each.id), VALIDATION_SEED) < share for each in documents)
-        return np.fromiter(drawn, dtype=np.bool_, count=len(documents))
-
-    def _append(
-        self, documents: Sequence[Any], path: str, first: int, part: Part, counting: TokenCounter, apart: _Apart
-    ) -> None:
-        try:
-            rows = self._encoder(documents)
-        except DataError as error:
-            raise DataError(f"{path}: rows {first} to {first + len(documents)}: {error}") from error
-        settled = apply_policy(rows, len(documents), self._format.on_trouble, path, first)
-        apart.dropped += (np.flatnonzero(~settled.stays) + first).tolist()
-        ids, lengths = next(iter(settled.fields.values()))
-        counting.add(ids, lengths, settled.sizes, settled.kept, settled.dropped)
-        if not self._spec.validation:
-            part.writers["train"].append_batch(settled.fields)
-            return
-        held = apart.flags & settled.stays
-        apart.held.append(held)
-        part.writers["validation"].append_batch(chosen(settled.fields, held[settled.stays]))
-        part.writers["train"].append_batch(chosen(settled.fields, ~held[settled.stays]))
 
 
 class _PartOutput:

@@ -1,0 +1,121 @@
+"""Tokenizes a shard of documents: its rows in each split, its statistics, and the documents that have no row."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from gristmill.encoding.vocabulary import Vocabulary
+from gristmill.errors import DataError
+from gristmill.lake.ledger.model import Shard
+from gristmill.lake.rows.batches import read_rows
+from gristmill.lake.rows.bitmap import pack_bits
+from gristmill.lake.rows.draw import VALIDATION_SEED, fraction
+from gristmill.lake.store.protocol import Store
+from gristmill.recipes.row_format import OnTrouble
+from gristmill.stages.mixing.held_out import held_rows
+from gristmill.stages.token_cache.rows import Fields, RowEncoder, all_dropped, apply_policy, chosen
+from gristmill.stages.token_cache.statistics import TokenCounter, TokenStatistics
+
+
+class RowsTaker(Protocol):
+    """Takes the rows of a split."""
+
+    def append_batch(self, batch: Fields, /) -> None:
+        """Takes the next rows."""
+
+
+class End(Protocol):
+    """Is told what a shard gave, after its last row."""
+
+    def __call__(self, shard: Shard, facts: TokenStatistics, dropped: tuple[int, ...], held: str, /) -> None:
+        """`dropped` and `held` as in PartShard."""
+
+
+class _Apart(msgspec.Struct):
+    """The documents of a shard that have no row in the train split.
+
+    Attributes:
+        dropped: numbers of the documents that have no row.
+        held: for each block, flags of the documents in the validation split.
+        flags: of the documents of the current block that are held out, whether or not they have a row.
+    """
+
+    dropped: list[int]
+    held: list[Any]
+    flags: Any = None
+
+
+class ShardTokenizer:
+    """Tokenizes shards.
+
+    Args:
+        store: the lake.
+        encoder: encodes the documents.
+        vocabulary: of the tokenizer, for the statistics.
+        policy: what becomes of rows with errors.
+        validation: share of the documents that are held out; 0: there is no such split.
+    """
+
+    def __init__(
+        self, store: Store, encoder: RowEncoder, vocabulary: Vocabulary, policy: OnTrouble, validation: float
+    ) -> None:
+        self._store, self._encoder, self._vocabulary = store, encoder, vocabulary
+        self._policy, self._validation = policy, validation
+
+    def tokenize(self, shard: Shard, path: str, takers: Mapping[str, RowsTaker], end: End) -> None:
+        """Tokenizes a shard.
+
+        Args:
+            shard: the shard of a mix.
+            path: of its object.
+            takers: take the rows, by split.
+            end: is told what the shard gave.
+
+        Raises:
+            DataError: a row has an error and the policy is `raise`, or all rows have one; or the object is damaged.
+        """
+        counting = TokenCounter(self._vocabulary)
+        apart = _Apart([], [])
+        by_key = held_rows(shard)
+        for first, documents in read_rows(self._store, path, shard.sha256, self._encoder.row_type):
+            apart.flags = self._flags(documents) if by_key is None else by_key[first : first + len(documents)]
+            self._append(documents, path, first, takers, counting, apart)
+            del documents  # a text may be huge: free it before the next batch is read
+        if shard.rows and len(apart.dropped) == shard.rows:
+            raise DataError(all_dropped(path, shard.rows, counting.facts().dropped))
+        held = pack_bits(np.concatenate(apart.held)) if apart.held else ""
+        end(shard, counting.facts(), tuple(apart.dropped), held)
+
+    def _flags(self, documents: Sequence[Any]) -> NDArray[np.bool_]:
+        """For each document, whether the draw by its (source, id) holds it out."""
+        share = self._validation
+        drawn = (bool(share) and fraction((each.source, each.id), VALIDATION_SEED) < share for each in documents)
+        return np.fromiter(drawn, dtype=np.bool_, count=len(documents))
+
+    def _append(
+        self,
+        documents: Sequence[Any],
+        path: str,
+        first: int,
+        takers: Mapping[str, RowsTaker],
+        counting: TokenCounter,
+        apart: _Apart,
+    ) -> None:
+        try:
+            rows = self._encoder(documents)
+        except DataError as error:
+            raise DataError(f"{path}: rows {first} to {first + len(documents)}: {error}") from error
+        settled = apply_policy(rows, len(documents), self._policy, path, first)
+        apart.dropped += (np.flatnonzero(~settled.stays) + first).tolist()
+        ids, lengths = next(iter(settled.fields.values()))
+        counting.add(ids, lengths, settled.sizes, settled.kept, settled.dropped)
+        if not self._validation:
+            takers["train"].append_batch(settled.fields)
+            return
+        held = apart.flags & settled.stays
+        apart.held.append(held)
+        takers["validation"].append_batch(chosen(settled.fields, held[settled.stays]))
+        takers["train"].append_batch(chosen(settled.fields, ~held[settled.stays]))
