@@ -2,10 +2,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-WITH_LEVANTER = GRISTMILL_LEVANTER_PYTHON="$$(ls $(CURDIR)/.cache/levanter/bin/python 2>/dev/null)"
-WITH_ENERGON = GRISTMILL_ENERGON_PYTHON="$$(ls $(CURDIR)/.cache/energon/bin/python 2>/dev/null)"
-WITH_DOLMA = GRISTMILL_DOLMA_PYTHON="$$(ls $(CURDIR)/.cache/dolma/bin/python 2>/dev/null)"
-WITH_DATATROVE = GRISTMILL_DATATROVE_PYTHON="$$(ls $(CURDIR)/.cache/datatrove/bin/python 2>/dev/null)"
+WITH_LEVANTER = GRISTMILL_LEVANTER_PYTHON="$$(ls "$(CURDIR)/.cache/levanter/bin/python" 2>/dev/null)"
+WITH_ENERGON = GRISTMILL_ENERGON_PYTHON="$$(ls "$(CURDIR)/.cache/energon/bin/python" 2>/dev/null)"
+WITH_DOLMA = GRISTMILL_DOLMA_PYTHON="$$(ls "$(CURDIR)/.cache/dolma/bin/python" 2>/dev/null)"
+WITH_DATATROVE = GRISTMILL_DATATROVE_PYTHON="$$(ls "$(CURDIR)/.cache/datatrove/bin/python" 2>/dev/null)"
 WITH_PEERS = $(WITH_LEVANTER) $(WITH_ENERGON) $(WITH_DOLMA) $(WITH_DATATROVE)
 PEERS := .cache/levanter/.done .cache/energon/.done .cache/dolma/.done .cache/datatrove/.done
 PEER_ENVIRONMENT := tests/support/drivers/peer_environment.py
@@ -19,7 +19,7 @@ export DAGSTER_BACKFILL_RETRY_DEFINITION_CHANGED_ERROR ?= 1
 unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPATH := $(CURDIR)$(if $(PYTHONPATH),:$(PYTHONPATH))
 
-.PHONY: help demo tour ui test test-fast lint types proofs sample samples record live verify faults attack mutants bench scale audit screenshots lock clean
+.PHONY: help dagster-home demo tour ui test test-fast lint types proofs sample samples record live verify faults attack mutants bench scale audit screenshots lock clean
 
 help:  ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -35,20 +35,22 @@ $(VENV)/.test: requirements/test.txt $(VENV)/.app
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/test.txt
 	@touch $@
 
-$(DAGSTER_HOME)/dagster.yaml: dagster.yaml
-	@mkdir -p $(DAGSTER_HOME) && cp dagster.yaml $@
+# No target of its name: make cannot tell a space in a path from one between two paths.
+dagster-home:
+	@mkdir -p "$$DAGSTER_HOME"
+	@test "$$DAGSTER_HOME/dagster.yaml" -nt dagster.yaml || cp dagster.yaml "$$DAGSTER_HOME"
 
-demo: $(VENV)/.app $(DAGSTER_HOME)/dagster.yaml  ## the main job on real input: raw to tokens, through Dagster
+demo: $(VENV)/.app dagster-home  ## the main job on real input: raw to tokens, through Dagster
 	@$(BIN)/python -m scripts.demo $(DEMO)
 
-tour: $(VENV)/.app $(DAGSTER_HOME)/dagster.yaml  ## on the demo's lake: one changed file, a failing check, tokens traced
+tour: $(VENV)/.app dagster-home  ## on the demo's lake: one changed file, a failing check, tokens traced
 	@$(BIN)/python -m scripts.tour
 
-ui: $(VENV)/.app $(DAGSTER_HOME)/dagster.yaml  ## Dagster's UI on http://127.0.0.1:3000, sensors included
+ui: $(VENV)/.app dagster-home  ## Dagster's UI on http://127.0.0.1:3000, sensors included
 	@$(BIN)/python -m gristmill ui -p $${PORT:-3000}
 
 verify: $(VENV)/.app  ## proves the whole lake from its bytes
-	@$(BIN)/python -m gristmill verify $${GRISTMILL_LAKE:-lake}
+	@$(BIN)/python -m gristmill verify "$${GRISTMILL_LAKE:-lake}"
 
 test: $(VENV)/.test  ## lint, types, and the tests that take minutes, not hours: all at once, for tests wait now and then
 	@$(MAKE) --no-print-directory -j3 lint types test-fast
@@ -100,7 +102,7 @@ live: $(VENV)/.test  ## a running Dagster: automation, backfills, cancelling, Po
 	  echo "the comparisons with real datatrove are skipped: they need a Python 3.11 (GRISTMILL_PYTHON311)"
 
 faults: $(VENV)/.test  ## 200 kills and other mishaps, at most 30 minutes; SEED=n repeats, BUDGET=minutes, ONLY=words
-	@PYTHONPATH=$(PYTHONPATH):$(CURDIR)/tests/support/drivers:$(CURDIR)/tests/support/lakes:$(CURDIR)/tests/support/servers:$(CURDIR)/tests/support/shelves $(BIN)/python -m mishaps.suite
+	@PYTHONPATH="$(PYTHONPATH):$(CURDIR)/tests/support/drivers:$(CURDIR)/tests/support/lakes:$(CURDIR)/tests/support/servers:$(CURDIR)/tests/support/shelves" $(BIN)/python -m mishaps.suite
 
 attack: $(VENV)/.test  ## corruption and hostile input by whole classes, at most 15 minutes; SEED=n repeats, BUDGET=minutes
 	@SEED=$${SEED:-$$(date +%s)} $(BIN)/python -m pytest tests/attack -m attack -rs $(BESIDE) $(ARGS)
@@ -117,7 +119,7 @@ scale: $(VENV)/.test  ## what a terabyte lake asks for: overhead, S3, a million 
 audit: $(VENV)/.test  ## pinned packages against the published advisories
 	@$(BIN)/python -m scripts.audit
 
-screenshots: $(VENV)/.test $(DAGSTER_HOME)/dagster.yaml  ## what people see of the demo's lake, by a real browser
+screenshots: $(VENV)/.test dagster-home  ## what people see of the demo's lake, by a real browser
 	@$(BIN)/python -m scripts.screenshots
 
 lock:  ## resolves the requirement files anew (needs uv)

@@ -16,6 +16,7 @@ from typing import ClassVar
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from powers import held_to_modes
 from seaweed import Seaweed
 from testkit import Mill
 
@@ -278,35 +279,29 @@ def test_a_link_without_target_may_hide_snapshots(
 
 @contextlib.contextmanager
 def forbidden(folder: Path) -> Iterator[None]:
-    """A folder that this process may not read, though it is root."""
+    """A folder that this process may not read, though it may be root."""
     folder.chmod(0)
-    was = os.geteuid()
     try:
-        os.seteuid(65534 if was == 0 else was)
-        yield
+        with held_to_modes():
+            yield
     finally:
-        os.seteuid(was)
         folder.chmod(0o755)
 
 
-def test_a_folder_that_may_not_be_read_holds_back_its_snapshot_alone() -> None:
-    with tempfile.TemporaryDirectory() as root:
-        Path(root).chmod(0o755)
-        store = FolderStore(root)
-        fill(store)
-        with forbidden(Path(root, TOP, "t")):
-            found = scan_raw(PAGES, store)
-            with pytest.raises(StoreError, match=rf"{TOP}t/?: Permission denied \(make this folder readable"):
-                list_raw(PAGES, store, "t")
-        assert found.held == {"t": "t: Permission denied (make this folder readable for this user)"}
-        with forbidden(Path(root, TOP)), pytest.raises(StoreError, match=r"^sources/pages/raw: Permission denied"):
-            scan_raw(PAGES, store)
-        elsewhere = replace(PAGES, raw=f"{root}/{TOP}")
-        with (
-            forbidden(Path(root, TOP)),
-            pytest.raises(StoreError, match=rf"^{root}/{TOP.rstrip('/')}: Permission denied"),
-        ):
-            scan_raw(elsewhere, FolderStore(f"{root}/{TOP}"))
+def test_a_folder_that_may_not_be_read_holds_back_its_snapshot_alone(tmp_path: Path) -> None:
+    store = FolderStore(str(tmp_path))
+    fill(store)
+    with forbidden(tmp_path / TOP / "t"):
+        found = scan_raw(PAGES, store)
+        with pytest.raises(StoreError, match=rf"{TOP}t/?: Permission denied \(make this folder readable"):
+            list_raw(PAGES, store, "t")
+    assert found.held == {"t": "t: Permission denied (make this folder readable for this user)"}
+    with forbidden(tmp_path / TOP), pytest.raises(StoreError, match=r"^sources/pages/raw: Permission denied"):
+        scan_raw(PAGES, store)
+    elsewhere = replace(PAGES, raw=f"{tmp_path}/{TOP}")
+    named = rf"^{re.escape(str(tmp_path))}/{TOP.rstrip('/')}: Permission denied"
+    with forbidden(tmp_path / TOP), pytest.raises(StoreError, match=named):
+        scan_raw(elsewhere, FolderStore(f"{tmp_path}/{TOP}"))
 
 
 @pytest.mark.parametrize(
