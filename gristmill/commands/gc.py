@@ -3,6 +3,7 @@
 In a bucket it also aborts old uploads that were never finished.
 """
 
+import os
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
@@ -53,7 +54,9 @@ def run(arguments: Namespace) -> int:
         StoreError: the lake does not answer.
     """
     store, dry = chosen_lake(arguments).store(), arguments.dry_run
-    if not dry:
+    if dry:
+        _show_root(store.url)
+    else:
         store.sweep()
     foreign = find_foreign(store)
     for finding in foreign:
@@ -79,6 +82,13 @@ def run(arguments: Namespace) -> int:
     verb = "would be removed" if dry else "removed"
     show(f"{removed} parts {verb}, {size:,} bytes")
     return 1 if foreign else 0
+
+
+def _show_root(url: str) -> None:
+    """Shows where the lake is, if a link leads to it. Names below its root are real places: none is a link."""
+    real = url if "://" in url else os.path.realpath(url)
+    if real != url:
+        show(f"note   {url} is {real}")
 
 
 def _remove(shown: str, names: Sequence[str], size: int, removing: Callable[[], bool], *, dry: bool) -> bool:

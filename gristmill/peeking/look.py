@@ -266,7 +266,7 @@ class _Renamed:
     """
 
     def __init__(self, path: Path) -> None:
-        self._store, self._name = FolderStore(str(path.parent)), path.name
+        self._store, self._name = FolderStore(str(path.parent), foreign=True), path.name
 
     def stream(self, path: str, version: ObjectVersion | None = None, start: int = 0) -> Iterator[bytes]:  # noqa: ARG002
         return self._store.stream(self._name, version, start)

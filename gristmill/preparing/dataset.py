@@ -6,7 +6,7 @@ from typing import Final, Literal, NamedTuple
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.formats.energon.info import INFO, META_FOLDER
-from gristmill.lake.store.open import Lake
+from gristmill.lake.store.open import ForeignFolder, Lake
 from gristmill.lake.store.protocol import Entry, Store
 from gristmill.preparing.metadataset.view import ViewedFolder, export_root, folder_below
 
@@ -54,7 +54,7 @@ def open_dataset(url: str, options: Mapping[str, str], root: str = "") -> Datase
     """
     folder, _, name = url.rstrip("/").rpartition("/")
     if name.endswith(".jsonl") and not Path(url).is_dir():
-        dataset = DatasetPath(Lake(folder or ("/" if url.startswith("/") else "."), dict(options)), name)
+        dataset = DatasetPath(ForeignFolder(folder or ("/" if url.startswith("/") else "."), dict(options)), name)
         if dataset.store().head(name) is None:
             raise RecipeError(f"{url}: nothing is there; give a .jsonl file or a folder")
         return dataset
@@ -63,8 +63,8 @@ def open_dataset(url: str, options: Mapping[str, str], root: str = "") -> Datase
     if "://" not in url and not Path(url).expanduser().is_dir():
         what = "it is a file, and no .jsonl" if Path(url).expanduser().exists() else "nothing is there"
         raise RecipeError(f"{url}: {what}; give a .jsonl file or a folder")
-    folder_lake = Lake(url, dict(options))
-    above = Lake(root, dict(options)) if root else export_root(folder_lake)
+    folder_lake = ForeignFolder(url, dict(options))
+    above = ForeignFolder(root, dict(options)) if root else export_root(folder_lake)
     return DatasetPath(ViewedFolder(above, folder_below(above, folder_lake.url)) if above else folder_lake)
 
 

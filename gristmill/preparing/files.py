@@ -41,19 +41,17 @@ def write_pieces(store: Store, path: str, pieces: Iterable[bytes]) -> None:
         upload.close()
         return
     try:
-        temporary, fd = store.new_incoming()
+        file = store.new_incoming()
         try:
             for piece in pieces:
-                view = memoryview(piece)
-                while view:
-                    view = view[os.write(fd, view) :]
-            os.fsync(fd)
-            store.place_file(temporary, path)
+                file.write(piece)
+            os.fsync(file.fd)
+            file.place(path)
         except BaseException:
-            temporary.unlink(missing_ok=True)
+            file.remove()
             raise
         finally:
-            os.close(fd)
+            file.close()
     except OSError as error:
         raise StoreError(
             f"{path}: {error.strerror or error} (look at the disk and at the folder's rights, then run again)"

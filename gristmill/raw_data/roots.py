@@ -69,9 +69,11 @@ def open_raw(source: Source, lake: Store, options: Mapping[str, str], address: s
         return lake
     reached, access = reach(source, options)
     if address.startswith("s3://") and reached.get("endpoint") != options.get("endpoint"):
-        return open_store(address, reached, access)  # the bucket of another server has no part of this lake
+        return open_store(
+            address, reached, access, foreign=True
+        )  # the bucket of another server has no part of this lake
     _check_apart(source, address, lake.url)
-    return open_store(address, reached, access)
+    return open_store(address, reached, access, foreign=True)
 
 
 def reach(source: Source, options: Mapping[str, str]) -> tuple[Mapping[str, str], Access | None]:

@@ -37,12 +37,12 @@ def open_root(root: Root) -> Store:
         RecipeError: a variable with credentials is missing from the environment.
     """
     if root.anonymous:
-        return open_store(root.url, root.options, Access(anonymous=True))
+        return open_store(root.url, root.options, Access(anonymous=True), foreign=True)
     if not root.credentials:
-        return open_store(root.url, root.options)
+        return open_store(root.url, root.options, foreign=True)
     given = bucket_variables(root.credentials, f"the adopted root {root.url}", os.environ)
     access = Access(root.credentials, key=given.key, secret=given.secret, token=given.token)
-    return open_store(root.url, root.options, access)
+    return open_store(root.url, root.options, access, foreign=True)
 
 
 class AdoptedFiles(ReadOnly):

@@ -1,17 +1,19 @@
 """A lake in a folder. Objects are files; a rename makes each appear when it is complete."""
 
 import errno
+import io
 import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import groupby
 from pathlib import Path
 
 from gristmill.errors import Conflict, StoreError
 from gristmill.lake.store.disk.file_lock import open_locked
-from gristmill.lake.store.disk.unfinished import TRIES, UnfinishedFiles, make_folder
-from gristmill.lake.store.links import InsideOnly
-from gristmill.lake.store.plain_files import Tell, is_folder, open_plain, sorted_items, status_of
+from gristmill.lake.store.disk.real_folders import RealFolders
+from gristmill.lake.store.disk.unfinished import UnfinishedFile, UnfinishedFiles
+from gristmill.lake.store.plain_files import NoFile, Tell, Unlisted, is_folder, open_plain, sorted_items, status_of
 from gristmill.lake.store.protocol import (
     PIECE,
     Entry,
@@ -78,15 +80,13 @@ class _FileUpload:
     def __init__(self, store: "FolderStore", path: str, before: str | None, *, lasting: bool = False) -> None:
         self._store, self._path, self._before, self._lasting = store, path, before, lasting
         with _reported(path):
-            self._temporary, self._fd = store.new_incoming()
+            self._file = store.new_incoming()
         self._open = True
 
     def write(self, data: bytes) -> None:
-        view = memoryview(data)
         try:
             with _reported(self._path):
-                while view:
-                    view = view[os.write(self._fd, view) :]
+                self._file.write(data)
         except StoreError:
             self.abort()
             raise
@@ -98,11 +98,11 @@ class _FileUpload:
     def close(self) -> Entry:
         try:
             with _reported(self._path):
-                if self._lasting or os.fstat(self._fd).st_size >= LASTING:
-                    os.fsync(self._fd)
+                if self._lasting or os.fstat(self._file.fd).st_size >= LASTING:
+                    os.fsync(self._file.fd)
                 with self._store.unchanged(self._path, self._before):
-                    self._store.place_file(self._temporary, self._path)
-                    status = os.fstat(self._fd)  # after the rename, which changes the ctime
+                    self._file.place(self._path)
+                    status = os.fstat(self._file.fd)  # after the rename, which changes the ctime
         except StoreError:
             self.abort()
             raise
@@ -111,14 +111,13 @@ class _FileUpload:
 
     def abort(self) -> None:
         if self._open:
-            with suppress(FileNotFoundError):
-                self._temporary.unlink()
+            self._file.remove()
             self._shut()
 
     def _shut(self) -> None:
         if self._open:
             self._open = False
-            os.close(self._fd)
+            self._file.close()
 
 
 class FolderStore:
@@ -127,41 +126,52 @@ class FolderStore:
     Args:
         root: its path.
         own: the folder below it that has the lock and the unfinished files; empty: the root itself.
+        foreign: whether it holds other people's files, which are read through all links. In a lake only raw data are.
     """
 
-    def __init__(self, root: str, own: str = "") -> None:
+    def __init__(self, root: str, own: str = "", *, foreign: bool = False) -> None:
         self._root = Path(root).absolute()
-        above = f"{own}/" if own else ""
+        self._own, above = own, f"{own}/" if own else ""
         self._incoming, self._lock = f"{above}{INCOMING}", f"{above}{LOCK}"
-        self._unfinished = UnfinishedFiles(self._root / self._incoming)
-        self._text = f"{str(self._root).rstrip('/')}/"
-        self._inside = InsideOnly(str(self._root))
+        self._folders = RealFolders(str(self._root), foreign=foreign)
+        self._unfinished = UnfinishedFiles(self._folders, self._incoming)
 
     @property
     def url(self) -> str:
         return str(self._root)
 
-    def _file(self, path: str) -> str:
-        return f"{self._text}{check_path(path)}"  # 100,000 raw objects: Path objects would be slow
-
     def list(self, prefix: str, after: str = "", tell: Tell | None = None) -> Iterator[Entry]:
         with _reported(prefix):
-            top = self._top(prefix)
+            try:
+                top = self._top(prefix)
+            except NoFile as error:
+                if tell is None:
+                    raise
+                tell(Unlisted(error.path, error.reason, hides=True))
+                return
             behind = after.removeprefix(prefix).split("/") if after else []
             yield from self._walk(top, prefix, tell, behind)
 
     def _top(self, prefix: str) -> str:
         if not self._root.is_dir():
             raise NoFolder(f"{self._root}: there is no lake (no such folder)")
-        return str(self._root / check_prefix(prefix)).rstrip("/") if prefix else str(self._root)
+        folder = check_prefix(prefix).rstrip("/")
+        self._folders.check(folder)
+        return str(self._root / folder)
 
     def folders(self, prefix: str) -> Iterator[str]:
         with _reported(prefix):
             try:
-                names = sorted(item.name for item in os.scandir(self._top(prefix)) if is_folder(item))
+                items = sorted(os.scandir(self._top(prefix)), key=lambda item: item.name)
             except (FileNotFoundError, NotADirectoryError):
                 return
-            yield from (f"{prefix}{name}/" for name in names if f"{prefix}{name}" != self._incoming)
+            for item in items:
+                path = f"{prefix}{item.name}"
+                if path == self._incoming or not is_folder(item):
+                    continue
+                if item.is_symlink() and not self._folders.follows(path):
+                    raise self._folders.link_at(path)
+                yield f"{path}/"
 
     def _walk(self, folder: str, prefix: str, tell: Tell | None, behind: Sequence[str] = ()) -> Iterator[Entry]:
         """Entries folder by folder, in the order of names, after the path with the parts `behind` below `folder`."""
@@ -169,6 +179,12 @@ class FolderStore:
             if behind and (item.name < behind[0] or (item.name == behind[0] and len(behind) == 1)):
                 continue
             path = f"{prefix}{item.name}"
+            if item.is_symlink() and not self._folders.follows(path):
+                error = self._folders.link_at(path)
+                if tell is None:
+                    raise error
+                tell(Unlisted(path, error.reason, hides=True))
+                continue
             if path == self._lock:
                 continue
             if is_folder(item):
@@ -183,10 +199,31 @@ class FolderStore:
     def head(self, path: str) -> Entry | None:
         with _reported(path):
             try:
-                status = os.stat(self._file(path))  # noqa: PTH116 - see _file
+                with self._folders.opened_beside(check_path(path)) as (folder, name, follows):
+                    status = os.stat(name, dir_fd=folder, follow_symlinks=follows)
             except (FileNotFoundError, NotADirectoryError):
                 return None
+        if stat.S_ISLNK(status.st_mode):
+            raise self._folders.link_at(path)
         return None if stat.S_ISDIR(status.st_mode) else _entry(path, status)
+
+    @contextmanager
+    def _opened(self, path: str) -> Iterator[io.FileIO]:
+        """The file of an object, for reading.
+
+        Raises:
+            NoFile: it is no plain file, or a link that is not followed.
+            OSError: it cannot be opened.
+        """
+        with self._folders.opened_beside(check_path(path)) as (folder, name, follows):
+            try:
+                file = open_plain(name, path, folder, follows=follows)
+            except OSError as error:
+                if error.errno == errno.ELOOP and not follows:
+                    raise self._folders.link_at(path) from None
+                raise
+        with file:
+            yield file
 
     def read(self, path: str) -> bytes:
         tagged = self.read_tagged(path)
@@ -197,20 +234,20 @@ class FolderStore:
     def read_tagged(self, path: str) -> tuple[bytes, str] | None:
         with _reported(path):
             try:
-                with open_plain(self._file(path), path) as file:
+                with self._opened(path) as file:
                     return file.read(), _etag(os.fstat(file.fileno()))
             except (FileNotFoundError, NotADirectoryError):
                 return None
 
     def read_range(self, path: str, start: int, end: int) -> bytes:
-        with _reported(path), open_plain(self._file(path), path) as file:
+        with _reported(path), self._opened(path) as file:
             data = os.pread(file.fileno(), end - start, start)
         if len(data) != end - start:
             raise StoreError(f"{path}: it has no bytes {start} to {end}: it was replaced meanwhile; try again")
         return data
 
     def stream(self, path: str, version: ObjectVersion | None = None, start: int = 0) -> Iterator[bytes]:
-        with _reported(path), open_plain(self._file(path), path) as file:
+        with _reported(path), self._opened(path) as file:
             file.seek(start)
             while piece := file.read(PIECE):
                 yield piece
@@ -242,7 +279,7 @@ class FolderStore:
         if etag == ANY:
             yield
             return
-        lock = open_locked(self._root / self._lock, os.O_RDWR | os.O_CREAT)
+        lock = self._open_lock()
         try:
             now = self.head(path)
             if (now.etag if now else None) != etag:
@@ -251,57 +288,44 @@ class FolderStore:
         finally:
             os.close(lock)
 
+    def _open_lock(self) -> int:
+        with self._folders.opened(self._own, make=True) as own:
+            try:
+                return open_locked(LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, folder=own)
+            except OSError as error:
+                if error.errno == errno.ELOOP:
+                    raise self._folders.link_at(self._lock) from None
+                raise
+
     def delete(self, paths: Iterable[str]) -> None:
+        folders = groupby((check_path(path) for path in paths), lambda path: path.rpartition("/")[0])
         emptied: set[str] = set()
-        root = str(self._root)
-        for path in paths:  # there may be 100,000 receipts: Path objects would be slow
-            file = f"{root}/{check_path(path)}"
-            self._inside.check(os.path.dirname(file))  # noqa: PTH120 - see above
-            try:
-                os.unlink(file)  # noqa: PTH108 - see above
-            except (FileNotFoundError, NotADirectoryError):
-                pass
-            except OSError:
-                with _reported(path):
-                    raise
-            emptied.add(os.path.dirname(file))  # noqa: PTH120 - see above
+        for folder, objects in folders:
+            with _reported(folder):
+                self._delete_from(folder, objects)
+            emptied.add(folder)
         for folder in emptied:
-            self._prune(Path(folder))
+            self._prune(folder)
 
-    def _prune(self, folder: Path) -> None:
+    def _delete_from(self, folder: str, paths: Iterable[str]) -> None:
+        with suppress(FileNotFoundError, NotADirectoryError), self._folders.opened(folder) as opened:
+            for path in paths:
+                with _reported(path), suppress(FileNotFoundError):
+                    os.unlink(path.rpartition("/")[2], dir_fd=opened)
+
+    def _prune(self, folder: str) -> None:
         """Removes empty folders upwards: an object store has none, so a lake has none either."""
-        while folder != self._root and self._root in folder.parents:
-            try:
-                folder.rmdir()
-            except OSError:
-                return
-            folder = folder.parent
+        while folder and self._folders.remove_empty(folder):
+            folder = folder.rpartition("/")[0]
 
-    def new_incoming(self) -> tuple[Path, int]:
-        """A new file in `.incoming`, locked until this process ends, and its descriptor.
+    def new_incoming(self) -> UnfinishedFile:
+        """A new file in `.incoming`.
 
         Raises:
             StoreError: no file can be created there.
+            OSError: the same, with the reason of the operating system.
         """
         return self._unfinished.new()
-
-    def place_file(self, temporary: Path, path: str) -> None:
-        """Renames a complete file to the path of its object.
-
-        Args:
-            temporary: the file in `.incoming`.
-            path: of the object.
-        """
-        target = Path(self._file(path))
-        self._inside.check(str(target.parent))
-        for _ in range(TRIES):
-            try:
-                temporary.replace(target)
-            except FileNotFoundError:  # the folder does not exist yet, or was just pruned
-                make_folder(target.parent)
-            else:
-                return
-        temporary.replace(target)
 
     def sweep(self) -> None:
         with _reported(INCOMING):

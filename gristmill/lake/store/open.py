@@ -9,7 +9,12 @@ from gristmill.lake.store.protocol import Store
 
 
 def open_store(
-    url: str, options: Mapping[str, str] | None = None, access: Access | None = None, *, own: str = ""
+    url: str,
+    options: Mapping[str, str] | None = None,
+    access: Access | None = None,
+    *,
+    own: str = "",
+    foreign: bool = False,
 ) -> Store:
     """The store at a folder's path or at `s3://bucket/prefix`.
 
@@ -18,6 +23,7 @@ def open_store(
         options: of the bucket client, such as endpoint and region. Never secrets: those come from the environment.
         access: credentials of a bucket that only holds raw data; None: those of the environment, AWS_ACCESS_KEY_ID ...
         own: the folder below a folder's root that has its lock and its unfinished files; empty: the root itself.
+        foreign: whether it holds other people's files, which are read through all links. In a lake only raw data are.
 
     Raises:
         RecipeError: the url is neither a folder nor `s3://`, an option is wrong, or one of them holds a secret.
@@ -29,7 +35,7 @@ def open_store(
         return BucketStore(url, options or {}, access)
     from gristmill.lake.store.folder import FolderStore  # noqa: PLC0415 - see above
 
-    return FolderStore(url, own)
+    return FolderStore(url, own, foreign=foreign)
 
 
 def _check(url: str, options: Mapping[str, str]) -> None:
@@ -61,3 +67,11 @@ class Lake(msgspec.Struct, frozen=True):
     def store(self) -> Store:
         """The store of the lake, newly opened."""
         return open_store(self.url, self.options)
+
+
+class ForeignFolder(Lake, frozen=True):
+    """The address of other people's files, which are read through all links."""
+
+    def store(self) -> Store:
+        """The store of the files, newly opened."""
+        return open_store(self.url, self.options, foreign=True)

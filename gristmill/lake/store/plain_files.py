@@ -28,7 +28,7 @@ class Unlisted(NamedTuple):
 
 
 class NoFile(StoreError):  # noqa: N818 - the tree reads as English
-    """Something in a folder is no plain file, or a link to nothing.
+    """Something in a folder is no plain file, a link to nothing, or a link that is not followed.
 
     Attributes:
         path: of it, as an object's path.
@@ -127,19 +127,22 @@ def status_of(item: "os.DirEntry[str]", path: str, tell: Tell | None) -> os.stat
     return None
 
 
-def open_plain(file: str, path: str) -> io.FileIO:
+def open_plain(file: str, path: str, folder: int, *, follows: bool) -> io.FileIO:
     """A file opened for reading, without a buffer. Opening never waits, whatever is there.
 
     Args:
-        file: its path in the file system.
+        file: its path below the folder.
         path: its path in the lake, for messages.
+        folder: descriptor of a folder.
+        follows: whether it may be a link.
 
     Raises:
         IsADirectoryError: it is a folder.
         NoFile: it is no plain file.
-        OSError: it cannot be opened.
+        OSError: it cannot be opened; ELOOP: it is a link, and may not be one.
     """
-    fd = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follows else os.O_NOFOLLOW)
+    fd = os.open(file, flags, dir_fd=folder)
     status = os.fstat(fd)
     if stat.S_ISREG(status.st_mode):
         return io.FileIO(fd)

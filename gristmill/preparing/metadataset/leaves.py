@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from gristmill.errors import DataError, StoreError
 from gristmill.formats.energon.metadataset_file import Node, read_metadataset
 from gristmill.formats.energon.split import SPLIT_YAML
-from gristmill.lake.store.open import Lake
+from gristmill.lake.store.open import ForeignFolder, Lake
 from gristmill.preparing.dataset import DatasetPath
 from gristmill.preparing.files import read_optional
 from gristmill.preparing.metadataset.view import ViewedFolder, export_root, folder_below, path_below_root
@@ -82,13 +82,13 @@ def open_metadataset(url: str, options: Mapping[str, str], root: str = "") -> Me
     """
     plain = url.rstrip("/")
     if not plain.endswith(".yaml"):
-        above = export_root(Lake(url, dict(options)))
-        if above is None or folder_below(above, Lake(url).url) != _INDEX:
+        above = export_root(ForeignFolder(url, dict(options)))
+        if above is None or folder_below(above, ForeignFolder(url).url) != _INDEX:
             return None
         plain += f"/{METADATASET}"
     folder, _, name = plain.rpartition("/")
-    here = Lake(folder or ("/" if plain.startswith("/") else "."), dict(options))
-    top = Lake(root, dict(options)) if root else export_root(here) or here
+    here = ForeignFolder(folder or ("/" if plain.startswith("/") else "."), dict(options))
+    top = ForeignFolder(root, dict(options)) if root else export_root(here) or here
     below = folder_below(top, here.url)
     return MetadatasetPath(top, f"{below}/{name}" if below else name)
 

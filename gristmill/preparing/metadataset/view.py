@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import msgspec
 
 from gristmill.errors import RecipeError, StoreError
-from gristmill.lake.store.open import Lake
+from gristmill.lake.store.open import ForeignFolder, Lake
 from gristmill.lake.store.plain_files import Tell
 from gristmill.lake.store.protocol import Entry, ReadOnly, Store, check_path
 
@@ -40,7 +40,7 @@ class ViewedFolder(msgspec.Struct, frozen=True):
     @property
     def of_export(self) -> bool:
         """Whether it is a release or the index of an export."""
-        return export_root(Lake(self.url, self.root.options)) is not None
+        return export_root(ForeignFolder(self.url, self.root.options)) is not None
 
     def store(self) -> Store:
         """The store of the folder, newly opened."""
@@ -56,7 +56,7 @@ def export_root(folder: Lake) -> Lake | None:
     found = _INDEX.fullmatch(folder.url.rstrip("/"))
     if found is None or not found[1] or found[1].endswith("/"):
         return None
-    root = Lake(found[1], folder.options)
+    root = ForeignFolder(found[1], folder.options)
     return root if root.store().head(f"index/{RELEASE}") else None
 
 

@@ -182,7 +182,7 @@ def _marked(
     marker: Marker, file: TaggedFile, home: AttributeFolder | None, config: DedupeConfig, options: Mapping[str, str]
 ) -> int:
     """Reads one file, and writes its attributes if it has a home. Returns its documents."""
-    read = ForeignFile(open_store(file.root, options).stream(file.path, file.version), file.url)
+    read = ForeignFile(open_store(file.root, options, foreign=True).stream(file.path, file.version), file.url)
     if home is None:
         _compare(marker, read, None)
         return read.rows

@@ -72,7 +72,7 @@ class MixGrinder:
         named = stream.compression.input
         ending = suffix(file.path) if named is None else PACKINGS[named]
         path = file.url if suffix(file.path) == ending else f"{file.url} as {ending or 'plain'}"
-        packed = open_store(file.root, self._options).stream(file.path, file.version)
+        packed = open_store(file.root, self._options, foreign=True).stream(file.path, file.version)
         return path, blocks(unpacked(packed, path), path, _BLOCK)
 
 

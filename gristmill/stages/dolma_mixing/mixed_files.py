@@ -183,7 +183,7 @@ def _placed(url: str, beside: str, options: Mapping[str, str]) -> PlacedFile:
     """The file of an address that lies in the same bucket as another root, or on this machine."""
     root, path = (beside, url.removeprefix(f"{beside}/")) if "://" in beside else url.rsplit("/", 1)
     try:
-        entry = open_store(root, options).head(path)
+        entry = open_store(root, options, foreign=True).head(path)
     except NoFolder:
         entry = None
     if entry is None:

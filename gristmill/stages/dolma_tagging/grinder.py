@@ -69,7 +69,7 @@ class DolmaGrinder:
     def __call__(self, item: Item) -> Outcome:
         body = msgspec.json.decode(item.body, type=TagItem)
         file = body.file
-        source = open_store(file.root, self._options)
+        source = open_store(file.root, self._options, foreign=True)
         read = ForeignFile(source.stream(file.path, file.version), file.url)
         outputs = [self._open(file, spec) for spec in body.outputs]
         try:

@@ -179,7 +179,7 @@ def matches(pattern: str, options: Mapping[str, str]) -> tuple[str, dict[str, Ob
     )
     chosen = f"{glob.escape(pattern)}/*" if Path(pattern).is_dir() and not _GLOB.search(pattern) else pattern
     found: dict[str, ObjectVersion] = {}
-    store = open_store(str(Path(root).absolute()))
+    store = open_store(str(Path(root).absolute()), foreign=True)
     for name in sorted(glob.glob(chosen, recursive=True)):  # noqa: PTH207 - Dolma's rules of patterns
         path = Path(name)
         if path.is_file() and not path.name.startswith("."):

@@ -274,7 +274,7 @@ def _raw(store: Store, labelled: LabelledSet) -> tuple[RawObject, str]:
         local = Path(given).expanduser().absolute()
         if not local.is_file():
             raise RecipeError(f"labelled set {labelled.name!r}: no file {local}; mend file= of the recipe")
-        found, path, where = open_store(str(local.parent)), local.name, str(local)
+        found, path, where = open_store(str(local.parent), foreign=True), local.name, str(local)
     entry = found.head(path)
     if entry is None:
         raise RecipeError(f"labelled set {labelled.name!r}: no file {where}; mend file= of the recipe")

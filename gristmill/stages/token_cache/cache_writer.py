@@ -162,7 +162,7 @@ def verify(url: str, options: Mapping[str, str] | None = None) -> CacheLedger:
     Raises:
         DataError: an object is missing or damaged.
     """
-    return verify_checksums(open_store(url, options), "")
+    return verify_checksums(open_store(url, options, foreign=True), "")
 
 
 def _check_empty(store: Store, url: str) -> None:

@@ -10,7 +10,7 @@ from tarfolder import contents, write_shards, write_tar
 
 from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.formats.energon.dataset_yaml import crude_dataset
-from gristmill.lake.store.folder import FolderStore
+from gristmill.lake.store.disk.unfinished import UnfinishedFile
 from gristmill.preparing import prepare as module
 from gristmill.preparing.dataset import open_dataset
 from gristmill.preparing.prepare import Prepared, PrepareOptions, prepare_indexes, prepare_tars
@@ -279,17 +279,17 @@ def test_after_a_kill_before_any_write_the_next_run_completes_the_folder(
         write_shards(tmp_path / name)
     prepared(tmp_path / "whole")
     left = writes
-    place = FolderStore.place_file
+    place = UnfinishedFile.place
 
-    def placed(store: FolderStore, temporary: Path, path: str) -> None:
+    def placed(file: UnfinishedFile, path: str) -> None:
         nonlocal left
         if not left:
             raise _Died
         left -= 1
-        place(store, temporary, path)
+        place(file, path)
 
     with monkeypatch.context() as patched:
-        patched.setattr(FolderStore, "place_file", placed)
+        patched.setattr(UnfinishedFile, "place", placed)
         with pytest.raises(_Died):
             prepared(tmp_path / "killed")
     assert not (tmp_path / "killed" / ".nv-meta" / ".info.json").exists()
@@ -325,7 +325,7 @@ def test_a_full_disk_is_told_and_leaves_no_file_behind(tmp_path: Path, monkeypat
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(FolderStore, "place_file", full)
+        patched.setattr(UnfinishedFile, "place", full)
         with pytest.raises(StoreError, match="No space left on device"):
             prepared(tmp_path)
     assert contents(tmp_path) == before

@@ -119,13 +119,19 @@ class Changes:
         sys.addaudithook(self._look)
 
     def _look(self, event: str, arguments: tuple[object, ...]) -> None:
-        changes = event in {"os.rename", "os.remove", "os.mkdir", "os.rmdir"}
+        at = {"os.rename": 2, "os.remove": 1, "os.mkdir": 2, "os.rmdir": 1}.get(event, 0)
         opens = event == "open" and isinstance(arguments[2], int) and bool(arguments[2] & (os.O_RDWR | os.O_WRONLY))
         path = arguments[0]
-        if (changes or opens) and isinstance(path, str | Path) and str(path).startswith(self._root):
+        if (at or opens) and isinstance(path, str | Path) and self._is_below(str(path), arguments[at] if at else None):
             self.phases.append(self.phase)
             if len(self.phases) == self._die:
                 os.kill(os.getpid(), signal.SIGKILL)
+
+    def _is_below(self, path: str, folder: object) -> bool:
+        """Whether a path is in the folder. The event of an open does not tell in which folder: then all are ours."""
+        if Path(path).is_absolute() or folder == -1:
+            return path.startswith(self._root)
+        return folder is None or Path(f"/proc/self/fd/{folder}").resolve().is_relative_to(Path(self._root).resolve())
 
 
 def main(url: str, name: str, workers: int, die: int) -> int:

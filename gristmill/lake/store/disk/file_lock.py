@@ -7,7 +7,7 @@ import fcntl
 import os
 
 
-def open_locked(path: str | os.PathLike[str], flags: int, *, wait: bool = True) -> int:
+def open_locked(path: str | os.PathLike[str], flags: int, *, wait: bool = True, folder: int | None = None) -> int:
     """Opens a file or folder, and locks it until its descriptor is closed.
 
     A file that is removed while somebody waits for its lock has another inode when it is created again. Then the lock
@@ -17,6 +17,7 @@ def open_locked(path: str | os.PathLike[str], flags: int, *, wait: bool = True) 
         path: of the file or folder.
         flags: as os.open takes them, such as O_RDWR | O_CREAT.
         wait: whether to wait until nobody else has the lock.
+        folder: descriptor of the folder below which a relative path is; None: the current one.
 
     Returns:
         The descriptor.
@@ -26,10 +27,10 @@ def open_locked(path: str | os.PathLike[str], flags: int, *, wait: bool = True) 
         OSError: the file cannot be opened or locked.
     """
     while True:
-        fd = _opened(path, flags)
+        fd = _opened(path, flags, folder)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if is_named(fd, path):
+            if is_named(fd, path, folder):
                 return fd
         except BaseException:
             os.close(fd)
@@ -37,25 +38,26 @@ def open_locked(path: str | os.PathLike[str], flags: int, *, wait: bool = True) 
         os.close(fd)
 
 
-def _opened(path: str | os.PathLike[str], flags: int) -> int:
+def _opened(path: str | os.PathLike[str], flags: int, folder: int | None) -> int:
     try:
-        return os.open(path, flags | os.O_CLOEXEC, 0o666)
+        return os.open(path, flags | os.O_CLOEXEC, 0o666, dir_fd=folder)
     except PermissionError:
         try:  # a file of another user, which we may only read: on a local disk that is enough to lock it
-            return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            return os.open(path, os.O_RDONLY | (flags & os.O_NOFOLLOW) | os.O_CLOEXEC, dir_fd=folder)
         except OSError:
             pass
         raise
 
 
-def is_named(fd: int, path: str | os.PathLike[str]) -> bool:
+def is_named(fd: int, path: str | os.PathLike[str], folder: int | None = None) -> bool:
     """Whether a path leads to an open file.
 
     Args:
         fd: of the file.
         path: that led to it when it was opened.
+        folder: as in open_locked().
     """
     try:
-        return os.path.samestat(os.fstat(fd), os.stat(path))  # noqa: PTH116 - the path may be of bytes of any kind
+        return os.path.samestat(os.fstat(fd), os.stat(path, dir_fd=folder))
     except FileNotFoundError:
         return False

@@ -4,72 +4,108 @@ import fcntl
 import itertools
 import os
 from contextlib import suppress
-from pathlib import Path
 
 from gristmill.errors import StoreError
 from gristmill.lake.store.disk.file_lock import is_named
+from gristmill.lake.store.disk.real_folders import RealFolders
 
-TRIES = 100
+_TRIES = 100
 """Most attempts to create or rename a file while other processes remove its folder."""
 
 _counter = itertools.count()
 
 
-def make_folder(folder: Path) -> None:
-    """Creates a folder. Another process may create or remove it at the same moment; the caller then tries again.
+class UnfinishedFile:
+    """A new file, locked until it is closed or this process ends. UnfinishedFiles.new() makes one.
 
     Args:
-        folder: its path.
+        folders: of the store.
+        folder: of the unfinished files.
+
+    Attributes:
+        fd: its descriptor.
+
+    Raises:
+        StoreError: no file can be created there.
+        OSError: the same, with the reason of the operating system.
     """
-    with suppress(FileNotFoundError, FileExistsError):
-        folder.mkdir(parents=True, exist_ok=True)
+
+    def __init__(self, folders: RealFolders, folder: str) -> None:
+        self._folders, self._folder = folders, folder
+        for _ in range(_TRIES):
+            self._name = f"{os.getpid()}-{next(_counter)}"
+            with suppress(FileNotFoundError, FileExistsError), folders.opened(folder, make=True) as here:
+                self.fd = os.open(self._name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666, dir_fd=here)
+                with suppress(BlockingIOError):  # a sweep has just locked the file, and will remove it
+                    fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    if is_named(self.fd, self._name, here):  # else a sweep removed the file before we locked it
+                        return
+                self.close()
+        raise StoreError(f"{folder}: no file can be created there; look at the file system, then run again")
+
+    def write(self, data: bytes) -> None:
+        """Appends bytes.
+
+        Raises:
+            OSError: they cannot be written.
+        """
+        view = memoryview(data)
+        while view:
+            view = view[os.write(self.fd, view) :]
+
+    def place(self, path: str) -> None:
+        """Renames the file to the path of its object.
+
+        Args:
+            path: of the object.
+
+        Raises:
+            NoFile: the folder of the object is a link, or lies behind one.
+            OSError: the file cannot be renamed.
+        """
+        folder, _, name = path.rpartition("/")
+        for left in reversed(range(_TRIES)):
+            try:
+                with self._folders.opened(self._folder) as here, self._folders.opened(folder, make=True) as there:
+                    os.rename(self._name, name, src_dir_fd=here, dst_dir_fd=there)
+            except FileNotFoundError:  # the folder of the object was just pruned
+                if not left:
+                    raise
+            else:
+                return
+
+    def remove(self) -> None:
+        """Removes the file, if it was not renamed."""
+        with suppress(FileNotFoundError), self._folders.opened(self._folder) as here:
+            os.unlink(self._name, dir_fd=here)
+
+    def close(self) -> None:
+        """Closes the file."""
+        os.close(self.fd)
 
 
 class UnfinishedFiles:
     """The unfinished files of one folder. The writer of each holds a lock on it; the lock ends with the process.
 
     Args:
+        folders: of the store.
         folder: has no other files. It comes and goes with them.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folders: RealFolders, folder: str) -> None:
+        self._folders, self._folder = folders, folder
 
-    def new(self) -> tuple[Path, int]:
-        """A new file, locked until this process ends, and its descriptor.
-
-        Raises:
-            StoreError: no file can be created there.
-        """
-        for _ in range(TRIES):
-            file = self._folder / f"{os.getpid()}-{next(_counter)}"
-            try:
-                fd = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-            except FileNotFoundError:
-                make_folder(file.parent)
-                continue
-            except FileExistsError:
-                continue
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:  # a sweep has just locked the file, and will remove it
-                os.close(fd)
-                continue
-            if is_named(fd, file):
-                return file, fd
-            os.close(fd)  # a sweep removed the file before we locked it
-        raise StoreError(f"{self._folder}: no file can be created there; look at the file system, then run again")
+    def new(self) -> UnfinishedFile:
+        """A new file. Raises: as UnfinishedFile."""
+        return UnfinishedFile(self._folders, self._folder)
 
     def there(self) -> list[tuple[str, float]]:
         """The name of each file, sorted, and its Unix time in seconds. Its writer may be dead or alive."""
-        try:
-            names = sorted(os.listdir(self._folder))  # noqa: PTH208 - names alone
-        except FileNotFoundError:
-            return []
         found: list[tuple[str, float]] = []
-        for name in names:
-            with suppress(FileNotFoundError):  # it has just been finished
-                found.append((name, (self._folder / name).lstat().st_mtime))
+        with suppress(FileNotFoundError), self._folders.opened(self._folder) as here:
+            for name in _names(here):
+                with suppress(FileNotFoundError):  # it has just been finished
+                    found.append((name, os.stat(name, dir_fd=here, follow_symlinks=False).st_mtime))
         return found
 
     def remove(self, name: str) -> None:
@@ -78,27 +114,36 @@ class UnfinishedFiles:
         Args:
             name: of the file.
         """
-        _sweep_one(str(self._folder / name))
+        with suppress(FileNotFoundError), self._folders.opened(self._folder) as here:
+            _sweep_one(name, here)
 
     def sweep(self) -> None:
         """Removes the files of writers that are dead."""
-        with suppress(FileNotFoundError), os.scandir(self._folder) as items:
-            for item in items:
-                _sweep_one(item.path)
-        with suppress(OSError):
-            self._folder.rmdir()
+        with suppress(FileNotFoundError), self._folders.opened(self._folder) as here:
+            for name in _names(here):
+                _sweep_one(name, here)
+        self._folders.remove_empty(self._folder)
 
 
-def _sweep_one(path: str) -> None:
+def _names(folder: int) -> list[str]:
+    listed = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
+    try:
+        with os.scandir(listed) as items:
+            return sorted(item.name for item in items)
+    finally:
+        os.close(listed)
+
+
+def _sweep_one(name: str, folder: int) -> None:
     """Removes an unfinished file if its lock is free: then its writer is dead."""
     try:
-        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        fd = os.open(name, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
     except OSError:
         return
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if is_named(fd, path):  # its writer may have renamed it, and another one may have its name now
-            Path(path).unlink()
+        if is_named(fd, name, folder):  # its writer may have renamed it, and another one may have its name now
+            os.unlink(name, dir_fd=folder)
     except BlockingIOError:
         return
     finally:

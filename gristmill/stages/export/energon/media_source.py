@@ -78,7 +78,7 @@ def open_media(lake: Store, root: str) -> MediaSource | None:
     if root.startswith("/"):
         if not Path(root).is_dir():
             raise NoFolder(f"{root}: the folder of the media is not there; mount its disk, or correct root")
-        store, folder = open_store(root), ""
+        store, folder = open_store(root, foreign=True), ""
     info = f"{folder}{META_FOLDER}/{INFO}"
     found = store.read_tagged(info)
     if found is None:

@@ -15,7 +15,7 @@ READ = """
 import sys
 from gristmill.errors import StoreError
 from gristmill.lake.store.folder import FolderStore
-store = FolderStore(sys.argv[1])
+store = FolderStore(sys.argv[1], foreign=True)
 ways = (store.read, store.read_tagged, lambda path: store.read_range(path, 0, 1), lambda path: [*store.stream(path)])
 for read in ways:
     try:
@@ -53,7 +53,7 @@ def test_a_folder_is_no_object_and_links_to_files_are(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "real").write_bytes(b"12")
     (tmp_path / "link").symlink_to("real")
-    store = FolderStore(str(tmp_path))
+    store = FolderStore(str(tmp_path), foreign=True)
     assert [(entry.path, entry.size) for entry in store.list("")] == [("link", 2), ("real", 2)]
     assert store.read("link") == b"12"
     with pytest.raises(StoreError, match="folder: Is a directory"):

@@ -88,3 +88,11 @@ def test_a_sweep_that_locks_a_renamed_file_spares_the_next_one_of_its_name(
     monkeypatch.setattr(fcntl, "flock", flock)
     folder.sweep()
     assert file.read_bytes() == b"of a living writer"
+
+
+def test_a_sweep_removes_neither_links_nor_what_they_lead_to(folder: FolderStore) -> None:
+    folder.put("sources/pages/raw/2024/a", b"precious")
+    (Path(folder.url) / INCOMING / "1-1").symlink_to("../sources/pages/raw/2024/a")
+    folder.sweep()
+    assert folder.read("sources/pages/raw/2024/a") == b"precious"
+    assert incoming(folder) == ["1-1"]
