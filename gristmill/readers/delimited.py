@@ -7,6 +7,7 @@ take several lines.
 import codecs
 import csv
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -123,9 +124,9 @@ class DelimitedRows(RowDocuments):
             DataError: a name is missing or there twice.
         """
         has = shorten(", ".join(header), _SHOWN)
-        twice = sorted({name for name in header if header.count(name) > 1})
-        if twice:
-            raise DataError(f"{raw.path}: the header has {', '.join(twice)} twice; it has: {has}; declare columns")
+        if len(set(header)) < len(header):
+            twice = shorten(", ".join(sorted(name for name, count in Counter(header).items() if count > 1)), _SHOWN)
+            raise DataError(f"{raw.path}: the header has {twice} twice; it has: {has}; declare columns")
         for name, option in self.named().items():
             if name not in header and name not in self.optional:
                 others = (

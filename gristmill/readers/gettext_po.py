@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from gristmill.readers.text import Unfit, fit_text
+from gristmill.readers.text import Unfit, fit_text, text_as_declared
 
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _LINE = re.compile(
@@ -208,8 +208,9 @@ def translated_text(raw: bytes) -> str:
     >>> translated_text(b'msgid "yes"\nmsgstr "ja"\n\nmsgid "no"\nmsgstr "nein"\n')
     'ja\nnein'
     """
+    data = raw.removeprefix(b"\xef\xbb\xbf")
     try:
-        text = raw.removeprefix(b"\xef\xbb\xbf").decode(charset(raw.removeprefix(b"\xef\xbb\xbf")))
+        text = text_as_declared(data, charset(data))
     except (UnicodeError, LookupError) as error:
         raise Unfit("undecodable catalogue", str(error)) from error
     strings = [

@@ -3,10 +3,13 @@
 The text is not changed: line ends, tabs and form feeds are kept. Only a byte order mark is removed.
 """
 
+import codecs
 import io
 import tokenize
 
 from gristmill.errors import DataError, RecipeError
+
+_NO_CHARSETS = frozenset(("idna", "punycode", "raw_unicode_escape", "undefined", "unicode_escape"))
 
 
 class Unfit(DataError):  # noqa: N818 - the tree reads as English
@@ -102,6 +105,30 @@ def decoded_text(raw: bytes, encoding: str = "utf-8") -> str:
     return fit_text(text.removeprefix("\ufeff"))
 
 
+def text_as_declared(raw: bytes, encoding: str) -> str:
+    r"""The text of bytes in the encoding that they declare themselves.
+
+    Args:
+        raw: the bytes.
+        encoding: what they declare; any text.
+
+    Raises:
+        LookupError: there is no such encoding of texts. Codecs of Python that decode other things are none; those of
+            domain names take time by the square of the length.
+        UnicodeError: the bytes are not in it.
+
+    >>> text_as_declared(b"caf\xe9", "latin-1")
+    'café'
+    """
+    try:
+        codec = codecs.lookup(encoding)
+    except (LookupError, ValueError) as error:
+        raise LookupError(f"unknown encoding: {encoding!r:.80}") from error
+    if codec.name.replace("-", "_") in _NO_CHARSETS:
+        raise LookupError(f"{encoding!r:.80} is no encoding of texts")
+    return raw.decode(codec.name)
+
+
 def python_text(raw: bytes) -> str:
     r"""The text of Python source, in the encoding that it declares (PEP 263); UTF-8 if it declares none.
 
@@ -117,7 +144,7 @@ def python_text(raw: bytes) -> str:
     """
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(raw).readline)
-        text = raw.decode(encoding)
+        text = text_as_declared(raw, encoding)
     except (SyntaxError, UnicodeError, LookupError) as error:
         raise Unfit("undecodable source", str(error)) from error
     return fit_text(text)

@@ -20,7 +20,7 @@ from msgspec import UNSET
 
 from gristmill.lake.rows.document import Document
 from gristmill.readers.files.raw_files import FileDocuments
-from gristmill.readers.text import Unfit, fit_text
+from gristmill.readers.text import Unfit, fit_text, text_as_declared
 from gristmill.readers.zip_archive import Member
 from gristmill.recipes.option_types import check_pattern
 from gristmill.recipes.raw_object import Converted, RawObject
@@ -56,7 +56,7 @@ _ABOUT_FILE = re.compile(
 )
 """Paragraphs behind the end that say where the file is, and who has made it."""
 _FIELD = re.compile(r"([A-Z][A-Za-z ]{2,30}):[ \t]*(\S.*)?")
-_INNER = re.compile(r"[ \t]+(?=(?:Last Updated|Most recently updated|Release Date|Posting Date):)")
+_INNER = re.compile(r"(?<![ \t])[ \t]+(?=(?:Last Updated|Most recently updated|Release Date|Posting Date):)")
 _NUMBER = re.compile(r"\[\s*(?:EBook|EText|E-?text)[^\[\]#]*#\s*(\d+)", re.IGNORECASE)
 _ENCODING = re.compile(rb"^Character set encoding:[ \t]*([^\r\n]+)", re.MULTILINE | re.IGNORECASE)
 _RELEASED = re.compile(r"[A-Z][a-z]+ \d{1,2}, \d{4}|[A-Z][a-z]+,? \d{4}")
@@ -193,13 +193,12 @@ def _decoded(data: bytes, encoding: str) -> str:
     if data.startswith(b"\xef\xbb\xbf"):
         name = "utf-8-sig"
     try:
-        codec = codecs.lookup(name).name
-        text = data.decode(name)
+        text = text_as_declared(data, name)
     except LookupError as error:
         raise Unfit("unknown encoding", f"the header states {name!r:.80}") from error
     except UnicodeError as error:
         raise Unfit("not in its declared encoding", f"{name}: {error}") from error
-    control = _CONTROLS.search(text) if codec == "iso8859-1" else None
+    control = _CONTROLS.search(text) if codecs.lookup(name).name == "iso8859-1" else None
     if control:
         raise Unfit("not in its declared encoding", f"{name}: a control character at byte {control.start()}")
     return text
@@ -210,18 +209,18 @@ def _fields(head: str) -> dict[str, list[str]]:
 
     A line that is not a field continues the field before. A field may be there several times, such as an author.
     """
-    fields: dict[str, list[str]] = {}
+    fields: dict[str, list[list[str]]] = {}
     last = ""
     for line in _INNER.sub("\n", head).splitlines():
         match = _FIELD.fullmatch(line.strip()) if line[:1].strip() else None
         if match:
             last = match[1].lower().replace(" ", "_")
-            fields.setdefault(last, []).append((match[2] or "").strip())
+            fields.setdefault(last, []).append([(match[2] or "").strip()])
         elif last and line.strip():
-            fields[last][-1] = f"{fields[last][-1]} {line.strip()}".strip()
+            fields[last][-1].append(line.strip())
         else:
             last = ""
-    return fields
+    return {name: [" ".join(lines).strip() for lines in given] for name, given in fields.items()}
 
 
 def _day(words: str) -> str:

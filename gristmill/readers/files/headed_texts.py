@@ -37,7 +37,7 @@ def header_fields(text: str) -> tuple[dict[str, str], str]:
     >>> header_fields("PEP: 8\nAuthor: Ann,\n  Ben\n\nText\n")
     ({'PEP': '8', 'Author': 'Ann, Ben'}, 'Text\n')
     """
-    fields: dict[str, str] = {}
+    fields: dict[str, list[str]] = {}
     last, start = "", 0
     for number, line in enumerate(text.splitlines(keepends=True), start=1):
         start += len(line)
@@ -45,14 +45,15 @@ def header_fields(text: str) -> tuple[dict[str, str], str]:
             break
         match = _FIELD.match(line)
         if line[0] in " \t" and last:
-            fields[last] = " ".join((fields[last] + " " + line).split())
+            fields[last] += line.split()
         elif match is None or match[1] in fields:
             why = "not a field, such as `Title: words`" if match is None else f"a second {match[1]}"
             raise Unfit("malformed header", f"line {number}: {why}")
         else:
             last = match[1]
-            fields[last] = match[2].strip()
-    return fields, text[start:].lstrip("\r\n")
+            fields[last] = [match[2].strip()]
+    joined = {name: " ".join(" ".join(each).split()) if len(each) > 1 else each[0] for name, each in fields.items()}
+    return joined, text[start:].lstrip("\r\n")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -67,4 +67,4 @@ def _trimmed(text: str) -> str:
     """A paragraph without spaces at the ends of its lines; two spaces that met become one."""
     if "\n" not in text:
         return re.sub(" {2,}", " ", text).strip()
-    return re.sub(r"[ \t]+\n", "\n", text).strip("\n").rstrip()
+    return re.sub(r"(?<![ \t])[ \t]+\n", "\n", text).strip("\n").rstrip()

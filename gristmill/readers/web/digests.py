@@ -1,7 +1,6 @@
 """The digests that the records of a WARC file declare, such as `WARC-Block-Digest: sha1:...`."""
 
 import base64
-import binascii
 import hashlib
 
 _ALGORITHMS = {"sha1": hashlib.sha1, "sha256": hashlib.sha256, "md5": hashlib.md5, "sha512": hashlib.sha512}
@@ -29,6 +28,6 @@ def wrong_digest(declared: str, content: bytes) -> str:
     else:
         try:
             same = base64.b32decode(value.upper() + "=" * (-len(value) % 8)) == found
-        except binascii.Error:
+        except ValueError:  # no base 32, or a character that is not ASCII
             same = False
     return "" if same else f"{name} is {value}, but its bytes have {found.hex()}"

@@ -11,6 +11,7 @@ from resiliparse.extract.html2text import extract_plain_text
 from resiliparse.parse.html import HTMLTree
 
 from gristmill.errors import RecipeError
+from gristmill.readers.files.html_text import check_attributes
 from gristmill.readers.text import Unfit
 
 Extractor = Literal["resiliparse", "trafilatura"]
@@ -97,12 +98,13 @@ def extracted(html: str, extractor: str, options: Mapping[str, Any]) -> Page:
         options: its options; see DEFAULTS in the documentation of WarcPages.
 
     Raises:
-        Unfit: "nested too deeply".
+        Unfit: "nested too deeply" or "too many attributes".
 
     >>> extracted("<html lang=de><title>Tor</title><main><p>Das Tor ist zu.</main>", "resiliparse", {})
     Page(text='Das Tor ist zu.', title='Tor', language='de')
     """
     check_depth(html)
+    check_attributes(html)
     tree = HTMLTree.parse(html)
     title = " ".join((tree.title or "").split())
     declared = _LANGUAGE.search(html, 0, _HEAD)
@@ -118,15 +120,14 @@ def check_depth(html: str) -> None:
     Raises:
         Unfit: "nested too deeply".
     """
-    tags = html.count("<")
-    if tags <= DEPTH_LIMIT or tags - html.count("</") <= DEPTH_LIMIT:
+    if html.count("<") <= DEPTH_LIMIT:
         return
     ends = _TAG.findall(html)
     if ends.count("") <= DEPTH_LIMIT:
         return
     depth = 0
     for end in ends:
-        depth += -1 if end else 1
+        depth = max(depth - 1, 0) if end else depth + 1  # an end tag of nothing closes nothing
         if depth > DEPTH_LIMIT:
             raise Unfit("nested too deeply", f"more than {DEPTH_LIMIT} elements inside each other")
 

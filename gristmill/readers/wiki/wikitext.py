@@ -42,16 +42,20 @@ _REFERENCE = re.compile(
 _VERBATIM = re.compile(r"<(?:nowiki|pre|source|syntaxhighlight|code)\b", re.IGNORECASE)
 _SWITCH = re.compile(r"__(?!_)(\w{3,40}?)__")
 _EMPTY_BRACKETS = re.compile(r" ?\((?:[\s,;:/\u2013-]|&nbsp;)*\)| ?\[(?:[\s,;])*\]")
-_SPACES_BEFORE_END = re.compile(r"[ \t]+\n")
+_SPACES_BEFORE_END = re.compile(r"(?<![ \t])[ \t]+\n")
 _MANY_LINES = re.compile(r"\n{3,}")
 _HEADING, _LIST = "\x01", "\x02"
 _ITEM = re.compile(rf"{_LIST}+[ \t]*")
 _SECTION = re.compile(rf"{_HEADING}([1-6])([^{_HEADING}\n]*)\n?([^{_HEADING}]*)")
 _DEPTH = 60
 _TAG = re.compile(r"<(/?)([A-Za-z][^\s<>/\"']*)((?:[^<>\"']|\"[^\"<>]*\"|'[^'<>]*')*>)?")
-_OPENERS = (("[http", "]"), ("[//", "]"), ("{|", "|}"), ("{{", "}}"))
+_PAIRS = ((r"\[\[", r"\]\]"), (r"\[(?:[A-Za-z]+:|//)", r"\]"), (r"\{\|", r"\|\}"), (r"\{\{", r"\}\}"), ("<!--", "-->"))
+_PAIRS_FOUND = tuple(re.compile(f"({opener})|{closer}") for opener, closer in _PAIRS)
+_EQUALS = re.compile("^=.*", re.MULTILINE)
 OPEN_LIMIT = 1000
-"""Most links, tables, templates or tags that nothing closes. The parser takes time by the square of their number."""
+"""Most links, tables, templates, comments or tags that are open at one place, and most `=` of a heading.
+
+The parser takes time by the square of their number, and a stack that grows with it."""
 
 
 def plain(wikitext: str, title: str = "", left_out: Collection[str] = ALWAYS_LEFT_OUT, *, tables: bool = False) -> str:
@@ -69,7 +73,8 @@ def plain(wikitext: str, title: str = "", left_out: Collection[str] = ALWAYS_LEF
     >>> plain("'''Rye''' is a [[cereal|grass]].<ref>x</ref> {{stub}}[[Category:Rye]]")
     'Rye is a grass.'
     """
-    source = _COMMENT.sub("", wikitext)
+    closed = wikitext.rfind("-->")  # behind it no comment is closed, so none is looked for
+    source = _COMMENT.sub("", wikitext[: closed + 3]) + wikitext[closed + 3 :] if closed >= 0 else wikitext
     if not _VERBATIM.search(source):
         source = _REFERENCE.sub("", source)  # they are up to half of a page, and parsing takes most of the time
     _check_open(source)
@@ -163,11 +168,22 @@ class _Writer:
 
 
 def _check_open(source: str) -> None:
-    left = [source.count(opener) - source.count(closer) for opener, closer in _OPENERS]
+    most = max(_most_open(source, pair) for pair in _PAIRS_FOUND)
     if source.count("<") > OPEN_LIMIT:
-        left.append(_open_tags(source))
-    if max(left) > OPEN_LIMIT:
+        most = max(most, _open_tags(source))
+    if most > OPEN_LIMIT:
         raise Unfit("malformed wikitext", f"more than {OPEN_LIMIT} links, tables, templates or tags are open")
+    if source.count("=") > OPEN_LIMIT and any(line[0].count("=") > OPEN_LIMIT for line in _EQUALS.finditer(source)):
+        raise Unfit("malformed wikitext", f"more than {OPEN_LIMIT} equals signs in a heading")
+
+
+def _most_open(source: str, pair: re.Pattern[str]) -> int:
+    """How many are open at once, where most are. One that nothing closes stays open to the end."""
+    now = most = 0
+    for match in pair.finditer(source):
+        now = now + 1 if match[1] else max(now - 1, 0)
+        most = max(most, now)
+    return most
 
 
 def _open_tags(source: str) -> int:

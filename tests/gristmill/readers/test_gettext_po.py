@@ -95,7 +95,7 @@ def test_a_malformed_catalogue_is_refused_with_its_line(catalogue: str, why: str
     assert caught.value.reason == "malformed catalogue"
 
 
-@pytest.mark.parametrize("charset_name", ["UTF-8", "ascii", "klingon"])
+@pytest.mark.parametrize("charset_name", ["UTF-8", "ascii", "klingon", r"a\\000b", "punycode", "hex"])
 def test_bytes_outside_the_declared_charset_are_refused(charset_name: str) -> None:
     catalogue = HEADER.replace("UTF-8", charset_name).encode() + b'msgid "a"\nmsgstr "\xff"\n'
     with pytest.raises(Unfit) as caught:

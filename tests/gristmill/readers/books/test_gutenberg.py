@@ -121,6 +121,8 @@ Text
         (BOOK.replace("ISO-8859-1", "UTF-8").encode("latin-1"), "not in its declared encoding"),
         (BOOK.replace("Rad", "\x93Rad\x94").encode("latin-1"), "not in its declared encoding"),
         (BOOK.replace("ISO-8859-1", "Klingon").encode("latin-1"), "unknown encoding"),
+        (BOOK.replace("ISO-8859-1", "IS\0").encode("latin-1"), "unknown encoding"),
+        (BOOK.replace("ISO-8859-1", "punycode").encode("latin-1"), "unknown encoding"),
         (BOOK.replace(TEXT, "").encode("latin-1"), "empty text"),
     ],
 )

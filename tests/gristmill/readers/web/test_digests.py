@@ -14,7 +14,7 @@ def test_a_digest_agrees_in_hex_and_in_base_32(value: str) -> None:
     assert not wrong_digest(f"SHA-1: {value}", b"mill")
 
 
-@pytest.mark.parametrize("value", ["0" * 40, b32encode(bytes(20)).decode(), "not base 32!"])
+@pytest.mark.parametrize("value", ["0" * 40, b32encode(bytes(20)).decode(), "not base 32!", "é" * 32])
 def test_another_digest_is_told_with_that_of_the_content(value: str) -> None:
     assert wrong_digest(f"sha1:{value}", b"mill") == f"sha1 is {value}, but its bytes have {SHA1.hex()}"
 

@@ -43,17 +43,50 @@ def test_tables_become_lines_if_they_are_asked_for() -> None:
     assert plain("{|\n! h || i\n|-\n| a\n| [[b|c]]\n|-\n|\n|}", tables=True) == "h | i\na | c"
 
 
-@pytest.mark.parametrize("opener", ["[[", "''", "==\n", "'''''a", "\n* ", "&#"])
+@pytest.mark.parametrize("opener", ["''", "==\n", "x\n=\n", " ", "'''''a", "\n* ", "&#"])
 def test_many_openers_take_no_long_time(opener: str) -> None:
     started = time.process_time()
     plain(opener * 5_000)
     assert time.process_time() - started < 2
 
 
+def test_closers_before_openers_close_nothing() -> None:
+    for opener, closer in (("[[a|", "]]"), ("{{a|", "}}"), ("[http://a ", "]"), ("{|\n", "|}")):
+        with pytest.raises(Unfit, match=rf"more than {OPEN_LIMIT} links, tables, templates or tags are open"):
+            plain(closer * 2 * OPEN_LIMIT + opener * 2 * OPEN_LIMIT)
+
+
+def test_a_heading_of_many_equals_signs_is_refused_before_its_parser_needs_the_whole_stack() -> None:
+    with pytest.raises(Unfit, match=rf"malformed wikitext: more than {OPEN_LIMIT} equals signs in a heading"):
+        plain("= " * 500_000)
+
+
+def test_a_comment_that_nothing_closes_is_text_and_closed_ones_before_it_go() -> None:
+    assert plain("a<!-- b -->c <!-- d") == "ac <!-- d"
+
+
 TAGS = ("<ref name=", "<a b=", "<a b='/>", "<b></i>", "</a ")
 
 
-@pytest.mark.parametrize("opener", ["<b>", "{|\n", "[http://a ", "[//a ", "<div class=x>", "{{", "{{{", "{{a|", *TAGS])
+@pytest.mark.parametrize(
+    "opener",
+    [
+        "<b>",
+        "{|\n",
+        "[[",
+        "[[a|",
+        "[[File:a|",
+        "<!--",
+        "[ftp://a ",
+        "[http://a ",
+        "[//a ",
+        "<div class=x>",
+        "{{",
+        "{{{",
+        "{{a|",
+        *TAGS,
+    ],
+)
 def test_openers_that_would_take_minutes_are_refused(opener: str) -> None:
     with pytest.raises(
         Unfit, match=rf"malformed wikitext: more than {OPEN_LIMIT} links, tables, templates or tags are open"
