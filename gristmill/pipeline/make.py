@@ -8,7 +8,7 @@ from gristmill.errors import AtWork, DataError, GristmillError, RecipeError, Sto
 from gristmill.execution.claim import Claimant, let_go
 from gristmill.execution.step import Step, assemble_one, grind, plan, publish_one
 from gristmill.execution.work import Engine, ProgressLine, Say
-from gristmill.lake.address import Place
+from gristmill.lake.address import Place, place
 from gristmill.lake.ledger.lake_id import LAKE_FILE, make_lake_id
 from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.ledger.receipts import read_receipts
@@ -19,6 +19,8 @@ from gristmill.pipeline.tasks import FolderTask, IndexTask, ResolutionTask, Toke
 from gristmill.recipes.models.labelled_set import LabelledSet
 from gristmill.recipes.models.model import Model
 from gristmill.recipes.tokenizer import Tokenizer
+from gristmill.stages.conversion.named_source import named_otherwise
+from gristmill.stages.conversion.step import ConversionStep
 from gristmill.stages.dedupe.resolution import resolve
 from gristmill.stages.dedupe.round_facts import why_doubtful
 from gristmill.stages.models.training import make_folder
@@ -82,6 +84,7 @@ class Maker:
     seen: int = 0
     not_made: list[NotMade] = field(default_factory=list)
     _at_work: tuple[Place, ...] = ()
+    _noted: set[str] = field(default_factory=set)
 
     def run(self) -> Iterator[Ledger]:
         """Makes all targets and the inputs that they need.
@@ -173,12 +176,21 @@ class Maker:
             for prospect in due:
                 try:
                     ledger = publish_one(planned, prospect.asset, assemble_one(step, planned, prospect.asset, {}))
+                    if isinstance(step, ConversionStep) and prospect.asset not in self._noted:
+                        self._note_source(place(prospect.asset, prospect.snapshot))
                 except GristmillError as error:
                     self._failed(prospect, error)
                 else:
                     self._done(prospect)
                     yield ledger
         self._at_work = ()
+
+    def _note_source(self, documents: Place) -> None:
+        """Says once, of each source, that its documents have another source than its name."""
+        self._noted.add(documents.asset)
+        note = named_otherwise(self.lake.store(), documents)
+        if note:
+            self.say(f"note: {note}")
 
     def kept(self) -> list[str]:
         """Says what is kept of the step that was stopped: its finished shards, which the next run does not grind."""

@@ -8,7 +8,7 @@ import re
 
 import msgspec
 
-from gristmill.errors import DataError
+from gristmill.errors import DataError, known_names
 from gristmill.lake.address import check_name
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.store.json_object import Integer, decode_object
@@ -127,8 +127,7 @@ def read_pinned(store: Store, name: str) -> PinnedRelease:
     path = pinned_path(name)
     tagged = store.read_tagged(path)
     if tagged is None:
-        names = release_names(store)
-        raise DataError(f"{path}: the lake has no such release; it has: {', '.join(names) or 'none'}")
+        raise DataError(f"{path}: the lake has no such release; {known_names(name, release_names(store))}")
     return decode_object(tagged[0], PinnedRelease, path, "a release")
 
 

@@ -89,10 +89,12 @@ def unread(store: Store) -> UnreadObjects:
     """
     found = UnreadObjects({}, {}, [], [])
     odd: dict[str, str] = {}
-    paths = [entry.path for entry in store.list("", "", lambda each: odd.update({each.path: each.reason}))]
     named, converted = _named(store)
     indexes: dict[str, tuple[Mapping[str, str] | None, str]] = {}
-    for path in paths:
+    for entry in store.list(
+        "", "", lambda each: odd.update({each.path: each.reason})
+    ):  # may be millions of raw objects
+        path = entry.path
         if path in named or _OWN.fullmatch(path) or ROWS.fullmatch(path):
             continue
         if _RAW.match(path):

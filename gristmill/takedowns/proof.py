@@ -205,7 +205,7 @@ def _foreign(files: ForeignFiles) -> ProofLine:
         words = _some([f"{path}: {why}" for path, why in files.unread.items()])
         mend = "--scan reads files with rows of documents, --exclude PATH leaves a file or a folder out"
         return ProofLine(what, "not proven", f"not searched: {words}; {mend}")
-    read = f"{len(files.read)} files were read"
+    read = f"{len(files.read)} files have no row with these ids"
     unread = f"; not read, but excluded by name: {_some(files.excluded)}" if files.excluded else ""
     return ProofLine(what, "absent", f"{read}{unread}" if files.read or unread else "the lake has none")
 

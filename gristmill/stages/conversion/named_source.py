@@ -4,10 +4,9 @@ People ask for a document by the name of its recipe. If the reader writes anothe
 name is ever found, and a takedown takes nothing out.
 """
 
-from itertools import islice
-
 from gristmill.errors import RecipeError
-from gristmill.lake.address import documents_asset, ledger_folder
+from gristmill.lake.address import Place, documents_asset, ledger_folder
+from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.files import find_ledger, list_ledgers
 from gristmill.lake.rows.batches import IdPair, read_rows
@@ -37,12 +36,38 @@ def check_named(store: Store, source: Source) -> None:
         )
 
 
+def named_otherwise(store: Store, documents: Place) -> str:
+    """That the documents of a partition have another source than the name of their recipe, as a line for people.
+
+    The first document tells. Empty if it has the name of the recipe, or if there is none.
+
+    Args:
+        store: the lake.
+        documents: a finished partition of v0.
+
+    Raises:
+        DataError: the ledger or the shard is wrong.
+        StoreError: the lake does not answer, or is being rebuilt.
+    """
+    name, found = names_of(documents.asset)["source"], _first(store, documents)
+    if found in {None, name}:
+        return ""
+    return (
+        f"{documents.asset}: documents have a source of their own, such as {found!r}; takedown and trace take that name"
+    )
+
+
 def _written(store: Store, name: str) -> str | None:
     """The source of the first document of a recipe in the lake; None if there is no document yet."""
-    for there in list_ledgers(store, ledger_folder(documents_asset(name, "v0"))):
-        ledger = find_ledger(store, there)
-        shard = next((row for row in ledger[1] if row.rows), None) if ledger else None
-        if shard is not None:
-            for _, rows in islice(read_rows(*shard_file(store, there, shard), shard.sha256, IdPair), 1):
-                return rows[0].source
-    return None
+    places = list_ledgers(store, ledger_folder(documents_asset(name, "v0")))
+    return next((found for each in places if (found := _first(store, each)) is not None), None)
+
+
+def _first(store: Store, documents: Place) -> str | None:
+    """The source of the first document of a partition; None if it has none."""
+    ledger = find_ledger(store, documents)
+    shard = next((row for row in ledger[1] if row.rows), None) if ledger else None
+    if shard is None:
+        return None
+    _, rows = next(iter(read_rows(*shard_file(store, documents, shard), None, IdPair)))
+    return rows[0].source

@@ -91,7 +91,7 @@ def test_a_foreign_file_is_read_or_excluded_by_name(mill: Mill, capsys: pytest.C
     assert code == 1
     assert "notes.txt: its rows are no JSON objects with an id" in lines["foreign files"]
     code, lines = proven(mill, capsys, "--scan", "--exclude", "sources/pages/v0/notes.txt")
-    read = "1 files were read; not read, but excluded by name: sources/pages/v0/notes.txt"
+    read = "1 files have no row with these ids; not read, but excluded by name: sources/pages/v0/notes.txt"
     assert (code, lines["foreign files"]) == (0, f"absent: {read}")
     code, lines = proven(mill, capsys, "--exclude", "copies/", "--exclude", "sources/pages/v0/notes.txt")
     assert code == 0

@@ -7,10 +7,15 @@ import pytest
 from testkit import SHELVES, SNAPSHOT, Mill
 
 from gristmill.errors import RecipeError
+from gristmill.execution.runner import Inline
+from gristmill.pipeline.make import Maker
+from gristmill.pipeline.planner import Planner
+from gristmill.pipeline.targets import read_targets
 from gristmill.readers.dolma import DolmaLines
 from gristmill.readers.jsonl import JsonLines
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.source import Source
+from gristmill.stages.conversion.named_source import named_otherwise
 from gristmill.stages.conversion.step import ConversionStep
 
 FORUM = Source(name="forum", convert=JsonLines(source="forums"))
@@ -58,3 +63,18 @@ def test_a_lake_that_was_made_so_keeps_its_documents_and_plan_says_it(
 def test_rows_that_carry_their_own_source_are_read_by_any_reader(mill: Mill) -> None:
     mill.raw("a.jsonl.gz", [{"id": "d0", "text": "one", "site": "here"}], source="forum")
     assert converted(mill, replace(FORUM, convert=JsonLines(source="any", source_key="site"))) == ["here"]
+    told = named_otherwise(mill.store, mill.documents(source="forum"))
+    assert told.startswith("sources/forum/v0/documents: documents have a source of their own, such as 'here';")
+    mill.raw("a.jsonl.gz", [{"id": "d0", "text": "one"}])
+    mill.convert()
+    assert named_otherwise(mill.store, mill.documents()) == ""
+
+
+def test_make_says_once_that_documents_have_another_source(mill: Mill) -> None:
+    for snapshot in ("2024", "2025"):
+        mill.raw("a.jsonl.gz", [{"id": f"d{snapshot}", "text": "one", "source": "own"}], snapshot=snapshot)
+    pages = Catalogue({"pages": replace(mill.source(), revisions=())}, {}, {}, {})
+    planner = Planner(pages, SHELVES, mill.lake, read_targets(pages, ()))
+    list(Maker(planner, mill.lake, Inline(), mill.said.append).run())
+    [note] = [line for line in mill.said if line.startswith("note: sources/pages/v0/documents")]
+    assert "such as 'own'" in note
