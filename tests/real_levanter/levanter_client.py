@@ -2,7 +2,8 @@
 
 Jobs: {"do": "read", "cache", "fields": {name: dtype}, "length", "metadata"}: rows, sequences, warnings of a cache
       {"do": "write", "cache", "rows": [{field: [...]}], "files": bool}: a cache written by Levanter itself
-      {"do": "mixed", "config", "length", "count"}: the sequences that a training reads first, and what it warns of
+      {"do": "mixed", "config", "length", "count"}: the sequences that a training reads first, the number that each
+      component has, and what Levanter warns of
       {"do": "encode", "tokenizer", "texts", "marin"}: ids and metadata of its BatchTokenizer
 """
 
@@ -126,10 +127,15 @@ def mixed(job: Job) -> Job:
     axis = import_module("haliax").Axis("position", job["length"])
     schedule = import_module("levanter.schedule").BatchSchedule(job["count"])
     key = import_module("jax").random.PRNGKey(0)
-    mixture = config.train_mixture(axis, schedule, key=key).as_sync_dataset()
-    read = mixture.get_batch(list(range(job["count"])))
+    mixture = config.train_mixture(axis, schedule, key=key)
+    read = mixture.as_sync_dataset().get_batch(list(range(job["count"])))
     logging.getLogger("levanter").removeHandler(warnings)
-    return {"sequences": [held(each) for each in read], "warnings": warnings.messages}
+    wait = import_module("levanter.utils.thread_utils").blocking_wait
+    return {
+        "sequences": [held(each) for each in read],
+        "there": {name: wait(dataset.async_len()) for name, dataset in mixture.datasets.items()},
+        "warnings": warnings.messages,
+    }
 
 
 def held(example: Any) -> list[int]:

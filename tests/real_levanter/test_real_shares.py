@@ -22,3 +22,4 @@ def test_training_reads_each_document_as_often_as_the_mix_solves(levanter: Ask, 
     assert sorted(reads.values()) == sorted([2 * case.pages] * PAGES + [2 * case.notes] * NOTES)
     first = [sequence[1 : 1 + BYTES] for sequence in found["sequences"][: case.block]]
     assert len({tuple(each) for each in first}) > 1
+    assert found["warnings"] == []

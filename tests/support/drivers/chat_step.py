@@ -26,8 +26,8 @@ from gristmill.stages.token_cache.step import TokenCacheStep
 
 
 def spelled() -> Mix:
-    """Conversations, some of them held out, in two parts."""
-    return mix_of(Chat(chat_template=TEMPLATE, on_trouble="drop"), parts=2, validation=0.3)
+    """Conversations, some of them held out, in two parts; the index makes the packing plans too."""
+    return mix_of(Chat(chat_template=TEMPLATE, on_trouble="drop"), parts=2, validation=0.3, sequence_length=64)
 
 
 def work(mill: Mill) -> None:
