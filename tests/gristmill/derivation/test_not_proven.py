@@ -1,0 +1,143 @@
+"""What no option of `verify` proves: each entry of the list in two pages is forged, and passes all of them."""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import dedupelake
+import pytest
+from adoptions import adopt, document, write_rows
+from dedupeshelf.dedupes import texts
+from labelrows import write_rows as write_labels
+from testkit import Mill, make_documents
+from wholelake import STREAM, TOKENIZER, WORDS, even, make_cache
+
+from gristmill.__main__ import main
+from gristmill.lake.ledger.files import dump, read_ledger
+from gristmill.recipes.adopted.dataset import Adopted
+from gristmill.recipes.row_format import Text
+from gristmill.stages.cache_index.index import index_cache
+from gristmill.stages.mixing.step import stream_step
+from gristmill.stages.packing.plans import plan_cache
+
+ROOT = Path(__file__).parents[3]
+OPTIONS = ["--raw", "--reconvert", "1", "--retag", "1", "--remix", "1", "--reencode", "1", "--all"]
+
+
+def raw_data(mill: Mill) -> None:
+    rows = make_documents(20)
+    rows[4]["text"] = "words of a stranger"
+    mill.raw("a.jsonl.gz", rows)
+    mill.convert()
+    mill.tag("words-1", "characters-1")
+    follow(mill)
+
+
+def follow(mill: Mill) -> None:
+    """Makes what follows from documents and labels."""
+    mill.revise()
+    mill.make(stream_step(even(), "pages", "2024", ("gristmill", "testshelf")))
+    make_cache(mill)
+
+
+def own_shelf(mill: Mill, kind: str, recipe: str) -> None:
+    """Declares a recipe on a shelf beside the lake."""
+    folder = mill.root.parent / f"own_{kind}" / kind
+    folder.mkdir(parents=True, exist_ok=True)
+    for each in (folder.parent, folder):
+        (each / "__init__.py").touch()
+    (folder / "recipe.py").write_text(recipe)
+
+
+def adopted(mill: Mill) -> None:
+    top = mill.root.parent / "dolma"
+    declared = f"Adopted(name='s2', root={str(top)!r}, folders=('v0',))"
+    own_shelf(mill, "sources", f"from gristmill.recipes.adopted.dataset import Adopted\nS2 = {declared}\n")
+    path = write_rows(top / "v0" / "documents" / "a.jsonl.gz", [document("1")])
+    adopt(mill, Adopted(name="s2", root=str(top), folders=("v0",)))
+    assert main(["verify", str(mill.root), "--all"]) == 0
+    write_rows(path, [document("1", "words of a stranger")])
+    assert main(["verify", str(mill.root), "--all"]) == 1
+    adopt(mill, Adopted(name="s2", root=str(top), folders=("v0",)))
+
+
+def notes_and_drafts(mill: Mill) -> None:
+    note = json.loads(mill.store.read(STREAM.run))
+    mill.store.put(STREAM.run, json.dumps({**note, "about": {"commit": "of a stranger"}}).encode())
+    head = read_ledger(mill.store, STREAM)[0]
+    mill.store.put(STREAM.ledger, dump(head).replace(b'"draft":false', b'"draft":true'))
+    assert read_ledger(mill.store, STREAM)[0].recipe.draft
+
+
+def other_code(mill: Mill) -> None:
+    rows = mill.lines(WORDS.shard("a"))
+    write_labels(mill, WORDS, "a", [row.replace(b"3.0]", b"9.0]") for row in rows])
+    note = json.loads(mill.store.read(WORDS.run))
+    mill.store.put(WORDS.run, json.dumps({**note, "codes": {"0123": ""}}).encode())
+    follow(mill)
+
+
+def order(mill: Mill) -> None:
+    """Snapshot b came first, so that its copy stays."""
+    own_shelf(mill, "dedupes", Path(texts.__file__).read_text())
+    for entry in list(mill.store.list("")):
+        mill.store.delete([entry.path])
+    for snapshot in ("b", "a"):
+        dedupelake.put(mill, snapshot, "x", "one", "two")
+        dedupelake.resolved(mill, "texts-1")
+    assert all(dedupelake.labels(mill, "texts-1", "a").values())
+    assert not any(dedupelake.labels(mill, "texts-1", "b").values())
+
+
+def block(mill: Mill) -> None:
+    mix = replace(even(), block=7)
+    index_cache(mill.store, mix, TOKENIZER, {"pages": mill.source()}, {"pages": ["2024"]})
+    assert b'"mixture_block_size": 7' in mill.store.read("token_caches/even/tiny-1/index/data.yaml")
+
+
+def plan(mill: Mill) -> None:
+    mix = replace(even(), streams=(replace(even().streams[0], format=Text(pack=3)),))
+    plan_cache(mill.store, mix, TOKENIZER, 32, mill.said.append)
+
+
+FORGED: dict[str, tuple[Callable[[Mill], None], str]] = {
+    "raw data, models, tokenizers": (raw_data, ""),
+    "adopted files": (adopted, "not derived again, adopted"),
+    "the notes of runs": (notes_and_drafts, ""),
+    "shards whose code": (other_code, f"{WORDS.asset} (2024): not proven, code changed"),
+    "the order of the snapshots": (order, ""),
+    "what only the mix's recipe says": (block, ""),
+    "in a packing plan": (plan, ""),
+}
+"""By the first words of an entry: who forges it, and what a note says of it."""
+
+
+def entries(page: str) -> list[str]:
+    """The entries of the list in a page, without their indents."""
+    _, _, after = (ROOT / page).read_text().partition("can change these without a finding:\n\n")
+    listed = re.match(r"(?: *- .+\n)+", after)
+    assert listed
+    return [line.strip().removeprefix("- ") for line in listed[0].splitlines()]
+
+
+def test_the_list_of_both_pages_is_the_one_that_is_forged_here() -> None:
+    listed = entries("docs/reference/ledger.md")
+    assert entries("SECURITY.md") == listed
+    assert [next((words for words in FORGED if each.startswith(words)), each) for each in listed] == list(FORGED)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("entry", FORGED)
+def test_what_the_pages_list_passes_every_option(
+    whole: Mill, entry: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    forge, note = FORGED[entry]
+    monkeypatch.syspath_prepend(str(whole.root.parent))
+    forge(whole)
+    own = sorted(path.name for path in whole.root.parent.glob("own_*"))
+    capsys.readouterr()
+    shelves = ",".join(("gristmill", "testshelf", *own))
+    assert main(["verify", str(whole.root), "--shelves", shelves, *OPTIONS]) == 0
+    assert note in capsys.readouterr().out
