@@ -318,13 +318,13 @@ class FolderStore:
         while folder and self._folders.remove_empty(folder):
             folder = folder.rpartition("/")[0]
 
-    def new_incoming(self) -> UnfinishedFile:
-        """A new file in `.incoming`.
+    def why_bytes_stay(self, path: str) -> str:
+        """As RealFolders.why_bytes_stay()."""
+        with _reported(path):
+            return self._folders.why_bytes_stay(path)
 
-        Raises:
-            StoreError: no file can be created there.
-            OSError: the same, with the reason of the operating system.
-        """
+    def new_incoming(self) -> UnfinishedFile:
+        """A new file in `.incoming`. Raises: as UnfinishedFile."""
         return self._unfinished.new()
 
     def sweep(self) -> None:

@@ -1,10 +1,12 @@
 """Erases documents from the raw data of a lake, and keeps a record of it in `withdrawn/`.
 
-The record is written before the first object changes, and after each object. Each object is replaced in one step. So a
-command that was killed has either replaced an object or left it as it was, and the record names all that it meant to.
+The record is written before the first object changes, and before and after each object. Each object is replaced in one
+step. So a command that was killed has either replaced an object or left it as it was. The record says what the object
+was to become; by that the next command sees which of both it is.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import msgspec
 
@@ -24,18 +26,20 @@ from gristmill.takedowns.wanted import Wanted
 Say = Callable[[str], None]
 
 
-class ErasedObject(msgspec.Struct, frozen=True):
+class ErasedObject(msgspec.Struct, frozen=True, omit_defaults=True):
     """What became of an object.
 
     Attributes:
         before: its sha256 before.
         after: its sha256 after; empty if nothing was left of it, so that it was removed; None until it was replaced.
         records: number of records that are cut.
+        coming: the `after` of a replacement that has begun; None before it, and when `after` says it.
     """
 
     before: str
     after: str | None
     records: int
+    coming: str | None = None
 
 
 class ErasureRecord(msgspec.Struct, frozen=True):
@@ -96,9 +100,10 @@ def erase(store: Store, wanted: Wanted, search: Search, plan: ErasurePlan, say: 
         StoreError: the lake does not answer.
     """
     words = "people wrote this file: remove the row, and train again"
-    left = [*plan.impossible, *(NotErasable(each.pair, each.where, words) for each in _of(search, "labels"))]
     path = record_path(wanted.reasons)
-    earlier = _earlier(store, path)
+    earlier = {name: _settled(store, name, each) for name, each in _earlier(store, path).items()}
+    left = [each for each in plan.impossible if not any(_is_removed(store, name, earlier) for name in each.missing)]
+    left += [NotErasable(each.pair, each.where, words) for each in _of(search, "labels")]
     todo = {each.path: each for each in plan.objects.values() if not _is_erased(store, each, earlier)}
     planned = {each.path: ErasedObject(each.sha256, None, len(each.cuts)) for each in todo.values()}
     objects = {**earlier, **planned}
@@ -106,9 +111,14 @@ def erase(store: Store, wanted: Wanted, search: Search, plan: ErasurePlan, say: 
     derived = {columns_path(place(each.asset, each.snapshot), each.shard) for each in _of(search, "columns")}
     derived |= {examples_path(place(each.asset, each.snapshot)) for each in _of(search, "examples")}
     store.delete(sorted(derived))
+
+    def announce(cut: ObjectPlan, coming: str) -> None:
+        objects[cut.path] = ErasedObject(cut.sha256, None, len(cut.cuts), coming)
+        _write(store, path, wanted, objects, left, done=False)
+
     for name, cut in todo.items():
         try:
-            made = rewrite_object(store, cut, wanted)
+            made = rewrite_object(store, cut, wanted, partial(announce, cut))
         except DataError as error:
             objects |= {name: earlier[name]} if name in earlier else {}
             left += [NotErasable(pair, name, str(error).removeprefix(f"{name}: ")) for pair in wanted.reasons]
@@ -120,6 +130,19 @@ def erase(store: Store, wanted: Wanted, search: Search, plan: ErasurePlan, say: 
     _write(store, path, wanted, objects, left, done=not left)
     say(f"record: {path}")
     return left
+
+
+def _settled(store: Store, path: str, old: ErasedObject) -> ErasedObject:
+    """What became of an object whose replacement had begun when a command was killed."""
+    if old.coming is None:
+        return old
+    now = sha256_of(store, path) if store.head(path) is not None else ""
+    return ErasedObject(old.before, old.coming if now == old.coming else None, old.records)
+
+
+def _is_removed(store: Store, path: str, earlier: Mapping[str, ErasedObject]) -> bool:
+    """Whether an earlier command has removed an object, because nothing was left of it."""
+    return path in earlier and earlier[path].after == "" and store.head(path) is None
 
 
 def _is_erased(store: Store, plan: ObjectPlan, earlier: Mapping[str, ErasedObject]) -> bool:

@@ -7,6 +7,7 @@ from gristmill.errors import GristmillError
 from gristmill.lake.address import place, raw_folder
 from gristmill.lake.asset_kinds import RAW, kind_of, names_of
 from gristmill.lake.identity import Pair
+from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
@@ -18,11 +19,19 @@ from gristmill.tracing.rows import Partition, find_partition, row_of
 
 
 class NotErasable(NamedTuple):
-    """A place in the raw data that this command cannot erase, and why."""
+    """A place in the raw data that this command cannot erase.
+
+    Attributes:
+        pair: the document.
+        where: the place.
+        why: the reason.
+        missing: of an object that is not there: the paths that it may have had.
+    """
 
     pair: Pair
     where: str
     why: str
+    missing: tuple[str, ...] = ()
 
 
 class ObjectPlan(NamedTuple):
@@ -72,8 +81,21 @@ def erasure_plan(store: Store, wanted: Wanted, search: Search, shelves: Shelves)
         if partition is None or not any(kind_of(each.asset) is RAW for each in partition.head.inputs):
             continue
         for pair, found in _raw_places(store, partition, wanted, search, shelves):
-            _add(plan, partition, pair, found, shelves)
+            _add(store, plan, partition, pair, found, shelves)
     return plan
+
+
+def why_bytes_stay(store: Store, path: str) -> str:
+    """Why the bytes of a raw object would stay if it were replaced: links and hard links; empty if they would not.
+
+    Args:
+        store: the lake.
+        path: of the object.
+
+    Raises:
+        StoreError: the lake does not answer.
+    """
+    return store.why_bytes_stay(path) if isinstance(store, FolderStore) else ""
 
 
 def _raw_places(
@@ -97,16 +119,18 @@ def _raw_places(
         yield refused.pair, RawPlace(read.asset, row.file, read.content, path, span, "unpacked object")
 
 
-def _add(plan: ErasurePlan, documents: Partition, pair: Pair, found: RawPlace, shelves: Shelves) -> None:
+def _add(store: Store, plan: ErasurePlan, documents: Partition, pair: Pair, found: RawPlace, shelves: Shelves) -> None:
     name = names_of(documents.place.asset)["source"]
     where = found.path or found.object or found.asset
     try:
         source = find("sources", Source, shelves.packages, name)
-        why = _why_not(found, source)
+        why = _why_not(found, source) or why_bytes_stay(store, found.path)
     except GristmillError as error:
         why = str(error)
     if why or found.range is None:
-        plan.impossible.append(NotErasable(pair, where, why))
+        folders = () if found.path else (raw_folder(name, documents.place.snapshot), raw_folder(name))
+        missing = tuple(f"{folder}{found.object}" for folder in folders)
+        plan.impossible.append(NotErasable(pair, where, why, missing))
         return
     new = ObjectPlan(source, documents.place.snapshot, found.path, found.object, found.sha256, set())
     plan.objects.setdefault(found.path, new).cuts.add(found.range)

@@ -21,7 +21,7 @@ from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.protocol import Entry, Store
 from gristmill.recipes.raw_object import Converted, Copied, LeftOut, RawObject, Refused
 from gristmill.stages.conversion.converter import converted
-from gristmill.takedowns.erasing.erasure_plan import ObjectPlan
+from gristmill.takedowns.erasing.erasure_plan import ObjectPlan, why_bytes_stay
 from gristmill.takedowns.side_files import pairs_in
 from gristmill.takedowns.wanted import Wanted
 
@@ -84,17 +84,20 @@ _PACKERS: dict[str, Callable[[], _Packer]] = {
 }
 
 
-def rewrite_object(store: Store, plan: ObjectPlan, wanted: Wanted) -> RewrittenObject:
+def rewrite_object(
+    store: Store, plan: ObjectPlan, wanted: Wanted, announce: Callable[[str], object]
+) -> RewrittenObject:
     """Replaces a raw object by one without some records.
 
     Args:
         store: the lake.
         plan: the object and the cuts.
         wanted: the documents that are erased.
+        announce: is called right before the object changes, with the sha256 that it gets; empty: it is removed.
 
     Raises:
-        DataError: the object is not the one that was converted, or other rows would change with the cuts. It is as it
-            was.
+        DataError: the object is not the one that was converted, other rows would change with the cuts, or its bytes
+            would stay under another name. It is as it was.
         StoreError: the lake does not answer, or the object is being replaced by others.
     """
     entry = store.head(plan.path)
@@ -102,7 +105,7 @@ def rewrite_object(store: Store, plan: ObjectPlan, wanted: Wanted) -> RewrittenO
         raise StoreError(f"{plan.path}: there is no such object any longer; make its documents, and erase again")
     with TemporaryDirectory() as folder:
         local = FolderStore(folder)
-        before, size = _write(store, entry, plan, local)
+        before, after, size = _write(store, entry, plan, local)
         if before != plan.sha256:
             raise DataError(
                 f"{plan.path}: has changed since it was converted, so the places in it are not known; make its"
@@ -110,13 +113,21 @@ def rewrite_object(store: Store, plan: ObjectPlan, wanted: Wanted) -> RewrittenO
             )
         if size:
             _compare(store, local, plan, entry, wanted)
-        after = _replace(store, entry, local) if size else _remove(store, entry)
-    return RewrittenObject(plan.path, before, after, len(plan.cuts))
+        why = why_bytes_stay(store, entry.path)
+        if why:
+            raise DataError(f"{plan.path}: {why}")
+        announce(after if size else "")
+        if size:
+            _replace(store, entry, local)
+        else:
+            _check_same(store, entry)
+            store.delete([entry.path])
+    return RewrittenObject(plan.path, before, after if size else "", len(plan.cuts))
 
 
-def _write(store: Store, entry: Entry, plan: ObjectPlan, local: FolderStore) -> tuple[str, int]:
-    """Writes the object without the cuts into a folder. Returns the old sha256, and the number of bytes left."""
-    digest = hashlib.sha256()
+def _write(store: Store, entry: Entry, plan: ObjectPlan, local: FolderStore) -> tuple[str, str, int]:
+    """Writes the object without the cuts into a folder. Returns the sha256 before and after, and the bytes left."""
+    digest, new = hashlib.sha256(), hashlib.sha256()
 
     def hashed() -> Iterator[bytes]:
         for piece in store.stream(entry.path, entry.version):
@@ -126,12 +137,17 @@ def _write(store: Store, entry: Entry, plan: ObjectPlan, local: FolderStore) -> 
     wide = widened(lambda: unpacked(store.stream(entry.path, entry.version), entry.path), plan.cuts)
     packer = _PACKERS.get(suffix(entry.path), _Unpacked)()
     upload, left = local.upload(entry.path), 0
+
+    def write(data: bytes) -> None:
+        new.update(data)
+        upload.write(data)
+
     for kept in without(unpacked(hashed(), entry.path), wide):
         left += len(kept)
-        upload.write(packer.compress(kept))
-    upload.write(packer.flush())
+        write(packer.compress(kept))
+    write(packer.flush())
     upload.close()
-    return digest.hexdigest(), left
+    return digest.hexdigest(), new.hexdigest(), left
 
 
 def widened(pieces: Callable[[], Iterable[bytes]], cuts: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -223,26 +239,17 @@ def _is_erased(row: tuple[Any, ...], wanted: Wanted) -> bool:
     return kind == "row" and (third, name) in wanted.reasons
 
 
-def _replace(store: Store, entry: Entry, local: FolderStore) -> str:
-    """Puts the new object in the place of the old one, unless others have replaced it. Returns its sha256."""
-    digest = hashlib.sha256()
+def _replace(store: Store, entry: Entry, local: FolderStore) -> None:
+    """Puts the new object in the place of the old one, unless others have replaced it."""
     upload = store.upload(entry.path)
     try:
         _check_same(store, entry)
         for piece in local.stream(entry.path):
-            digest.update(piece)
             upload.write(piece)
         upload.close()
     except BaseException:
         upload.abort()
         raise
-    return digest.hexdigest()
-
-
-def _remove(store: Store, entry: Entry) -> str:
-    _check_same(store, entry)
-    store.delete([entry.path])
-    return ""
 
 
 def _check_same(store: Store, entry: Entry) -> None:

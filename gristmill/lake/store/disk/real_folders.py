@@ -120,17 +120,45 @@ class RealFolders:
             return False
         return True
 
+    def why_bytes_stay(self, path: str) -> str:
+        """Why the bytes of an object would stay on the disk if it were replaced or removed; empty if they would not.
+
+        Args:
+            path: of the object.
+        """
+        folder, _, name = path.rpartition("/")
+        try:
+            with self.opened(folder) as opened:
+                status = os.stat(name, dir_fd=opened, follow_symlinks=False)
+        except NoFile as error:
+            return f"it lies behind a link: {error.path} leads to {self._target(error.path)}; erase it there"
+        except FileNotFoundError:
+            return ""
+        if stat.S_ISLNK(status.st_mode):
+            target = self._target(path)
+            return f"it is a link to {target}, which would stay; put the file itself in its place, or erase it there"
+        if status.st_nlink > 1:
+            return (
+                f"its file has {status.st_nlink} names (hard links), and its bytes would stay under the others; remove"
+                " these, or put a copy of the file in its place and erase the others by hand"
+            )
+        return ""
+
     def link_at(self, path: str) -> NoFile:
         """The error about a link that is not followed.
 
         Args:
             path: of the link in the store.
         """
-        target = os.path.realpath(f"{self._root}/{path}")
         where = "nothing is written or deleted behind it"
         if not self._foreign:
             where += ", and in a lake only raw data are read through links"
-        return NoFile(path, f"a link to {target}: {where}. Remove the link (what it leads to stays as it is)")
+        return NoFile(
+            path, f"a link to {self._target(path)}: {where}. Remove the link (what it leads to stays as it is)"
+        )
+
+    def _target(self, path: str) -> str:
+        return os.path.realpath(f"{self._root}/{path}")
 
     def _name(self, error: OSError, folder: str) -> None:
         """Gives an error the whole path of a file that was named below the descriptor of a folder.

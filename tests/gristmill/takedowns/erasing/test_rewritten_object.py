@@ -32,6 +32,10 @@ PACK: dict[str, Callable[[bytes], bytes]] = {
 PATH = "sources/pages/raw/2024/a.jsonl"
 
 
+def silent(_: str) -> None:
+    """Nobody is told what comes."""
+
+
 def row(name: str) -> bytes:
     return b'{"id":"%s","text":"t","source":"pages"}' % name.encode()
 
@@ -80,7 +84,7 @@ def test_an_object_is_replaced_in_its_packing(lake: FolderStore, pages: Source, 
     lines = [row(f"d{number}") for number in range(9)]
     places = spans(lines, b"\n")
     plan = plan_of(lake, pages, packing, b"\n".join([*lines, b""]), {places[0], places[4], places[8]})
-    made = rewrite_object(lake, plan, Wanted({("pages", f"d{number}"): "" for number in (0, 4, 8)}))
+    made = rewrite_object(lake, plan, Wanted({("pages", f"d{number}"): "" for number in (0, 4, 8)}), silent)
     left = [line for number, line in enumerate(lines) if number not in {0, 4, 8}]
     assert unpacked_whole(lake.read(plan.path), plan.path) == b"\n".join([*left, b""])
     assert (made.before, made.records) == (plan.sha256, 3)
@@ -89,7 +93,7 @@ def test_an_object_is_replaced_in_its_packing(lake: FolderStore, pages: Source, 
 
 def test_an_object_with_nothing_else_is_removed(lake: FolderStore, pages: Source) -> None:
     plan = plan_of(lake, pages, "", row("d0") + b"\n", {(0, len(row("d0")))})
-    assert rewrite_object(lake, plan, Wanted({("pages", "d0"): ""})).after == ""
+    assert rewrite_object(lake, plan, Wanted({("pages", "d0"): ""}), silent).after == ""
     assert lake.head(plan.path) is None
 
 
@@ -98,7 +102,7 @@ def test_cuts_that_hit_other_rows_are_refused(lake: FolderStore, pages: Source) 
     plan = plan_of(lake, pages, "", b"\n".join([*lines, b""]), {spans(lines, b"\n")[1]})
     before = lake.read(plan.path)
     with pytest.raises(DataError, match="row 0 of the others would be another one"):
-        rewrite_object(lake, plan, Wanted({("pages", "d0"): ""}))
+        rewrite_object(lake, plan, Wanted({("pages", "d0"): ""}), silent)
     assert lake.read(plan.path) == before
 
 
@@ -113,9 +117,9 @@ def test_ids_that_depend_on_their_place_are_refused(lake: FolderStore, pages: So
     numbered = replace(pages, convert=by_number)
     plan = plan_of(lake, numbered, "", b"one\ntwo\nthree\n", {(4, 7)})
     with pytest.raises(DataError, match="row 1 of the others would be another one: an id"):
-        rewrite_object(lake, plan, Wanted({("pages", "1"): ""}))
+        rewrite_object(lake, plan, Wanted({("pages", "1"): ""}), silent)
     last = plan_of(lake, numbered, "", b"one\ntwo\nthree\n", {(8, 13)})
-    assert rewrite_object(lake, last, Wanted({("pages", "2"): ""})).after
+    assert rewrite_object(lake, last, Wanted({("pages", "2"): ""}), silent).after
     assert lake.read(PATH) == b"one\ntwo\n"
 
 
@@ -123,4 +127,4 @@ def test_an_object_that_has_changed_since_is_not_cut(lake: FolderStore, pages: S
     plan = plan_of(lake, pages, "", row("d0") + b"\n" + row("d1") + b"\n", {(0, len(row("d0")))})
     lake.put(plan.path, row("x0") + b"\n" + row("d1") + b"\n")
     with pytest.raises(DataError, match="has changed since it was converted"):
-        rewrite_object(lake, plan, Wanted({("pages", "d0"): ""}))
+        rewrite_object(lake, plan, Wanted({("pages", "d0"): ""}), silent)
