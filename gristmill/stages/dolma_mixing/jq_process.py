@@ -29,8 +29,15 @@ class JqLimits:
 
 
 LIMITS = JqLimits(seconds=20.0, memory=2 << 30)
-_KEPT = frozenset({"PATH", "HOME", "LANG", "LD_LIBRARY_PATH", "TMPDIR"})
-"""Environment variables of the process. The others may be secrets, and expressions need none."""
+_KEPT = frozenset({"PATH", "LANG", "LD_LIBRARY_PATH", "TMPDIR"})
+"""Environment variables of the process. The others may be secrets, and expressions need none.
+
+Without HOME, jq does not read the functions of `~/.jq`, which may replace its own.
+"""
+
+
+Answer = tuple[list[list[Any]], str | None]
+"""The values for the rows before the first that fails, and its error."""
 
 
 class _JqProcess:
@@ -42,7 +49,7 @@ class _JqProcess:
         arguments = [str(theirs.fileno()), str(limits.seconds), str(limits.memory)]
         self._process = subprocess.Popen(  # noqa: S603 - our own module; its arguments are numbers
             [sys.executable, "-m", "gristmill.stages.dolma_mixing.jq_worker", *arguments],
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,  # nothing is written: it is closed when this process ends, and then that one ends
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,  # jq writes there that memory is short
             pass_fds=[theirs.fileno()],
@@ -54,8 +61,8 @@ class _JqProcess:
     def alive(self) -> bool:
         return self._process.poll() is None
 
-    def ask(self, question: bytes) -> tuple[list[list[Any]], str | None] | None:
-        """The values for the rows before the first that fails, and its error; None if the process has ended."""
+    def ask(self, question: bytes) -> Answer | None:
+        """The answer; None if the process has ended."""
         try:
             self._connection.send_bytes(question)
             values, error = json.loads(self._connection.recv_bytes())
@@ -66,7 +73,7 @@ class _JqProcess:
     def why(self) -> str:
         """Why the process has ended."""
         code = self._process.wait()
-        self._connection.close()
+        self._close()
         if -code == signal.SIGPROF:
             return f"takes more than {self._limits.seconds:g} s of CPU time"
         if -code in {signal.SIGKILL, signal.SIGABRT}:
@@ -76,7 +83,12 @@ class _JqProcess:
     def kill(self) -> None:
         self._process.kill()
         self._process.wait()
+        self._close()
+
+    def _close(self) -> None:
         self._connection.close()
+        if self._process.stdin:
+            self._process.stdin.close()
 
 
 _idle: dict[tuple[int, JqLimits], list[_JqProcess]] = {}
@@ -103,24 +115,48 @@ def values_by_process(text: str, rows: Sequence[str], limits: JqLimits = LIMITS)
     """
     if not rows:
         return
+    answered = _asked(text, rows, limits)
+    if not isinstance(answered, str):
+        yield from answered[0]
+        if answered[1] is not None:
+            raise ValueError(answered[1])
+        return
+    if len(rows) == 1:
+        raise ValueError(f"jq {text!r} {answered}")
+    for row in rows:  # which one was it?
+        yield from values_by_process(text, [row], limits)
+
+
+def check_by_process(text: str, limits: JqLimits = LIMITS) -> None:
+    """Checks that jq reads an expression.
+
+    Args:
+        text: of the expression.
+        limits: for reading it.
+
+    Raises:
+        ValueError: it does not, or passes the limits.
+    """
+    answered = _asked(text, [], limits)
+    error = answered if isinstance(answered, str) else answered[1]
+    if error is not None:
+        raise ValueError(error)
+
+
+def _asked(text: str, rows: Sequence[str], limits: JqLimits) -> Answer | str:
+    """The answer of a process, or why it has ended."""
     question = BETWEEN.join([json.dumps(text), *rows]).encode()
     idle = _idle.setdefault((os.getpid(), limits), [])
     process = idle.pop() if idle else _JqProcess(limits)
     if not process.alive:  # it died while idle: not the fault of a row
+        process.kill()
         process = _JqProcess(limits)
     try:
         answered = process.ask(question)
     except BaseException:  # this process is being stopped; the answer would come too late
         process.kill()
         raise
-    if answered is not None:
-        idle.append(process)
-        yield from answered[0]
-        if answered[1] is not None:
-            raise ValueError(answered[1])
-        return
-    words = process.why()
-    if len(rows) == 1:
-        raise ValueError(f"jq {text!r} {words}")
-    for row in rows:  # which one was it?
-        yield from values_by_process(text, [row], limits)
+    if answered is None:
+        return process.why()
+    idle.append(process)
+    return answered

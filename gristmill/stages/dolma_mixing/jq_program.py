@@ -8,18 +8,31 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import jq  # type: ignore[import-not-found]
-
 from gristmill.errors import RecipeError
-from gristmill.formats.dolma.jq_bounds import is_bounded_jq
 from gristmill.formats.dolma.jq_fields import fields_of_jq
-from gristmill.stages.dolma_mixing.jq_process import LIMITS, JqLimits, values_by_process
+from gristmill.formats.dolma.jq_tree import names_of_jq
+from gristmill.stages.dolma_mixing.jq_process import LIMITS, JqLimits, check_by_process, values_by_process
 
-_IMPURE = re.compile(
-    r"(?<![.\w$\"])(now|env|input|inputs|input_filename|input_line_number|localtime|mktime|strflocaltime|debug|stderr"
-    r"|halt|halt_error|import|include|getpath/0|\$ENV|get_search_list|modulemeta|\$__loc__)(?!\w)|\$ENV"
-)
-_SCAN = re.compile(r"(?<![.\w$])scan(?!\w)")
+_PURE = """
+IN INDEX JOIN abs acos acosh add all any arrays ascii_downcase ascii_upcase asin asinh atan atan2 atanh booleans
+bsearch capture cbrt ceil combinations contains copysign cos cosh del delpaths drem empty endswith erf erfc error exp
+exp10 exp2 explode expm1 fabs false fdim finites first flatten floor fma fmax fmin fmod format frexp from_entries
+fromdate fromdateiso8601 fromjson fromstream gamma getpath gmtime group_by gsub has hypot implode in index indices
+infinite inside isempty isfinite isinfinite isnan isnormal iterables j0 j1 jn join keys keys_unsorted last ldexp length
+lgamma lgamma_r limit log log10 log1p log2 logb ltrim ltrimstr map map_values match max max_by min min_by modf nan
+nearbyint nextafter nexttoward normals not nth null nulls numbers objects path paths pick pow range recurse remainder
+repeat reverse rindex rint round rtrim rtrimstr scalars scalb scalbln select setpath significand sin sinh skip sort
+sort_by split splits sqrt startswith strftime strings strptime sub tan tanh test tgamma to_entries toboolean todate
+todateiso8601 tojson tonumber tostream tostring transpose trim trimstr true trunc truncate_stream type unique unique_by
+until utf8bytelength values walk while with_entries y0 y1 yn
+"""
+"""The functions whose results follow from their inputs alone. All others are refused."""
+_IMPURE = """
+builtins debug env get_jq_origin get_prog_origin get_search_list halt halt_error have_decnum have_literal_numbers
+import include input input_filename input_line_number inputs localtime mktime module modulemeta now stderr
+strflocaltime $ENV $__loc__ $__prog_args $__prog_name
+"""
+KNOWN, REFUSED = frozenset(_PURE.split()), frozenset(_IMPURE.split())
 _LABEL = re.compile(r"(?<!\w)\.attributes\??\.(\w+)")
 _STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"')
 
@@ -41,23 +54,18 @@ class JqProgram:
 
     def __init__(self, text: str, limits: JqLimits = LIMITS) -> None:
         self.text, self._limits = text, limits
-        code = _STRINGS.sub('""', text)
-        if impure := _IMPURE.search(code):
-            raise RecipeError(f"jq {text!r}: {impure[0]} depends on more than the row; leave it out")
-        if _SCAN.search(code):
-            raise RecipeError(f'jq {text!r}: Dolma\'s engine finds only the first match of scan; write match(...; "g")')
+        _check_names(text)
         self.fields = fields_of_jq(text)
-        self.labels = frozenset(_LABEL.findall(code))
-        self._bounded = is_bounded_jq(text)
+        self.labels = frozenset(_LABEL.findall(_STRINGS.sub('""', text)))
         try:
-            self._program = jq.compile(text)
+            check_by_process(text, limits)
         except ValueError as error:
             raise RecipeError(f"jq {text!r}: {str(error).splitlines()[0]}") from error
 
     def values(self, rows: Iterable[str]) -> Iterator[list[Any]]:
         """What the expression gives for each row.
 
-        An expression that is certain to end soon runs in this process. Any other runs in a process with limits.
+        It runs in a process with limits.
 
         Args:
             rows: JSON without line feeds.
@@ -65,10 +73,6 @@ class JqProgram:
         Raises:
             ValueError: the expression fails on the next row, or passes its limits there; or the next row cannot be had.
         """
-        if self._bounded:
-            for row in rows:
-                yield list(self._program.input_text(row).all())
-            return
         had, missing = list[str](), None
         try:
             for row in rows:
@@ -103,3 +107,14 @@ class JqProgram:
             if any(type(value) in {int, float} and value == 0 for value in values):
                 raise ValueError(f"jq {self.text!r} gives 0; compare it, such as ({self.text}) > 0")
             yield values
+
+
+def _check_names(text: str) -> None:
+    names = names_of_jq(text)
+    named = names.called | names.defined | names.variables
+    if impure := sorted(named & REFUSED):
+        raise RecipeError(f"jq {text!r}: {impure[0]} depends on more than the row; leave it out")
+    if "scan" in named:
+        raise RecipeError(f'jq {text!r}: Dolma\'s engine finds only the first match of scan; write match(...; "g")')
+    if unknown := sorted(names.called - names.defined - KNOWN):
+        raise RecipeError(f"jq {text!r}: {unknown[0]} is not a function that is known here; leave it out")

@@ -4,6 +4,7 @@ A short expression can need any amount of time and memory, and the library canno
 the operating system ends this process when an expression passes its limits.
 """
 
+import fcntl
 import json
 import os
 import resource
@@ -30,10 +31,10 @@ def answer(question: str, seconds: float) -> bytes:
         JSON: a list of values for each row, and the error of the row behind them, or null.
     """
     text, *rows = question.split(BETWEEN)
-    program = _program(text)
     found = []
     signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
+        program = _program(text)
         for row in rows:
             found += [list(program.input_text(row).all())]  # the values before an error are kept
     except ValueError as error:
@@ -48,9 +49,20 @@ def _program(text: str) -> Any:
     return jq.compile(json.loads(text))
 
 
+def _end_with_parent() -> None:
+    """Lets the operating system end this process when the other one ends: a long expression would not notice.
+
+    Nobody writes to the standard input. So its only event is that the other process, which holds the other end, has
+    ended; and the signal of an event ends a process. If that has happened already, the connection is closed too.
+    """
+    fcntl.fcntl(sys.stdin, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(sys.stdin, fcntl.F_SETFL, fcntl.fcntl(sys.stdin, fcntl.F_GETFL) | os.O_ASYNC)
+
+
 def main() -> None:
     """Serves the connection whose descriptor is the first argument; then come seconds and bytes of memory."""
     descriptor, seconds, memory = sys.argv[1:]
+    _end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all processes; the other one decides
     signal.signal(signal.SIGPROF, signal.SIG_DFL)  # ends the process, also in the middle of native code
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGPROF})

@@ -5,7 +5,10 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from gristmill.stages.dolma_mixing.jq_process import JqLimits, values_by_process
 
@@ -49,7 +52,44 @@ def test_it_ends_with_who_asked() -> None:
         "print(next(p.values_by_process('.', ['1']))[0], p._idle.popitem()[1][0]._process.pid, flush=True); os._exit(0)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    pid = int(done.stdout.split()[1])
+    wait_for_end_of(int(done.stdout.split()[1]))
+
+
+def test_it_ends_with_who_asked_in_the_middle_of_an_expression() -> None:
+    code = (
+        "from gristmill.stages.dolma_mixing import jq_process as p; limits = p.JqLimits(1e6, 1 << 30)\n"
+        "list(p.values_by_process('1', ['1'], limits)); (idle,) = p._idle.values()\n"
+        "print(idle[0]._process.pid, flush=True)\n"
+        "list(p.values_by_process('last(range(1e15))', ['1'], limits))"
+    )
+    asker = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    try:
+        assert asker.stdout is not None
+        with asker.stdout:
+            pid = int(asker.stdout.readline())
+        begun = spent(pid)
+        while spent(pid) < begun + 10:  # it computes, and would for days
+            time.sleep(0.01)
+    finally:
+        asker.kill()
+        asker.wait()
+    wait_for_end_of(pid)
+
+
+def spent(pid: int) -> int:
+    """Ticks of CPU time of a process."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def test_functions_in_the_home_folder_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".jq").write_text("def length: 77;")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    limits = replace(LIMITS, seconds=5.5)  # a process of its own
+    assert list(values_by_process("length", ["[1, 2]"], limits)) == [[2]]
+
+
+def wait_for_end_of(pid: int) -> None:
     deadline = time.monotonic() + 60
     while Path(f"/proc/{pid}").exists() and "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2]:
         assert time.monotonic() < deadline

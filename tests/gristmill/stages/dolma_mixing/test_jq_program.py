@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from gristmill.errors import RecipeError
-from gristmill.stages.dolma_mixing.jq_process import JqLimits
-from gristmill.stages.dolma_mixing.jq_program import JqProgram
+from gristmill.stages.dolma_mixing.jq_process import JqLimits, values_by_process
+from gristmill.stages.dolma_mixing.jq_program import KNOWN, REFUSED, JqProgram
 
 ROW = '{"a":[[0,5,0.75]],"n":5,"zero":0.0,"s":"x","nul":null}'
 
@@ -46,6 +46,55 @@ def test_what_is_refused(text: str) -> None:
         JqProgram(text)
 
 
+IMPURE = (
+    *("now", "env", "$ENV", "input", "inputs", "halt", "halt_error", 'halt_error("x")', "debug", "stderr", "localtime"),
+    *("input_filename", "input_line_number", "get_search_list", "builtins", "have_decnum", "$__loc__", 'scan("a")'),
+    *('strflocaltime("%Z")', "mktime", '("x" | modulemeta)', "get_prog_origin"),
+)
+PLACES = (
+    *(r'"\(X)"', r'@text "a\("b\(X)")"', "{(X | tostring): 1}", "{a: X}", "{a: if . then 1, X else 2 end}", "[X][0]"),
+    *(
+        ".[(X):]",
+        "def f: X; f",
+        "def f(g): g; f(X)",
+        "reduce .[] as $x (0; X)",
+        "try X catch 1",
+        "(# a\nX)",
+        "first(X)",
+    ),
+    *(
+        "label $o | X",
+        "map(X)",
+        "[limit(1; X)]",
+        "$x | X | $y",
+        ". as {a: $x} | X",
+        "if X then 1 end",
+        "path(X)",
+        "-(X)",
+    ),
+)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_what_depends_on_more_than_the_row_is_refused_wherever_it_is(place: str) -> None:
+    for impure in IMPURE:
+        with pytest.raises(RecipeError, match=r"depends on more than the row|only the first match of scan"):
+            JqProgram(place.replace("X", impure))
+
+
+@pytest.mark.parametrize("text", ['import "a" as a; 1', 'include "a"; 1', "def now: 1; now", "fresh_in_jq_9"])
+def test_modules_twins_and_unknown_functions_are_refused(text: str) -> None:
+    with pytest.raises(RecipeError, match=r"depends on more than the row|is not a function that is known here"):
+        JqProgram(text)
+
+
+def test_each_function_of_jq_is_known_or_refused() -> None:
+    (found,) = values_by_process("builtins", ["1"])
+    functions = {name.partition("/")[0] for name in found[0]}
+    assert functions - KNOWN - REFUSED == {"scan"}
+    assert KNOWN - functions == {"true", "false", "null"}
+
+
 @pytest.mark.parametrize("text", ['[.s | scan("x")] | length > 1', '.s|scan("x")', "[.[] | strings | scan(.)]"])
 def test_what_dolmas_engine_does_in_silence_is_refused(text: str) -> None:
     with pytest.raises(RecipeError, match="only the first match of scan; write match"):
@@ -73,7 +122,7 @@ def test_what_never_ends_or_eats_memory_is_an_error_of_its_row(text: str) -> Non
 
 
 def test_the_rows_before_an_error_have_their_values() -> None:
-    for text in (".n.b", "def f: .n.b; f"):  # in this process, and in one with limits
+    for text in (".n.b", "def f: .n.b; f"):
         values = JqProgram(text).values(['{"n":{"b":1}}', '{"n":null}', ROW, ROW])
         assert [next(values), next(values)] == [[1], [None]]
         with pytest.raises(ValueError, match="Cannot index number"):
