@@ -60,7 +60,7 @@ def run(arguments: Namespace) -> int:
         if len(guesses) < len(files):
             left = len(files) - len(guesses)
             show(f"  {left:,} files were not looked at; check that the patterns of `select` fit them")
-    made = drafts(path, guesses)
+    made = drafts(path, guesses, files)
     for example in _examples(guesses, made):
         _file(example)
     for draft in made:

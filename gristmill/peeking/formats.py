@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gristmill.peeking import archives, media, sniffers
+from gristmill.peeking import archives, media, sniffers, unread
 from gristmill.peeking.draft import Call
 from gristmill.peeking.head import Head
 from gristmill.peeking.sniffers import Facts
@@ -32,7 +32,7 @@ class Format:
 
 
 FORMATS = (
-    Format("for paper", sniffers.paper),
+    Format("for paper", unread.paper),
     Format("parquet", sniffers.parquet, "parquet", "ParquetRows"),
     Format("WARC with texts of a crawl (WET)", sniffers.wet, "web.wet", "WetPages"),
     Format("WARC with metadata of a crawl (WAT)", sniffers.wat, "web.wet", "WatPages"),
@@ -65,6 +65,7 @@ FORMATS = (
     Format("JSON in UTF-16 or UTF-32", sniffers.wide_json),
     Format("JSON", sniffers.other_json),
     Format("checksums", sniffers.checksums),
+    Format("mailbox (mbox)", unread.mailbox),
     Format("Project Gutenberg book", sniffers.gutenberg, "books.gutenberg", "GutenbergTexts"),
     Format("IRC log", sniffers.irc, "chats.irc_logs", "IrcLogs"),
     Format("table with a delimiter", sniffers.delimited, "delimited", "DelimitedRows"),

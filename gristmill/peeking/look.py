@@ -2,8 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -24,10 +24,12 @@ from gristmill.recipes.raw_rules import is_hidden
 
 DOCUMENTS = 3
 """Documents that are shown."""
-FILES = 2000
-"""Files of a folder that are listed."""
 LOOKED_AT = 60
 """Files of a folder that are opened."""
+MANY, SMALL = 200, 1 << 20
+"""From so many files on, of at most so many bytes on average, a draft collects them in shards."""
+_SHARD_BYTES = 256 << 20
+"""Bytes of raw data in such a shard."""
 _RESULTS = 5000
 """Results of a reader after which no further document is waited for."""
 _BESIDE = re.compile(r"(?i)(readme|licen[cs]e|notice|changelog)\b")
@@ -114,9 +116,9 @@ def guess(path: Path) -> Guess:
 
 
 def files_of(folder: Path) -> list[Path]:
-    """The files of a folder and those below it that are not hidden, at most 2,000 of them, sorted."""
+    """The files of a folder and those below it that are not hidden, sorted."""
     below = (each for each in sorted(folder.rglob("*")) if each.is_file())
-    return list(islice((each for each in below if not is_hidden(each.relative_to(folder).as_posix())), FILES))
+    return [each for each in below if not is_hidden(each.relative_to(folder).as_posix())]
 
 
 def passed_over(folder: Path) -> list[Path]:
@@ -146,17 +148,18 @@ def ending(name: str) -> str:
     return found[0] if found and found.start() else ""
 
 
-def drafts(root: Path, guesses: Iterable[Guess]) -> list[Draft]:
+def drafts(root: Path, guesses: Iterable[Guess], files: Sequence[Path] = ()) -> list[Draft]:
     """A draft for each format that a reader knows, that of the most files first. Cards and licences get no draft.
 
     Args:
         root: the folder, or the file.
         guesses: of its files.
+        files: all files of the folder, also those that were not opened. Their number and size choose the shards.
     """
     found = list(guesses)
     options = code_tree(root, [each.head.path for each in found]) if root.is_dir() else None
     if options is not None:
-        return [_code(root, found, options)]
+        return [_sharded(_code(root, found, options), files)]
     made = _adopted(root, found) if root.is_dir() else []
     bases = [draft.top / each for draft in made for each in ("documents", "attributes")]
     left = [each for each in found if not any(each.head.path.is_relative_to(base) for base in bases)]
@@ -171,8 +174,20 @@ def drafts(root: Path, guesses: Iterable[Guess]) -> list[Draft]:
     shared = {end for end, count in ends.items() if count > 1}
     for group in data or ([] if made else known):
         taken = {str(draft.options["name"]) for draft in made}
-        made.append(_draft(root, group, [each for each in left if each not in group], shared, taken))
+        draft = _draft(root, group, [each for each in left if each not in group], shared, taken)
+        made.append(_sharded(draft, files))
     return made
+
+
+def _sharded(draft: Draft, files: Sequence[Path]) -> Draft:
+    """The draft with a rule for its shards, if its files are so many and small that a shard for each would be slow."""
+    select, top = draft.options.get("select", ""), draft.top
+    pattern = re.compile(select.made() if isinstance(select, Call) else select)
+    sizes = [each.stat().st_size for each in files if pattern.search(each.relative_to(top).as_posix())]
+    if len(sizes) < MANY or sum(sizes) > len(sizes) * SMALL:
+        return draft
+    shards = Call(_RULES, "Hashed", {}, (max(1, -(-sum(sizes) // _SHARD_BYTES)),))
+    return replace(draft, options={**draft.options, "shards": shards})
 
 
 def _code(root: Path, found: list[Guess], options: Mapping[str, Any]) -> Draft:

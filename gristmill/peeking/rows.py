@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -174,8 +175,10 @@ def mapping_of(rows: Sequence[Row]) -> tuple[dict[str, Any], tuple[str, ...]]:
     columns: dict[str, list[Any]] = {}
     for row in rows:
         for name, value in _flat(row):
-            columns.setdefault(name, []).append(value)
-    full = {name: values for name, values in columns.items() if len(values) == len(rows)}
+            if value is not None:
+                columns.setdefault(name, []).append(value)
+    least = min(len(rows) - 1, _SHARE * len(rows))  # a value may be missing in one row of few
+    full = {name: values for name, values in columns.items() if len(values) >= least}
     options: dict[str, Any] = {}
     notes: list[str] = []
     options["id_key"] = _id_field(full)
@@ -184,6 +187,7 @@ def mapping_of(rows: Sequence[Row]) -> tuple[dict[str, Any], tuple[str, ...]]:
     elif options["id_key"].rpartition(".")[2].lower() not in _IDS:
         notes.append(f"the id is a guess: {options['id_key']} differs in each of the first {len(rows)} rows")
     turns = _turns(full)
+    text = None
     if turns:
         options |= turns
     else:
@@ -193,6 +197,12 @@ def mapping_of(rows: Sequence[Row]) -> tuple[dict[str, Any], tuple[str, ...]]:
         elif text != "text":
             options["format"] = Call("gristmill.recipes.row_format", "Text", {"text_key": text})
             notes += _text_notes(text)
+    taken = filter(None, (options["id_key"], text, _column_of(turns)))
+    notes += [
+        f"{name} is null, empty or missing in {missing} of the first {len(rows)} rows: they will be refused"
+        for name in taken
+        if (missing := len(rows) - sum(value != "" or name != options["id_key"] for value in full[name]))
+    ]
     if options["id_key"] == "id":
         del options["id_key"]
     return options, tuple(notes)
@@ -218,12 +228,14 @@ def _id_field(columns: Mapping[str, Sequence[Any]]) -> str | None:
 
 
 def _differ(values: Sequence[Any]) -> bool:
-    """Whether the values may be ids, and each is there once."""
-    return all(_is_id(value) for value in values) and len(set(map(str, values))) == len(values)
+    """Whether the values may be ids, and each is there once. A few may be empty, as a null in CSV is."""
+    given = [value for value in values if value != ""]
+    most = given and len(given) >= min(len(values) - 1, _SHARE * len(values))
+    return bool(most) and all(_is_id(value) for value in given) and len(set(map(str, given))) == len(given)
 
 
 def _is_id(value: Any) -> bool:
-    return isinstance(value, str | int) and not isinstance(value, bool) and value != ""
+    return isinstance(value, str | int) and not isinstance(value, bool)
 
 
 def _text_field(columns: Mapping[str, Sequence[Any]]) -> str | None:
@@ -241,8 +253,8 @@ def _turns(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
         turns = [turn for value in values if isinstance(value, list) for turn in value]
         if not turns or not all(isinstance(turn, dict) for turn in turns) or "." in name:
             continue
-        keys = [{key for key, value in turn.items() if isinstance(value, str)} for turn in turns]
-        common = set.intersection(*keys)
+        keys = Counter(key for turn in turns for key, value in turn.items() if isinstance(value, str))
+        common = {key for key, count in keys.items() if count >= min(len(turns) - 1, _SHARE * len(turns))}
         if {"role", "content"} <= common:
             options = {} if name == "messages" else {"messages_field": name}
             return {"format": Call("gristmill.recipes.row_format", "Chat", options)}
@@ -250,6 +262,13 @@ def _turns(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
         if role and content:
             return {"format": Call("gristmill.recipes.row_format", "Chat"), "turns": _turns_call(name, role, content)}
     return {}
+
+
+def _column_of(options: Mapping[str, Any]) -> str | None:
+    """The column of the turns, in the options of _turns(); None without any."""
+    if "turns" in options:
+        return str(options["turns"].options["column"])
+    return str(options["format"].options.get("messages_field", "messages")) if options else None
 
 
 def _turns_call(column: str, role: str, content: str) -> Call:

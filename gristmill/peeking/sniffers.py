@@ -22,8 +22,6 @@ _HEADED = re.compile(r"[A-Z][A-Za-z-]{1,30}:([ \t]|$)")
 _MARKDOWN = re.compile(r"(#{1,6} \S|```|\[[^\]]+\]\([^)]+\)|[-*] \S|> \S|\|.*\|)")
 _WARC_TYPE = re.compile(rb"^WARC-Type: *([a-z]+)", re.MULTILINE | re.IGNORECASE)
 _JSON = re.compile(r"\s*(?:\{\s*\"[^\"\n]{0,200}\"\s*:|\[\s*[{\"]|(?:\[\s*){4})")
-_PAPER = {b"%PDF-": "PDF", b"%!PS": "PostScript", b"{\\rtf": "RTF"}
-"""Beginnings of formats for paper."""
 _ROOT = re.compile(r"<([A-Za-z_][\w.:-]*)[\s/>]")
 
 
@@ -281,12 +279,6 @@ def other_json(head: Head) -> Facts | None:
 
 def _json(head: Head) -> bool:
     return not head.archive and _JSON.match(head.text.removeprefix("\ufeff")) is not None
-
-
-def paper(head: Head) -> Facts | None:
-    """A file for printers or word processors, which may look like text."""
-    name = next((name for begin, name in _PAPER.items() if head.data.startswith(begin)), "")
-    return Facts(notes=(f"{name}: no reader knows it; take the text out of it first",)) if name else None
 
 
 def _share(head: Head, pattern: re.Pattern[str]) -> float:

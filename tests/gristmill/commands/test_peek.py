@@ -46,6 +46,14 @@ def test_a_folder_lists_its_formats_and_what_no_reader_knows(
     assert main(["peek", str(tmp_path)]) == 1
 
 
+def test_all_files_of_a_folder_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number in range(2_100):
+        (tmp_path / f"{number:04}.txt").touch()
+    (tmp_path / "z.txt").write_bytes(b"A tale.\n")
+    assert main(["peek", str(tmp_path)]) == 1  # the files that are opened are empty
+    assert f"{tmp_path}: 2,101 files, 60 of them looked at\n" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("path", "words"),
     [

@@ -17,11 +17,11 @@ import pytest
 
 from gristmill.lake.store.folder import FolderStore
 from gristmill.peeking.draft import name_of
-from gristmill.peeking.look import chosen, drafts, ending, files_of, guess, read
+from gristmill.peeking.look import MANY, SMALL, chosen, drafts, ending, files_of, guess, read
 from gristmill.readers.jsonl import JsonLines
 from gristmill.recipes.adopted.dataset import Adopted
 from gristmill.recipes.raw_object import RawObject
-from gristmill.recipes.source import Everything, Folders, Source
+from gristmill.recipes.source import Everything, Folders, Hashed, Source
 
 ROWS = [{"id": f"d{number}", "text": f"Text {number}, with words.", "lang": "en"} for number in range(5)]
 WIKI = """<mediawiki version="0.10" xml:lang="bg"><siteinfo><sitename>W</sitename><dbname>w</dbname></siteinfo>
@@ -214,6 +214,20 @@ def test_many_files_are_sampled_by_folder_and_ending(tmp_path: Path) -> None:
     picked = chosen(files)
     assert len(picked) == 60
     assert {tmp_path / "one.csv", tmp_path / "x" / "a.txt"} <= set(picked)
+
+
+def test_many_small_files_are_drafted_with_shards_of_many_and_few_or_large_ones_are_not(tmp_path: Path) -> None:
+    for number in range(MANY):
+        (tmp_path / f"{number:03}.txt").write_bytes(b"A tale.\n")
+    files = files_of(tmp_path)
+    [draft] = drafts(tmp_path, map(guess, chosen(files)), files)
+    assert declared(draft.text).shards == Hashed(1)
+    [draft] = drafts(tmp_path, map(guess, chosen(files)), files[1:])
+    assert "shards" not in draft.options
+    with (tmp_path / "000.txt").open("ab") as large:
+        large.truncate(MANY * SMALL + 1)  # a hole, which takes no room
+    [draft] = drafts(tmp_path, map(guess, chosen(files[1:])), files)
+    assert "shards" not in draft.options
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,28 @@ def test_fields_are_told_with_their_kinds() -> None:
     assert fields_of([{f"f{number}": 1 for number in range(30)}])[-1] == "and 10 more"
 
 
+def test_a_null_in_the_first_rows_drops_no_column() -> None:
+    days = [f"2024-05-{n + 10} at noon, or later" for n in range(3)]
+    rows = [{"id": f"a{n}", "text": "x", "day": day} for n, day in enumerate(days)]
+    for name in ("text", "id"):
+        for spoilt in ({**rows[1], name: None}, {key: value for key, value in rows[1].items() if key != name}):
+            found, notes = mapping_of([rows[0], spoilt, rows[2]])
+            assert found == {}
+            assert notes == (f"{name} is null, empty or missing in 1 of the first 3 rows: they will be refused",)
+    assert mapping_of([*rows, {**rows[0], "id": ""}])[1][0].startswith(
+        "id is null, empty or missing in 1 of the first 4"
+    )
+    assert mapping_of([{**row, "text": None} for row in rows])[0]["format"].options == {"text_key": "day"}
+
+
+def test_a_null_among_turns_drops_no_conversation() -> None:
+    said = [{"from": "human", "value": "x"}] * 5 + [{"from": "gpt", "value": None}]
+    rows: list[dict[str, Any]] = [{"id": n, "conversations": said} for n in range(3)]
+    found, notes = mapping_of([*rows, {"id": 3, "conversations": None}])
+    assert found["turns"] == Call("gristmill.readers.mapping.turns", "sharegpt", {"column": "conversations"})
+    assert notes == ("conversations is null, empty or missing in 1 of the first 4 rows: they will be refused",)
+
+
 TURNS = {"column": "utterances", "role_key": "speaker", "content_key": "text"}
 TEXT = Call("gristmill.recipes.row_format", "Text", {"text_key": "body"})
 
