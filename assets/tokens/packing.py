@@ -30,12 +30,18 @@ DRAWN = 8
 
 SUMS = ("documents", "tokens", "examples", "padding", "truncated_documents", "dropped_documents", "unfit_documents")
 
+LENGTH = 4096
+"""Tokens of an example, if nobody says a length."""
+
 
 class PackingRequest(dg.Config):
     """Run configuration of packing."""
 
-    length: int = Field(
-        default=4096, ge=2, le=1 << 24, description="Tokens per example: the trainer's sequence length."
+    length: int | None = Field(
+        default=None,
+        ge=2,
+        le=1 << 24,
+        description=f"Tokens per example. By default the mix's sequence_length or, if it has none, {LENGTH}.",
     )
 
 
@@ -58,7 +64,8 @@ def packing_asset(mix: Mix, tokenizer: Tokenizer) -> dg.AssetsDefinition:
         with failures(lake):
             config = read_config(PackingRequest, context.op_execution_context.op_config)
             check_lake(context.instance, store)
-            planned = plan_cache(store, mix, tokenizer, config.length, context.log.info)
+            length = config.length or mix.sequence_length or LENGTH
+            planned = plan_cache(store, mix, tokenizer, length, context.log.info)
         version = digest_of([dump(split).decode() for split in planned])
         folder = cache_packing(mix.name, tokenizer.name)
         return dg.MaterializeResult(data_version=dg.DataVersion(version), metadata=_facts(store, folder, planned))

@@ -85,6 +85,14 @@ def test_a_stream_that_is_cut_into_windows_has_a_report_and_no_plan(works: Works
 
 
 @pytest.mark.slow
+def test_without_a_length_the_mixs_own_is_taken(packing: Works) -> None:
+    blend = packing.catalogue.mixes["blend"]
+    packing.load(
+        replace(packing.catalogue, mixes={**packing.catalogue.mixes, "blend": replace(blend, sequence_length=11)})
+    )
+    assert facts(packing.run("__ASSET_JOB", None, only=[PACKING]))["sequence length"] == 11
+
+
 def test_a_plan_is_read_back_and_gives_the_examples_that_planning_anew_gives(packing: Works) -> None:
     found = facts(pack(packing, 8))
     stream = train(packing)
