@@ -26,6 +26,7 @@ from gristmill.pipeline.planner import Planner
 from gristmill.pipeline.targets import read_targets
 from gristmill.project import find_project
 from gristmill.reading.arguments import check_name, check_names
+from gristmill.reading.lake_folder import check_lake
 from gristmill.reading.opened_lake import OpenedLake
 from gristmill.reading.training_examples import examples_of, read_plan, show_example
 from gristmill.recipes.catalogue import Catalogue
@@ -74,11 +75,10 @@ def open_lake(
     Args:
         url: a folder, or `s3://bucket/prefix`; by default the value of GRISTMILL_LAKE.
         options: connection to the bucket (`endpoint`, `region`); by default AWS_ENDPOINT_URL and AWS_REGION.
-        shelves: packages whose taggers say of which kind labels are; by default those of GRISTMILL_SHELVES or the
-            project, whose folder can be imported from then on.
+        shelves: packages whose taggers tell kinds of labels; by default those of GRISTMILL_SHELVES or the project.
 
     Raises:
-        RecipeError: an argument has another type, or a variable of the environment has a value that is wrong.
+        RecipeError: an argument has another type, the folder is no lake, or a variable has a value that is wrong.
     """
     there = fspath(url) if isinstance(url, str | PathLike) else url
     check_name("the lake's address", there, "lake")
@@ -87,9 +87,9 @@ def open_lake(
     project = find_project() if shelves is None else None
     if project:
         project.put_on_path()
-    chosen = dict(options) if options is not None else environment.options
-    packages = environment.shelves if shelves is None else shelves
-    return OpenedLake(there or environment.lake, chosen, tuple(packages))
+    chosen = environment.options if options is None else dict(options)
+    check_lake(there or environment.lake)
+    return OpenedLake(there or environment.lake, chosen, tuple(environment.shelves if shelves is None else shelves))
 
 
 def read_catalogue(shelves: Sequence[str] | None = None) -> Catalogue:

@@ -35,7 +35,7 @@ TEST_SHELVES = sorted(p for p in (ROOT / "tests" / "support").rglob("*.py") if p
 
 HUBS = {"errors", "lake.address", "lake.identity", "lake.asset_kind", "lake.asset_kinds"}
 LAKE = {"lake.store", "lake.rows", "lake.ledger", *HUBS}
-BELOW_STAGES = {"recipes", "encoding", "execution", "formats.levanter", "text", *LAKE}
+BELOW_STAGES = {"interrupts", "recipes", "encoding", "execution", "formats.levanter", "text", *LAKE}
 STAGES = {
     f"stages.{name}"
     for name in (
@@ -86,17 +86,26 @@ MAY_IMPORT: dict[str, set[str]] = {
     "formats.energon": {"errors"},
     "formats.fasttext": {"errors"},
     "encoding": {"recipes", "text", "lake.store", "errors"},
-    "recipes": {"formats.dolma", "formats.levanter", "formats.energon", "formats.fasttext", "text", *LAKE},
+    "recipes": {
+        "interrupts",
+        "formats.dolma",
+        "formats.levanter",
+        "formats.energon",
+        "formats.fasttext",
+        "text",
+        *LAKE,
+    },
     "raw_data": {"environment", "project", "recipes", "formats.oscar", *LAKE},
-    "execution": {"installation", "process", "formats.levanter", *LAKE},
-    "engines": {"execution", *LAKE},
+    "execution": {"installation", "interrupts", "process", "formats.levanter", *LAKE},
+    "engines": {"execution", "interrupts", *LAKE},
     "project": {"errors"},
     "process": {"errors"},
+    "interrupts": set(),
     "installation": {"project", "errors"},
     "dagster_location": {"installation"},
     "dashboard": {"environment", "project", "installation", "execution", "lake.store", "errors"},
     "peeking": {"readers", "recipes", "formats.energon", "text", "lake.rows", "lake.store", "errors"},
-    "preparing": {"formats.energon", "lake.store", "lake.rows", "errors"},
+    "preparing": {"interrupts", "formats.energon", "lake.store", "lake.rows", "errors"},
     "watching": {"preparing", "raw_data", "recipes", "formats.energon", "lake.store", "lake.identity", "errors"},
     "templates": {"recipes", "lake.address", "lake.asset_kind", "lake.asset_kinds", "lake.ledger", "errors"},
     "acquisition": {"readers", "lake.address", "errors"},

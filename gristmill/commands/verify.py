@@ -3,10 +3,8 @@
 import secrets
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from multiprocessing import get_context
 from typing import NamedTuple, TypeVar
 
 from gristmill.commands._shared.targets import chosen_lake
@@ -17,6 +15,7 @@ from gristmill.derivation.tasks import derive, tasks_of, untouched
 from gristmill.errors import RecipeError
 from gristmill.execution.finding import Finding
 from gristmill.execution.mend import with_arguments
+from gristmill.interrupts import children_deaf, worker_pool
 from gristmill.lake.address import place_of_ledger, raw_asset
 from gristmill.lake.asset_kinds import EXPORT
 from gristmill.lake.ledger.shard_sample import ShardSample
@@ -229,17 +228,10 @@ def _run_all(audits: Sequence[Callable[[], Result]], workers: int) -> Iterator[R
     if workers == 1:
         yield from (audit() for audit in audits)
         return
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        under_way = [pool.submit(audit) for audit in audits]
-        try:
-            yield from (future.result() for future in under_way)
-        finally:
-            _cancel(under_way)
-
-
-def _cancel(futures: Sequence[Future[Result]]) -> None:
-    for future in futures:
-        future.cancel()
+    with worker_pool(workers) as pool:
+        with children_deaf():
+            under_way = [pool.submit(audit) for audit in audits]
+        yield from (future.result() for future in under_way)
 
 
 def _audit(lake: Lake, shelves: tuple[str, ...], sample: ShardSample | None, path: str, *, first_only: bool) -> Audited:

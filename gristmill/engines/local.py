@@ -22,6 +22,7 @@ from gristmill.execution.remote import ONE_CORE
 from gristmill.execution.runner import Inline
 from gristmill.execution.work import Done, Failed, Item, Job, Outcome
 from gristmill.execution.worker import JOB, receive, send
+from gristmill.interrupts import children_deaf
 
 TRIES = 2
 """How often an item is started before the death of its worker counts as its failure."""
@@ -38,12 +39,13 @@ class _Worker:
 
     def __init__(self) -> None:
         paths = os.pathsep.join(p or os.getcwd() for p in sys.path)  # noqa: PTH109 - '' in sys.path means the working directory
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "gristmill.execution.worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={**os.environ, **ONE_CORE, "PYTHONPATH": paths},
-        )
+        with children_deaf():
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "gristmill.execution.worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={**os.environ, **ONE_CORE, "PYTHONPATH": paths},
+            )
 
     def open(self, job: bytes) -> None:
         send(self._pipe(self._process.stdin), JOB + job)

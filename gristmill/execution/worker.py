@@ -7,7 +7,6 @@ item. So it does not outlive the process that started it, and cannot write into 
 
 import os
 import queue
-import signal
 import sys
 import threading
 from typing import BinaryIO
@@ -16,6 +15,7 @@ import msgspec
 
 from gristmill.execution.runner import LazyGrinder, grind_one
 from gristmill.execution.work import Grinder, Item, Job
+from gristmill.interrupts import obey_parent
 
 HEADER = 8
 JOB = b"job "
@@ -56,7 +56,7 @@ def _listen(stream: BinaryIO, inbox: Inbox, busy: threading.Event) -> None:
 
 def main() -> None:
     """Answers messages until the input ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all processes; the parent decides
+    obey_parent()
     out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     inbox: Inbox = queue.SimpleQueue()

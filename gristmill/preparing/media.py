@@ -4,14 +4,13 @@ Metadata of an earlier run stay, so that there are metadata for all that any of 
 """
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.formats.energon.media import HEAD, MediaFilter, MediaRow
 from gristmill.formats.energon.sqlite_index import SELECTED, add_media, index_damage, index_digest
+from gristmill.interrupts import children_deaf, worker_pool
 from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Entry, Store
 from gristmill.preparing.dataset import INDEX, DatasetPath, kind_of, listed, meta_path
@@ -143,8 +142,10 @@ def _read_all(tasks: Sequence[_FilesTask], workers: int) -> Iterator[tuple[list[
     if min(workers, len(tasks)) < 2:
         yield from map(_read_files, tasks)
         return
-    with ProcessPoolExecutor(min(workers, len(tasks)), mp_context=get_context("spawn")) as pool:
-        yield from pool.map(_read_files, tasks)
+    with worker_pool(min(workers, len(tasks))) as pool:
+        with children_deaf():
+            found = pool.map(_read_files, tasks)
+        yield from found
 
 
 def _read_files(task: _FilesTask) -> tuple[list[MediaRow], list[Flaw]]:

@@ -7,9 +7,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
-from multiprocessing import get_context
 from pathlib import Path
 
 import msgspec
@@ -20,6 +18,7 @@ from gristmill.formats.energon.keys import unusable_characters
 from gristmill.formats.energon.media import HEAD, MediaFilter, MediaKind, MediaRow, read_media
 from gristmill.formats.energon.samples import Samples
 from gristmill.formats.energon.tar.walk import TarWalk
+from gristmill.interrupts import children_deaf, worker_pool
 from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Entry, Store
 from gristmill.preparing.dataset import is_hidden, is_packed_tar, is_tar, listed
@@ -174,13 +173,10 @@ def walk_shards(tasks: Sequence[ShardTask], workers: int) -> Iterator[WalkedShar
     if min(workers, len(tasks)) < 2:
         yield from map(walk_shard, tasks)
         return
-    with ProcessPoolExecutor(min(workers, len(tasks)), mp_context=get_context("spawn")) as pool:
-        waiting = [pool.submit(walk_shard, task) for task in tasks]
-        try:
-            yield from (future.result() for future in waiting)
-        finally:
-            for future in waiting:
-                future.cancel()
+    with worker_pool(min(workers, len(tasks))) as pool:
+        with children_deaf():
+            waiting = [pool.submit(walk_shard, task) for task in tasks]
+        yield from (future.result() for future in waiting)
 
 
 def walk_shard(task: ShardTask) -> WalkedShard:

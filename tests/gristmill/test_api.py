@@ -88,6 +88,7 @@ def test_no_function_reads_shelves_that_lie_in_the_lake(tmp_path: Path, monkeypa
     folder = tmp_path / "lake" / "theirs" / "sources"
     folder.mkdir(parents=True)
     (folder / "one.py").write_text("raise SystemExit('it ran')")
+    (tmp_path / "lake" / "sources").mkdir()
     monkeypatch.syspath_prepend(str(tmp_path / "lake"))
     lake, shelves = api.open_lake(str(tmp_path / "lake")), ("theirs",)
     for call in (

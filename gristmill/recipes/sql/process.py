@@ -10,6 +10,7 @@ from multiprocessing import Pipe
 import msgspec
 
 from gristmill.errors import DataError
+from gristmill.interrupts import children_deaf
 from gristmill.recipes.sql.worker import HEARD, CheckRules, EvaluateRules, RuleAnswer, RuleLimits
 
 LIMITS = RuleLimits(seconds=60.0, memory=2 << 30)
@@ -39,13 +40,14 @@ class _RuleProcess:
         paths = os.pathsep.join(p or os.getcwd() for p in sys.path)  # noqa: PTH109 - '' in sys.path means the working directory
         kept = {name: value for name, value in os.environ.items() if name in _KEPT}
         self._connection, theirs = Pipe()
-        self._process = subprocess.Popen(  # noqa: S603 - our own module; its argument is a number
-            [sys.executable, "-m", "gristmill.recipes.sql.worker", str(theirs.fileno())],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            pass_fds=[theirs.fileno()],
-            env={**kept, **_SMALL, "PYTHONPATH": paths},
-        )
+        with children_deaf():
+            self._process = subprocess.Popen(  # noqa: S603 - our own module; its argument is a number
+                [sys.executable, "-m", "gristmill.recipes.sql.worker", str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                env={**kept, **_SMALL, "PYTHONPATH": paths},
+            )
         theirs.close()
 
     @property

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from gristmill.interrupts import obey_parent
 from gristmill.recipes.sql.rule_sql import complaints, functions, sandbox
 
 if TYPE_CHECKING:
@@ -194,7 +195,7 @@ def first_line(error: Exception) -> str:
 
 def main() -> None:
     """Serves the connection whose descriptor is the only argument."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all processes; the other one decides
+    obey_parent()
     signal.signal(signal.SIGPROF, signal.SIG_DFL)  # ends the process, also in the middle of native code
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGPROF})
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

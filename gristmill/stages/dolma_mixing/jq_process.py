@@ -12,6 +12,7 @@ from multiprocessing import Pipe
 from typing import Any
 
 from gristmill.execution.remote import ONE_CORE
+from gristmill.interrupts import children_deaf
 from gristmill.stages.dolma_mixing.jq_worker import BETWEEN
 
 
@@ -47,14 +48,15 @@ class _JqProcess:
         self._limits = limits
         self._connection, theirs = Pipe()
         arguments = [str(theirs.fileno()), str(limits.seconds), str(limits.memory)]
-        self._process = subprocess.Popen(  # noqa: S603 - our own module; its arguments are numbers
-            [sys.executable, "-m", "gristmill.stages.dolma_mixing.jq_worker", *arguments],
-            stdin=subprocess.PIPE,  # nothing is written: it is closed when this process ends, and then that one ends
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,  # jq writes there that memory is short
-            pass_fds=[theirs.fileno()],
-            env={**kept, **ONE_CORE, "PYTHONPATH": paths},
-        )
+        with children_deaf():
+            self._process = subprocess.Popen(  # noqa: S603 - our own module; its arguments are numbers
+                [sys.executable, "-m", "gristmill.stages.dolma_mixing.jq_worker", *arguments],
+                stdin=subprocess.PIPE,  # nothing is written; when this process ends, it is closed, and ends that one
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,  # jq writes there that memory is short
+                pass_fds=[theirs.fileno()],
+                env={**kept, **ONE_CORE, "PYTHONPATH": paths},
+            )
         theirs.close()
 
     @property

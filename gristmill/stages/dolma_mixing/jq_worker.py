@@ -16,6 +16,8 @@ from typing import Any
 
 import jq  # type: ignore[import-not-found]
 
+from gristmill.interrupts import obey_parent
+
 BETWEEN = "\n"
 """Between the expression, as JSON, and the rows of a question: JSON in one line does not have it."""
 
@@ -63,7 +65,7 @@ def main() -> None:
     """Serves the connection whose descriptor is the first argument; then come seconds and bytes of memory."""
     descriptor, seconds, memory = sys.argv[1:]
     _end_with_parent()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all processes; the other one decides
+    obey_parent()
     signal.signal(signal.SIGPROF, signal.SIG_DFL)  # ends the process, also in the middle of native code
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGPROF})
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -120,7 +120,7 @@ def test_a_lake_lists_what_it_has(opened: OpenedLake) -> None:
 
 
 def test_a_notebook_shows_a_lake_that_is_not_there_in_words(tmp_path: Any) -> None:
-    assert "there is no lake (no such folder)" in api.open_lake(str(tmp_path / "none"), {})._repr_html_()
+    assert "there is no lake (no such folder)" in OpenedLake(str(tmp_path / "none"), {})._repr_html_()
 
 
 def test_it_is_a_lake_for_all_functions_of_the_library(opened: OpenedLake) -> None:
