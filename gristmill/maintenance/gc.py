@@ -18,7 +18,7 @@ from gristmill.execution.finding import Finding, foreign_names
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, part_at
 from gristmill.lake.asset_kind import expression_of
-from gristmill.lake.asset_kinds import ATTRIBUTES, DOCUMENTS, KINDS, PARTITIONED, RAW, in_ledgers, kinds_below
+from gristmill.lake.asset_kinds import ATTRIBUTES, DOCUMENTS, KINDS, PARTITIONED, RAW, in_ledgers
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.derived import columns_folder, columns_path, examples_path
 from gristmill.lake.ledger.files import list_ledgers, read_ledger
@@ -28,7 +28,7 @@ from gristmill.lake.ledger.walk import ledger_folders
 from gristmill.lake.rows.blocklist import listed_pairs
 from gristmill.lake.store.protocol import Entry, Store, UnfinishedUpload
 from gristmill.maintenance.folder_objects import FolderObjects
-from gristmill.releases.pinned import RELEASES, check_unedited, name_of_release
+from gristmill.releases.pins import pins
 from gristmill.scores.examples import holds_listed
 
 _NAME = re.compile(rb"part-[0-9]+-[0-9a-f]+")
@@ -107,12 +107,7 @@ def _named(store: Store, gone: tuple[str, ...]) -> Iterator[str]:
             continue
         if entry.path.endswith((".json", ".yaml")) and not part_at(entry.path) and not in_ledgers(entry.path):
             yield from _names_in(store, entry.path)
-    for entry in store.list(RELEASES):
-        if entry.path.endswith(".json"):
-            names = list(_names_in(store, entry.path))
-            if name_of_release(entry.path):
-                check_unedited(store.read(entry.path), entry.path)
-            yield from names
+    yield from pins(store)
 
 
 def _names_in(store: Store, path: str) -> Iterator[str]:
@@ -121,9 +116,9 @@ def _names_in(store: Store, path: str) -> Iterator[str]:
         try:
             data = orjson.dumps(orjson.loads(data))  # resolves escapes, which may be different in each file
         except orjson.JSONDecodeError as error:
-            again = "make what it belongs to again, or restore it" if kinds_below(path) else "restore it from a copy"
             raise DataError(
-                f"{path}: not valid JSON ({error}), so the parts that it names are unknown; {again}"
+                f"{path}: not valid JSON ({error}), so the parts that it names are unknown; make what it belongs to"
+                " again, or restore it"
             ) from error
     yield from (name.decode() for name in _NAME.findall(data))
 

@@ -1,14 +1,14 @@
 """Finds and removes releases of exports that their index does not name any more, or that were never finished."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gristmill.execution.work import Say
 from gristmill.lake.asset_kinds import EXPORT_INDEX, ledger_of_asset
-from gristmill.lake.ledger.index_ledger import read_index_ledger
+from gristmill.lake.ledger.index_ledger import IndexLedger, read_index_ledger
 from gristmill.lake.store.protocol import Store
 from gristmill.maintenance.folder_objects import FolderObjects
+from gristmill.releases.pins import pins
 from gristmill.stages.export.index import WRITING, release_folder
 
 _NAME = re.compile(rb"release-[0-9a-f]+|metadataset-[0-9a-f]+\.yaml")
@@ -30,10 +30,11 @@ def find_old_releases(store: Store, say: Say) -> list[OldRelease]:
 
     Args:
         store: the lake.
-        say: receives a line for each index that is skipped, because its release is being written.
+        say: receives a line for each index that is skipped, because its release is being written, or because its ledger
+            is lost, so that the release that it names is unknown.
 
     Raises:
-        DataError: the ledger of an index cannot be read, so the release that it names is unknown.
+        DataError: the ledger of an index or a release of the lake cannot be read, so what it names is unknown.
         StoreError: the lake does not answer.
     """
     found: dict[str, OldRelease] = {}
@@ -45,33 +46,33 @@ def find_old_releases(store: Store, say: Say) -> list[OldRelease]:
     busy = {index for index in {each.index for each in found.values()} if _is_busy(store, index)}
     for index in sorted(busy):
         say(f"{index}: a run writes its release, or was killed: nothing of it is touched")
-    kept = set(_named(store)) if found else set()
+    ledgers = {index: _ledger(store, index) for index in {each.index for each in found.values()}}
+    for index in sorted(index for index, ledger in ledgers.items() if ledger is None and index not in busy):
+        say(f"{index}: its ledger is lost, so the release that it names is unknown: nothing of it is touched; make it")
+    kept = set(pins(store)) if found else set()
     for old in found.values():
         if not old.folder.endswith("/"):
             names = {name.decode() for name in _NAME.findall(store.read(old.folder))}
             kept |= names if old.name in kept else {old.name} if names & kept else set()
     free = (each for each in found.values() if each.index not in busy and each.name not in kept)
-    return sorted((each for each in free if not _is_current(store, each)), key=lambda each: each.folder)
+    return sorted((each for each in free if not _is_current(each, ledgers[each.index])), key=lambda each: each.folder)
 
 
 def _is_busy(store: Store, index: str) -> bool:
     return store.head(f"{index}/{WRITING}") is not None
 
 
-def _is_current(store: Store, release: OldRelease) -> bool:
-    ledger = read_index_ledger(store, ledger_of_asset(release.index))
-    return ledger is not None and any(path.startswith(release.folder) for path in ledger.files)
+def _ledger(store: Store, index: str) -> IndexLedger | None:
+    return read_index_ledger(store, ledger_of_asset(index))
 
 
-def _named(store: Store) -> Iterator[str]:
-    """The names of releases of exports that the lake's own releases contain."""
-    for entry in store.list("releases/"):
-        if entry.path.endswith(".json"):
-            yield from (name.decode() for name in _NAME.findall(store.read(entry.path)))
+def _is_current(release: OldRelease, ledger: IndexLedger | None) -> bool:
+    """Whether an index names a release, or may name it because its ledger is lost."""
+    return ledger is None or any(path.startswith(release.folder) for path in ledger.files)
 
 
 def remove_release(store: Store, release: OldRelease) -> bool:
-    """Removes one release, unless a run has meanwhile begun to write it, or its index names it now.
+    """Removes one release, unless a run has meanwhile begun to write it, or its index names it or is lost now.
 
     Returns:
         Whether it was removed.
@@ -79,7 +80,7 @@ def remove_release(store: Store, release: OldRelease) -> bool:
     Raises:
         StoreError: the lake does not answer.
     """
-    if _is_busy(store, release.index) or _is_current(store, release):
+    if _is_busy(store, release.index) or _is_current(release, _ledger(store, release.index)):
         return False
     store.delete([entry.path for entry in release.entries])
     return True

@@ -5,7 +5,7 @@ not made again, and files that are not of the lake.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -34,6 +34,7 @@ from gristmill.lake.ledger.receipts import objects_of
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 from gristmill.releases.pinned import RELEASES, name_of_release
+from gristmill.releases.pins import pins
 from gristmill.stages.conversion.parts import part_of
 from gristmill.stages.export.index import release_folder
 from gristmill.takedowns.side_files import ROWS
@@ -90,6 +91,7 @@ def unread(store: Store) -> UnreadObjects:
     found = UnreadObjects({}, {}, [], [])
     odd: dict[str, str] = {}
     named, converted = _named(store)
+    pinned = pins(store, damaged=True)
     indexes: dict[str, tuple[Mapping[str, str] | None, str]] = {}
     for entry in store.list(
         "", "", lambda each: odd.update({each.path: each.reason})
@@ -112,10 +114,18 @@ def unread(store: Store) -> UnreadObjects:
         if why:
             part = part_at(path)
             sort = found.old if path.startswith(_TRAINED) and why != _AT_WORK else found.strays
-            sort.setdefault(part[1] if part else release_folder(path) or path, _OLD if part else why)
+            place_of = part[1] if part else release_folder(path) or path
+            keeping = pinned.get(place_of.rstrip("/").rpartition("/")[2], [])
+            sort.setdefault(place_of, _kept_for(keeping) if keeping else _OLD if part else why)
     found.strays.update({path: why for path, why in odd.items() if not _RAW.match(path)})
     found.strays.update({each.path: "a file that is not finished: " + _AT_WORK for each in store.unfinished()})
     return found
+
+
+def _kept_for(files: Sequence[str]) -> str:
+    names = [name for path in files if (name := name_of_release(path)) is not None]
+    withdraw = " and ".join(f"gristmill erase --release {name}" for name in names) or "remove these files"
+    return f"no ledger names it, but {', '.join(files)}, so gc keeps it; {withdraw}, then gristmill gc"
 
 
 def _named(store: Store) -> tuple[set[str], set[str]]:

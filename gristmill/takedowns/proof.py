@@ -17,6 +17,7 @@ from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.rows.blocklist import read_blocklist
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import read_catalogue
+from gristmill.releases.pins import pins
 from gristmill.takedowns.accounted import unread
 from gristmill.takedowns.finder import Finder
 from gristmill.takedowns.foreign import ForeignFiles, search_foreign
@@ -167,8 +168,8 @@ def _old(old: Mapping[str, str]) -> ProofLine:
 def _releases(store: Store, old: Mapping[str, str]) -> ProofLine:
     """Which releases name an old part: `gc` keeps it for them."""
     files = [entry.path for entry in store.list("releases/") if entry.path.endswith(".json")]
-    names = [path.rstrip("/").rpartition("/")[2].encode() for path in old]
-    pinning = [path for path in files if any(name in store.read(path) for name in names)]
+    pinned = pins(store, damaged=True)
+    pinning = sorted({file for path in old for file in pinned.get(path.rstrip("/").rpartition("/")[2], ())})
     if pinning:
         why = f"{_some(pinning)}: they name old parts, which may have them; withdraw them (gristmill erase), then gc"
         return ProofLine("releases", "not proven", why)

@@ -1,7 +1,7 @@
 """LedgerProof: compares a partition's head and table with each other, and with the ledgers of its inputs."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -39,6 +39,7 @@ from gristmill.lake.ledger.model import Ledger, Shard, Upstream
 from gristmill.lake.ledger.receipts import objects_of, read_run_note
 from gristmill.lake.rows.shard_file import unpacked_whole
 from gristmill.lake.store.protocol import Store
+from gristmill.releases.pins import pins
 from gristmill.stages.models.ledger import FolderLedger, find_folder
 from gristmill.stages.tokenization.files import TokenizerLedger, read_tokenizer_ledger
 
@@ -206,9 +207,18 @@ def part_strays(store: Store, partition: Place, shards: Sequence[Shard], say: Sa
         else:
             old.add(part[1])
     if old:
-        say(
-            f"{partition.asset} ({partition.snapshot}): {len(old)} parts that its ledger does not name; gc removes them"
-        )
+        _say_old(partition, old, pins(store, damaged=True), say)
+
+
+def _say_old(partition: Place, old: set[str], pinned: Mapping[str, Sequence[str]], say: Say) -> None:
+    """Says what becomes of parts that a ledger does not name: `gc` removes them, unless a release names them."""
+    what = f"{partition.asset} ({partition.snapshot}):"
+    naming = [pinned[name] for folder in old if (name := folder.rstrip("/").rpartition("/")[2]) in pinned]
+    if len(naming) < len(old):
+        say(f"{what} {len(old) - len(naming)} parts that its ledger does not name; gc removes them")
+    if naming:
+        files = ", ".join(sorted({path for paths in naming for path in paths}))
+        say(f"{what} {len(naming)} parts that its ledger does not name; gc keeps them for {files}")
 
 
 def _open(upstream: Upstream) -> Upstream:

@@ -169,6 +169,12 @@ def test_gc_removes_the_parts_and_the_releases_that_nobody_names(
     assert exporting.store.read(f"{first}und/und.jsonl.gz")
     exporting.store.delete([f"{INDEX}/writing.json"])
     assert run(capsys, "verify", str(exporting.root), "--asset", "exports/blend")[0] == 0
+    ledger = exporting.store.read(f"{INDEX}/ledger.json")
+    exporting.store.delete([f"{INDEX}/ledger.json"])
+    lost = f"{INDEX}: its ledger is lost, so the release that it names is unknown: nothing of it is touched; make it"
+    assert run(capsys, "gc", str(exporting.root)) == (0, f"{lost}\n{nothing[1]}")
+    assert exporting.store.read(f"{second}und/und.jsonl.gz")
+    exporting.store.put(f"{INDEX}/ledger.json", ledger)
     code, said = run(capsys, "gc", str(exporting.root))
     assert (code, f"removed {first}: 2 objects" in said) == (0, True)
     assert [entry.path for entry in exporting.store.list(first)] == []

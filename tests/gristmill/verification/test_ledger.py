@@ -143,6 +143,10 @@ def test_old_parts_of_a_cache_are_left_to_gc_with_a_note(whole: Mill) -> None:
     found, notes = audit(whole)
     assert found == []
     assert notes == [f"{CACHE.asset} (2024): 1 parts that its ledger does not name; gc removes them"]
+    name = next(name for name in old.split("/") if name.startswith("part-")).replace("part-", "part-0")
+    whole.store.put("releases/first.json", f'{{"a": "{name}"}}'.encode())
+    kept = "1 parts that its ledger does not name; gc keeps them for releases/first.json"
+    assert audit(whole) == ([], [f"{CACHE.asset} (2024): {kept}"])
 
 
 def test_objects_of_a_run_at_work_are_notes_and_others_are_strays_all_the_same(whole: Mill) -> None:
