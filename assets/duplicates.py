@@ -1,6 +1,7 @@
 """Duplicates: the fingerprints of each snapshot, one resolution over all of them, and the attribute sets."""
 
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 
 import dagster as dg
@@ -24,6 +25,9 @@ from gristmill.stages.dedupe.round_facts import why_doubtful
 from gristmill.stages.fingerprints.step import FingerprintStep
 from resources.engine import EngineResource
 from resources.lake import LakeResource
+
+
+_CHECK = "Warns if no document is a duplicate."
 
 
 def resolution_group(dedupe: Dedupe) -> str:
@@ -78,10 +82,22 @@ def _labels(dedupe: Dedupe, source: Source) -> StepAssets:
     return StepAssets(name=plain(output.address), source=source.name, outputs=[output], step=step, pool="tag")
 
 
+def _warning(check: dg.AssetCheckKey, doubtful: str) -> dg.AssetCheckResult:
+    """The result of a check that never blocks: a warning, if there is a doubt."""
+    return dg.AssetCheckResult(
+        passed=not doubtful,
+        asset_key=check.asset_key,
+        check_name=check.name,
+        description=doubtful or "it has found duplicates, or compared no document",
+        severity=dg.AssetCheckSeverity.WARN,
+    )
+
+
 def resolution_asset(catalogue: Catalogue, dedupe: Dedupe) -> dg.AssetsDefinition:
     """The asset of a resolution."""
     read = [FINGERPRINTS.at(dedupe=dedupe.name, source=source) for source in dedupe.versions]
     address = RESOLUTION.at(dedupe=dedupe.name)
+    check = dg.AssetCheckKey(key_of(address), "duplicates_found")
 
     @dg.asset(
         key=key_of(address),
@@ -93,10 +109,11 @@ def resolution_asset(catalogue: Catalogue, dedupe: Dedupe) -> dg.AssetsDefinitio
         code_version=dedupe.recipe.digest[:16],
         automation_condition=when_below_changed(),
         pool="tag",
+        check_specs=[dg.AssetCheckSpec(check.name, asset=check.asset_key, description=_CHECK)],
     )
     def resolution(
         context: dg.AssetExecutionContext, lake: LakeResource, engine: EngineResource
-    ) -> dg.MaterializeResult[None]:
+    ) -> Iterator[dg.MaterializeResult[None]]:
         store = lake.store()
         tag_run(context.op_execution_context, {})
         with failures(lake):
@@ -118,6 +135,9 @@ def resolution_asset(catalogue: Catalogue, dedupe: Dedupe) -> dg.AssetsDefinitio
         if doubtful:
             context.log.warning(f"{address}: {doubtful}")
         version = dg.DataVersion(ledger.fingerprint) if ledger else None
-        return dg.MaterializeResult(metadata=resolution_facts(store, dedupe, result), data_version=version)
+        is_asked = check in context.op_execution_context.selected_asset_check_keys
+        checked = [_warning(check, doubtful)] if is_asked else []
+        facts = resolution_facts(store, dedupe, result)
+        yield dg.MaterializeResult(metadata=facts, data_version=version, check_results=checked)
 
     return resolution

@@ -75,7 +75,7 @@ def test_what_may_not_be_wrong_is_guarded_by_a_blocking_check_on_its_partitions(
     found: dict[str, set[str]] = {}
     for key in graph.asset_check_keys:
         check = graph.get(key)
-        if key.name == "ids_unique_across":  # over all snapshots at once, and after they are published
+        if key.name in {"ids_unique_across", "duplicates_found"}:  # over all snapshots, and after they are published
             assert not check.blocking
             continue
         assert check.blocking == (not key.name.endswith("_audit")), key

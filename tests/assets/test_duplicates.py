@@ -98,6 +98,28 @@ def test_by_itself_a_new_snapshot_is_compared_and_only_its_own_set_is_made(works
 
 
 @pytest.mark.slow
+def test_a_resolution_that_finds_nothing_warns_and_does_not_fail(works: Works) -> None:
+    def found() -> tuple[bool, dg.AssetCheckSeverity]:
+        check = dg.AssetCheckKey(key_of(RESOLUTION), "duplicates_found")
+        record = works.instance.event_log_storage.get_latest_asset_check_execution_by_key([check])[check]
+        evaluation = record.evaluation
+        assert evaluation is not None
+        return evaluation.passed, evaluation.severity
+
+    works.raw([letter(1, "to the mill"), letter(2, "to the sea")])
+    daemon = Daemon(works)
+    for asked in ((DOCUMENTS, "2024"), (PRINTS, "2024"), (RESOLUTION, None)):
+        daemon.make({asked})
+    assert found() == (False, dg.AssetCheckSeverity.WARN)
+    assert said(works, RESOLUTION)["warnings"].startswith("nothing was found in 2 documents")
+    works.raw([letter(3, "to the mill")], snapshot="2025")
+    works.arrive("letters")
+    for asked in ((DOCUMENTS, "2025"), (PRINTS, "2025"), (RESOLUTION, None)):
+        daemon.make({asked})
+    assert found() == (True, dg.AssetCheckSeverity.WARN)
+
+
+@pytest.mark.slow
 def test_a_request_that_failed_is_not_repeated_until_the_next_resolution(works: Works) -> None:
     daemon, watch = Daemon(works), Watch(works)
     daemon.make({(DOCUMENTS, "2024")})
