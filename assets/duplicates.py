@@ -26,7 +26,6 @@ from gristmill.stages.fingerprints.step import FingerprintStep
 from resources.engine import EngineResource
 from resources.lake import LakeResource
 
-
 _CHECK = "Warns if no document is a duplicate."
 
 
