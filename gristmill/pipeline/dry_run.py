@@ -244,13 +244,14 @@ class Prospects:
         try:
             surveys = survey(step, self._store)
         except (DataError, RecipeError, StoreError) as error:
-            if isinstance(step, TaggingStep) and len(step.taggers) > 1 and not due and not stuck:
+            refused = isinstance(error, RecipeError)  # whatever the inputs become
+            if isinstance(step, TaggingStep) and len(step.taggers) > 1 and (refused or not (due or stuck)):
                 return [each for tagger in step.taggers for each in self._survey(replace(step, taggers=(tagger,)))]
             if stuck:
                 return self._alike(step, "wait", tuple(f"for {each}" for each in stuck))
-            if due:
+            if due and not refused:
                 return self._alike(step, "follow", tuple(f"after {each}" for each in due))
-            state: State = "refused" if isinstance(error, RecipeError) else "wrong"
+            state: State = "refused" if refused else "wrong"
             return [
                 Prospect(asset, step.snapshot, state, why=(_without_address(str(error), asset, step.snapshot),))
                 for asset in step.makes

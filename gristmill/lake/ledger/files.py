@@ -273,7 +273,11 @@ def check_same_recipe(old: Recipe, new: Recipe, place: Place) -> None:
     """
     if old.digest == new.digest or (old.draft and new.draft):
         return
-    mend = ", or mark the recipe draft=True" if old.draft else "; a draft replaces only what a draft made"
+    mend = (
+        ", or mark the recipe draft=True until this is made, and seal it then"
+        if old.draft
+        else "; a draft replaces only what a draft made"
+    )
     raise RecipeError(
         f"{place.asset} ({place.snapshot}) was made by another recipe of the same name: {told_changes(old, new)}."
         f" Declare the change under the next number (or version){mend}"

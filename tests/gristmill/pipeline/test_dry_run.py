@@ -11,7 +11,9 @@ from testkit import SHELVES, Mill, make_documents
 from gristmill.lake.ledger.files import dump, read_ledger
 from gristmill.pipeline.dry_run import Prospects, survey_steps
 from gristmill.pipeline.indexes import MixIndexes
+from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.tokenizer import Tokenizer, Training
+from gristmill.stages.mixing.step import stream_step
 from gristmill.stages.tagging.step import TaggingStep
 from gristmill.stages.tokenization.files import ledger_path, read_tokenizer
 
@@ -63,6 +65,24 @@ def test_a_recipe_that_changed_under_its_name_is_refused_unless_both_are_drafts(
     (found,) = Prospects(mill.store).step(replace(here, taggers=(changed,)))
     assert found.state == state
     assert "other" in found.why[0]
+
+
+def test_a_draft_that_is_sealed_and_changed_in_one_step_is_told_though_its_input_is_made_first(mill: Mill) -> None:
+    mill.raw_shards(2)
+    mill.convert()
+    stream = Stream(source="pages", version="v0", rate=0.5)
+    draft = Mix(name="blend", streams=(stream,), draft=True)
+    mill.make(stream_step(draft, "pages", "2024", SHELVES))
+    mill.raw("b.jsonl.gz", make_documents(1, start=100))
+    sealed = replace(draft, streams=(replace(stream, rate=0.75),), draft=False)
+    found = survey_steps([mill.conversion(), stream_step(sealed, "pages", "2024", SHELVES)], mill.store)
+    assert [each.state for each in found] == ["make", "refused"]
+    assert "rate" in found[1].why[0]
+    assert "or mark the recipe draft=True until this is made, and seal it then" in found[1].why[0]
+    found = survey_steps(
+        [mill.conversion(), stream_step(replace(draft, draft=False), "pages", "2024", SHELVES)], mill.store
+    )
+    assert [each.state for each in found] == ["make", "follow"]  # sealed alone
 
 
 @pytest.mark.slow
