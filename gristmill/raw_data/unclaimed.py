@@ -1,11 +1,14 @@
 """Folders on the lake that belong to no recipe on the shelves: most often, one of the two names is misspelt."""
 
 import difflib
+import re
 from collections.abc import Collection, Iterator
 
+from gristmill.lake.address import raw_folder
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import Catalogue
 
+_VERSION = re.compile(r"v[0-9]|\.")
 NAMED = 5
 """Folders of a kind that are named; the others are counted."""
 
@@ -39,3 +42,17 @@ def unclaimed(lake: Store, catalogue: Catalogue) -> Iterator[str]:
             )
         if len(others) > NAMED:
             yield f"{top}/: so are {len(others) - NAMED} more folders"
+    for name in catalogue.sources:
+        yield from _beside_raw(lake, name)
+
+
+def _beside_raw(lake: Store, source: str) -> Iterator[str]:
+    """Remarks on what lies beside the raw folder of a source, where nothing reads it: often `raw/` was forgotten."""
+    top, raw = f"sources/{source}/", raw_folder(source)
+    folders = [path.removeprefix(top).rstrip("/") for path in lake.folders(top)]
+    for name in [name for name in folders if name != "raw" and not _VERSION.match(name)][:NAMED]:
+        yield f"{top}{name}/ is read by nothing: raw data lie in {raw}; move it to {raw}{name}/, or remove it"
+    if "raw" not in folders:
+        first = next((entry.path for entry in lake.list(top)), "")
+        if first and "/" not in first.removeprefix(top):
+            yield f"{first} is read by nothing: raw data lie in {raw}; move it to {raw}SNAPSHOT/, or remove it"

@@ -115,7 +115,10 @@ class TextFiles:
             if error.reason == "empty text":
                 return LeftOut(error.reason)
             where = f"{raw.name} entry {file.name}" if inside else raw.name
-            return Refused(error.reason, f"{where} ({error.detail})" if error.detail else where, file.raw)
+            detail = error.detail
+            if error.reason == f"not {self.encoding}":
+                detail = f'{detail}; declare encoding="latin-1", or as the files are'
+            return Refused(error.reason, f"{where} ({detail})" if detail else where, file.raw)
         added = UNSET if self.added is None else self.added
         made_id = f"{raw.name}/{file.name}" if inside and self.archive_in_id else file.name
         return Document(id=made_id, text=text, source=self.source, added=added, metadata=metadata)

@@ -5,10 +5,12 @@ in its own package, with folders of the same names. Both are read (GRISTMILL_SHE
 """
 
 import ast
+import difflib
 import importlib
 import importlib.util
 import inspect
 import pkgutil
+import re
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -52,6 +54,7 @@ def read_shelf(kind: str, declared: type[T], packages: Sequence[str] = (HOME,)) 
     recipes: dict[str, T] = {}
     for package in packages:
         declared_by: list[tuple[object, str]] = []
+        _check_spelling(package, kind, declared.__name__)
         for module in _modules(f"{package}.{kind}", required=package == HOME):
             recipe = _only(module, declared)
             name: str = recipe.name  # type: ignore[attr-defined]  # every shelf's type has a name
@@ -128,6 +131,29 @@ def _modules(package: str, *, required: bool) -> list[str]:
         return []
     modules = pkgutil.iter_modules(spec.submodule_search_locations, f"{package}.")
     return sorted(m.name for m in modules if not m.ispkg and not m.name.rpartition(".")[2].startswith("_"))
+
+
+def _check_spelling(package: str, kind: str, declared: str) -> None:
+    """Refuses a folder of a package whose name is nearly that of a shelf, and whose modules declare its recipes.
+
+    Nothing would read them. Other folders, whatever their names, are the package's own.
+
+    Raises:
+        RecipeError: there is such a folder, and no shelf; the message names both.
+    """
+    folders = [each for each in _places(package) if each.name == package.rpartition(".")[2] and each.is_dir()]
+    if package == HOME or any((folder / kind).exists() for folder in folders):
+        return
+    names = {each.name: each for folder in folders for each in folder.iterdir() if each.is_dir()}
+    for name in difflib.get_close_matches(kind, names.keys() - set(KINDS), 3, 0.8):
+        for file in sorted(names[name].glob("[!_]*.py")):
+            if re.search(
+                rf"^[A-Za-z_]\w* *(?::[^=\n]*)?= *{declared}\(", file.read_text(errors="replace"), re.MULTILINE
+            ):
+                raise RecipeError(
+                    f"{package}: {name}/ is no shelf, but {file.name} in it declares a {declared}; rename the folder to"
+                    f" {kind}/"
+                )
 
 
 def _only(module: str, declared: type[T]) -> T:

@@ -89,7 +89,12 @@ class CodeFiles:
             name = self.repository or "/".join(parts[:count])
             path = "/".join(file.name.split("/")[count:])
             if file.refused or size > self.largest:
-                yield Refused("entry too large", f"{raw.name} ({size} bytes)", file.raw[:_LICENCE_SIZE], size)
+                reason = "binary" if is_binary(file.raw) else self._reason(path, "", language_of(path, ""))
+                yield (
+                    LeftOut(reason)
+                    if reason
+                    else Refused("entry too large", f"{raw.name} ({size} bytes)", file.raw[:_LICENCE_SIZE], size)
+                )
             else:
                 yield self._converted(file, raw, name, path, LicenceFiles())
 
@@ -109,7 +114,13 @@ class CodeFiles:
 
             for file in archive.members(accept, self.largest):
                 path = self._path(file.name)
-                yield refused_member(raw, file) if file.refused else self._converted(file, raw, name, path, licences)
+                reason = self._reason_unread(path, file.refused) if file.refused else ""
+                if reason:
+                    yield LeftOut(reason)
+                else:
+                    yield (
+                        refused_member(raw, file) if file.refused else self._converted(file, raw, name, path, licences)
+                    )
             if vendored:
                 yield LeftOut("vendored", len(vendored))
 
@@ -149,6 +160,15 @@ class CodeFiles:
         row_id = f"{repository}/{path}" if repository else path
         return Document(id=row_id, text=text, source=self.source, metadata=metadata)
 
+    def _reason_unread(self, path: str, refused: str) -> str:
+        """Why a file that an archive refuses is left out by its name alone, or "": it may be code.
+
+        A link is another name of a file that is read by its own.
+        """
+        if refused == "link":
+            return refused
+        return self._reason(path, "", language_of(path, "")) if refused == "entry too large" else ""
+
     def _reason(self, path: str, text: str, language: str) -> str:
         """Why a file is left out, or ""."""
         if not self.generated and is_generated(path, text):
@@ -178,7 +198,8 @@ class CodeFiles:
                 continue
         if path.endswith((".py", ".pyi", ".pyw")):
             return python_text(data)
-        raise Unfit("undecodable source", f"not {' or '.join((mark,) if mark else self.encodings)}")
+        mend = "" if mark else f'; declare encodings=("{self.encodings[0]}", "latin-1"), or as the files are'
+        raise Unfit("undecodable source", f"not {' or '.join((mark,) if mark else self.encodings)}{mend}")
 
 
 def _stem(name: str) -> str:

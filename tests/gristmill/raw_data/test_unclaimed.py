@@ -32,3 +32,18 @@ def test_of_many_only_some_are_named(mill: Mill) -> None:
     words = list(unclaimed(mill.store, read_catalogue(SHELVES)))
     assert len(words) == 6
     assert words[-1] == "sources/: so are 4 more folders"
+
+
+def test_what_lies_beside_the_raw_folder_of_a_source_is_told(mill: Mill) -> None:
+    catalogue = read_catalogue(SHELVES)
+    mill.store.put("sources/pages/v0/documents/2024/a.jsonl.gz", b"")
+    assert list(unclaimed(mill.store, catalogue)) == []
+    mill.store.put("sources/pages/2024/a.jsonl", b"")
+    mill.store.put("sources/notes/a.txt", b"")
+    assert sorted(unclaimed(mill.store, catalogue)) == [
+        f"{path} is read by nothing: raw data lie in {raw}; move it to {raw}{snapshot}/, or remove it"
+        for path, raw, snapshot in (
+            ("sources/notes/a.txt", "sources/notes/raw/", "SNAPSHOT"),
+            ("sources/pages/2024/", "sources/pages/raw/", "2024"),
+        )
+    ]

@@ -166,7 +166,8 @@ def test_a_record_that_is_there_twice_is_told_with_both_places(
     (tmp_path / "lake").mkdir()
     good, mill = GOOD[kind], Mill(tmp_path / "lake")
     mill.raw(f"b/{good.name}", good.pack([*good.records[:3], good.records[1]]))
-    source = replace(mill.source(), convert=good.reader, select=None)
+    reader = replace(good.reader, source="pages")  # type: ignore[type-var]  # each reader is a dataclass
+    source = replace(mill.source(), convert=reader, select=None)
     monkeypatch.setattr(grinder, "find", lambda *_: source)
     place = r"sources/pages/v0/documents/2024/b/[a-z0-9.]+\.jsonl\.gz row"
     with pytest.raises(DataError, match=rf"ids_unique: 1 ids occur twice; the first: .* in {place} 1 and in {place} 3"):

@@ -5,8 +5,10 @@ import pytest
 from testkit import SHELVES
 
 from gristmill.errors import RecipeError
+from gristmill.recipes.mix import Mix
 from gristmill.recipes.shelf import check_outside, find, known, read_shelf
 from gristmill.recipes.source import Source
+from gristmill.recipes.tagger import Tagger
 
 
 def test_a_wrong_name_lists_the_known_ones() -> None:
@@ -38,6 +40,22 @@ def test_a_module_with_two_declarations_is_an_error_that_names_it(
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(RecipeError, match=r"othershelf\.sources\.both: .*exactly one Source, this one 2"):
         read_shelf("sources", Source, ("othershelf",))
+
+
+def test_a_misspelt_shelf_is_named_and_other_folders_are_the_packages_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "speltshelf"
+    for folder, text in (("source", "ONE = Source(name='one', convert=list)\n"), ("mixers", "MIX = 3\n")):
+        (package / folder).mkdir(parents=True)
+        (package / folder / "one.py").write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    told = r"speltshelf: source/ is no shelf, but one\.py in it declares a Source; rename the folder to sources/"
+    with pytest.raises(RecipeError, match=told):
+        read_shelf("sources", Source, ("speltshelf",))
+    assert read_shelf("mixes", Mix, ("speltshelf",)) == {}
+    (package / "source").rename(package / "sources")
+    assert read_shelf("taggers", Tagger, ("speltshelf",)) == {}
 
 
 def test_a_recipe_that_is_imported_to_make_another_of_it_does_not_count(

@@ -81,6 +81,7 @@ def test_what_nobody_wrote_is_left_out_by_reason_and_bad_files_are_refused(tmp_p
         "d.js": b"d;" * 200,
         "__init__.py": b"", "data.bin2": b"text\n", "e.go": b"package e\n", "f.py": b"'\xff'\n", "../g.py": b"g\n",
         "h.py": b"x" * 101 + b"\n" * 900, "i.py": b"i = 1\n",
+        "j.png": b"\0" * 1001, "k_pb2.py": b"k" * 1001, "l.go": b"l" * 1001,
     }  # fmt: skip
     made = read(tmp_path, "m.tar.gz", tarred(files, link="i.py"), languages=("Python", "JavaScript"), largest=1000)
     counted = Counter[str]()
@@ -88,15 +89,14 @@ def test_what_nobody_wrote_is_left_out_by_reason_and_bad_files_are_refused(tmp_p
         if isinstance(each, LeftOut):
             counted[each.reason] += each.records
     assert counted == {
-        "vendored": 2, "binary": 1, "empty": 1, "generated": 1, "minified": 1,
-        "unknown language": 1, "other language": 1,
+        "vendored": 2, "binary": 1, "empty": 1, "generated": 2, "minified": 1,
+        "unknown language": 2, "other language": 2, "link": 1,
     }  # fmt: skip
     refused = [(each.reason, each.where) for each in made if isinstance(each, Refused)]
     assert refused == [
         ("undecodable source", "m.tar.gz entry f.py (invalid or missing encoding declaration)"),
         ("unsafe entry name", "m.tar.gz entry ../g.py (2 bytes)"),
         ("entry too large", "m.tar.gz entry h.py (1001 bytes)"),
-        ("link", "m.tar.gz entry link"),
     ]
     assert [each.id for each in made if isinstance(each, Document)] == ["m/i.py"]
 
@@ -125,6 +125,8 @@ def test_a_folder_tree_has_a_raw_object_for_each_file(
     assert (made.id, made.metadata["repository"], made.metadata["path"]) == (row_id, repository, path)
     (large,) = read(tmp_path / "2", "ann/mill/src/a.py", b"a = 1\n", largest=3)
     assert large == Refused("entry too large", "ann/mill/src/a.py (6 bytes)", b"a = 1\n", 6)
+    assert read(tmp_path / "3", "ann/mill/logo.png", b"PNG0", largest=3) == [LeftOut("unknown language")]
+    assert read(tmp_path / "4", "ann/mill/logo.py", b"PNG\0", largest=3) == [LeftOut("binary")]
 
 
 def test_a_zip_archive_and_a_truncated_one(tmp_path: Path) -> None:
