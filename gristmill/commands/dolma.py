@@ -16,12 +16,13 @@ from gristmill.commands._shared.progress import Progress
 from gristmill.commands._shared.terminal import add_options, show
 from gristmill.engines.open import open_engine
 from gristmill.environment import environment_variables, read_environment
-from gristmill.errors import RecipeError
+from gristmill.errors import GristmillError, RecipeError
+from gristmill.formats.dolma.configuration import HiddenVariables
 from gristmill.formats.dolma.mixer_config import MIX_FIELDS, mixer_config
 from gristmill.lake.store.endpoint import check_options
 from gristmill.lake.store.open import open_store
 from gristmill.stages.dolma_dedupe.config import DEDUPE_FIELDS, UNNEEDED, dedupe_config
-from gristmill.stages.dolma_tagging.config import FIELDS, read_config, tag_config
+from gristmill.stages.dolma_tagging.config import FIELDS, read_config, tag_config, without_taggers
 
 HELP = "the Dolma toolkit's command line on plain paths: tag, dedupe, mix"
 
@@ -45,7 +46,10 @@ def declare(parser: ArgumentParser) -> None:
     """Adds the subcommands."""
     parser.add_argument("-c", "--config", dest="config_before", default="", metavar="FILE", help="as of the command")
     below = parser.add_subparsers(required=True, metavar="tag|dedupe|mix", dest="dolma_command")
-    _declare_one(below.add_parser("tag", help="write attributes of documents", description=__doc__), FIELDS)
+    tag = below.add_parser("tag", help="write attributes of documents", description=__doc__)
+    _declare_one(tag, FIELDS)
+    words = "run without this tagger of the configuration; may be given several times"
+    tag.add_argument("--leave-out", action="append", default=[], metavar="TAGGER", help=words)
     words = "mark duplicate documents and paragraphs"
     _declare_one(below.add_parser("dedupe", help=words, description=__doc__), DEDUPE_FIELDS)
     words = "select documents by their attributes, and replace spans"
@@ -77,17 +81,22 @@ def run(arguments: Namespace) -> int:
         DataError: a file cannot be read, or an output is not of this command.
         StoreError: a store does not answer.
     """
-    return {"dedupe": _dedupe, "tag": _tag, "mix": _mix}[arguments.dolma_command](arguments)
+    variables = HiddenVariables(environment_variables())
+    try:
+        return {"dedupe": _dedupe, "tag": _tag, "mix": _mix}[arguments.dolma_command](arguments, variables)
+    except GristmillError as error:
+        error.args = tuple(variables.hidden(str(each)) for each in error.args)
+        raise
 
 
-def _tag(arguments: Namespace) -> int:
+def _tag(arguments: Namespace, variables: HiddenVariables) -> int:
     from gristmill.stages.dolma_tagging.tagging import plan_tagging, run_tagging  # noqa: PLC0415 - others start sooner
 
     options = _options(arguments)
-    config = tag_config(_fields(arguments, options, FIELDS))
+    config = without_taggers(tag_config(_fields(arguments, options, FIELDS, variables)), arguments.leave_out)
     plan = plan_tagging(config, options, force=arguments.force)
     for pattern in plan.missed:
-        show(f"no file matches {pattern}")
+        show(variables.hidden(f"no file matches {pattern}"))
     for output in plan.outputs:
         show(f"{output.root}: {', '.join(output.taggers)}")
     show(f"{len(plan.items):,} files to tag, {plan.done:,} files of attributes are done")
@@ -104,18 +113,18 @@ def _tag(arguments: Namespace) -> int:
     return 0
 
 
-def _dedupe(arguments: Namespace) -> int:
+def _dedupe(arguments: Namespace, variables: HiddenVariables) -> int:
     from gristmill.stages.dolma_dedupe.deduping import plan_dedupe, run_dedupe  # noqa: PLC0415 - others start sooner
 
     options = _options(arguments)
-    fields = _fields(arguments, options, DEDUPE_FIELDS)
+    fields = _fields(arguments, options, DEDUPE_FIELDS, variables)
     config = dedupe_config(fields)
     unneeded = [name for name in UNNEEDED if fields.get(name)]
     if unneeded:
         show(f"accepted, and not needed here: {', '.join(unneeded)}")
     plan = plan_dedupe(config, options, force=arguments.force)
     for pattern in plan.missed:
-        show(f"no file matches {pattern}")
+        show(variables.hidden(f"no file matches {pattern}"))
     for output in plan.outputs:
         show(f"{output.root}: {config.numbered(config.attribute)}")
     show(f"{len(plan.missing):,} files to compare, {plan.done:,} files of attributes are done")
@@ -132,7 +141,7 @@ def _dedupe(arguments: Namespace) -> int:
     return 0
 
 
-def _mix(arguments: Namespace) -> int:
+def _mix(arguments: Namespace, variables: HiddenVariables) -> int:
     from gristmill.stages.dolma_mixing.mixing import absent_attributes, plan_mixing, run_mixing  # noqa: PLC0415 - others start sooner
 
     options = _options(arguments)
@@ -140,10 +149,10 @@ def _mix(arguments: Namespace) -> int:
     if not path:
         raise RecipeError("dolma mix: give the streams in a configuration, with -c")
     given = {name: getattr(arguments, name) for name in MIX_FIELDS}
-    config = mixer_config(_read(path, options), path, given, environment_variables())
+    config = mixer_config(_read(path, options), path, given, variables)
     plan = plan_mixing(config, options, force=arguments.force)
     for pattern in plan.missed:
-        show(f"no file matches {pattern}")
+        show(variables.hidden(f"no file matches {pattern}"))
     for stream in config.streams:
         show(f"{stream.name}: {plan.outputs[stream.name]:,} files in {stream.output.path}")
     show(f"{len(plan.items):,} files to write, {plan.done:,} are done")
@@ -172,10 +181,12 @@ def _workers(processes: int, items: int) -> int:
     return max(1, min(processes, items, os.cpu_count() or 1))
 
 
-def _fields(arguments: Namespace, options: dict[str, str], names: Mapping[str, type]) -> dict[str, Any]:
+def _fields(
+    arguments: Namespace, options: dict[str, str], names: Mapping[str, type], variables: HiddenVariables
+) -> dict[str, Any]:
     """The fields of the configuration; options of the command line come before those of the file."""
     path = arguments.config or arguments.config_before
-    found = read_config(_read(path, options), path, names, environment_variables()) if path else {}
+    found = read_config(_read(path, options), path, names, variables) if path else {}
     given = {name: getattr(arguments, name) for name in names}
     return found | {name: value for name, value in given.items() if value is not None}
 

@@ -6,13 +6,72 @@ the environment, such as `${oc.env:HOME}`. Source: OmegaConf 2.3, "resolvers", `
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gristmill.errors import RecipeError
 from gristmill.formats.energon.yaml_text import read_yaml
 
 _REFERENCE = re.compile(r"\$\{oc\.env:\s*([A-Za-z_][A-Za-z0-9_]*)\s*(?:,\s*([^{}$'\"]*?)\s*)?\}")
+
+
+_NAMES = frozenset({"attribute_name", "attributes", "experiment", "name", "taggers"})
+"""Keys whose values become parts of the names of files."""
+_LEAST, _BEGUN = 4, 8
+"""The length from which a value is hidden; and from which the beginning of one is, because messages are cut."""
+
+
+class HiddenVariables(Mapping[str, str]):
+    """Variables of the environment. Texts that are shown have their names in place of the values that were read.
+
+    Args:
+        variables: by name.
+
+    >>> variables = HiddenVariables({"KEY": "secret"})
+    >>> variables["KEY"], variables.hidden("no folder secret/a")
+    ('secret', 'no folder ${oc.env:KEY}/a')
+    """
+
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        self._variables = variables
+        self._read: set[str] = set()
+
+    def __getitem__(self, name: str) -> str:
+        self._read.add(name)
+        return self._variables[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._variables
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._variables)
+
+    def __len__(self) -> int:
+        return len(self._variables)
+
+    def hidden(self, text: str) -> str:
+        """A text without the values that were read.
+
+        Args:
+            text: a message.
+        """
+        values = sorted(((self._variables[name], name) for name in self._read), key=lambda each: -len(each[0]))
+        for value, name in values:
+            for form in dict.fromkeys((value, repr(value)[1:-1], json.dumps(value)[1:-1])):
+                if len(form) >= _LEAST:
+                    text = _without(text, form, f"${{oc.env:{name}}}")
+        return text
+
+
+def _without(text: str, value: str, name: str) -> str:
+    """A text with a name for each place of a value, or of its beginning."""
+    begun, found, at = value[:_BEGUN], "", 0
+    while (place := text.find(begun, at)) >= 0:
+        end = place
+        while end < len(text) and end - place < len(value) and text[end] == value[end - place]:
+            end += 1
+        found, at = f"{found}{text[at:place]}{name}", end
+    return found + text[at:]
 
 
 def read_configuration(data: bytes, where: str, variables: Mapping[str, str] | None) -> Any:
@@ -74,6 +133,10 @@ def _resolved(value: Any, variables: Mapping[str, str], where: str, above: str) 
     if not isinstance(value, str) or "${" not in value or above.endswith(".replacement"):
         return value
     place = f"{where}: {above.lstrip('.')}"
+    if next(part for part in reversed(above.split(".")) if not part.isdigit()) in _NAMES:
+        raise RecipeError(
+            f"{place}: {value!r:.100} becomes a part of names of files, so it has no references; write the name itself"
+        )
 
     def variable(found: re.Match[str]) -> str:
         name, default = found[1], found[2]

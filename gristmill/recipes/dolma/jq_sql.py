@@ -10,9 +10,15 @@ from typing import Any, Literal, NoReturn
 from gristmill.errors import RecipeError
 from gristmill.formats.dolma.jq_parser import JqBinary, JqCall, JqInput, JqLiteral, JqPlace, JqTerm, parse_jq
 from gristmill.recipes.dolma.mapped_names import LakeColumns
-from gristmill.recipes.dolma.path_sql import ATTRIBUTES, SPAN_PARTS, literal_sql, name_of_comparison, type_of_bound
+from gristmill.recipes.dolma.path_sql import (
+    ALWAYS,
+    ATTRIBUTES,
+    SPAN_PARTS,
+    literal_sql,
+    name_of_comparison,
+    type_of_bound,
+)
 
-_TEXTS = ("id", "source", "text")
 _SMALLER_THAN_NUMBERS = frozenset({"<", "<=", "!="})
 """The signs that are true of null and a number."""
 _LARGER_THAN_NUMBERS = frozenset({">", ">=", "!="})
@@ -119,7 +125,7 @@ class _JqCompiler:
         match of.kind, at:
             case "document", str(key) if key == ATTRIBUTES:
                 return _JqValue("merged")
-            case "document", str(key) if key in {*_TEXTS, "added", "created", "metadata"}:
+            case "document", str(key) if key in {*ALWAYS, "added", "created", "metadata"}:
                 return _JqValue("field", key)
             case "merged", str(key):
                 return _JqValue("spans", self._columns.spans(key), "true")
@@ -140,7 +146,7 @@ class _JqCompiler:
         elif name == "length" and given.kind in {"spans", "numbers"}:
             size = f"len({given.sql})"
             return _JqValue("number", size if given.fails else f"coalesce({size}, 0)", fails=given.fails)
-        elif name == "length" and given.kind == "field" and given.sql in _TEXTS:
+        elif name == "length" and given.kind == "field" and given.sql in ALWAYS:
             return _JqValue("number", f"length({self._columns.field(given.sql, 'VARCHAR')})")
         elif name in _OF_NUMBERS and given.kind == "numbers":
             null_if = f"{given.base} IS NOT NULL"  # of no numbers; of null they are an error

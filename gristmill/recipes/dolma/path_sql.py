@@ -26,6 +26,8 @@ Place = tuple[str | int, ...]
 """The keys and indices from the document to a value."""
 ATTRIBUTES = "attributes"
 SPAN_PARTS = ("start", "end", "score")
+ALWAYS = ("id", "source", "text")
+"""The fields that each document of a lake has. They are texts."""
 _KINDS: Mapping[type, str] = {bool: "BOOLEAN", str: "VARCHAR", int: "DOUBLE", float: "DOUBLE"}
 _SIGN_WORDS: Mapping[str, str] = {
     "<": "below",
@@ -183,6 +185,8 @@ class _PathCompiler:
 
     def _present(self, place: Place) -> str:
         """The condition that a row has a value there."""
+        if len(place) == 1 and place[0] in ALWAYS:
+            return f"{self._columns.field('id', 'VARCHAR')} IS NOT NULL"
         if len(place) < 2 or place[0] != ATTRIBUTES or not isinstance(place[1], str):
             self._stop("it asks whether a document has a field, of which a lake's column must know the type")
         spans, indices = self._columns.spans(place[1]), place[2:]

@@ -82,7 +82,10 @@ def looks(names: Sequence[str]) -> Mapping[str, Look]:
     """
     absent = [f"{name}: {NOT_HERE[name]}" for name in names if name in NOT_HERE]
     if absent:
-        raise RecipeError("taggers of Dolma that `gristmill dolma tag` does not have:\n" + "\n".join(absent))
+        raise RecipeError(
+            "taggers of Dolma that `gristmill dolma tag` does not have; --leave-out NAME runs the others:\n"
+            + "\n".join(absent)
+        )
     for name in names:
         if name not in TAGGERS:
             raise RecipeError(f"unknown tagger {name!r}; {known_names(name, (*TAGGERS, *NOT_HERE))}")

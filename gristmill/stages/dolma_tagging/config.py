@@ -4,8 +4,8 @@ Source: github.com/allenai/dolma, release 1.2.1, `cli/tagger.py` (TaggerConfig) 
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -177,6 +177,25 @@ def tag_config(fields: Mapping[str, Any]) -> TagConfig:
         ignore_existing=given.get("ignore_existing", False),
         dryrun=given.get("dryrun", False),
     )
+
+
+def without_taggers(config: TagConfig, names: Sequence[str]) -> TagConfig:
+    """The configuration without some of its taggers, such as those that are not here.
+
+    Args:
+        config: as the file has it.
+        names: of the taggers.
+
+    Raises:
+        RecipeError: it has no such tagger, or no other.
+    """
+    for name in names:
+        if name not in config.taggers:
+            raise RecipeError(f"--leave-out: {name!r} is not one of the taggers {', '.join(config.taggers)}")
+    left = tuple(name for name in config.taggers if name not in names)
+    if not left:
+        raise RecipeError("--leave-out: no tagger is left; leave out fewer")
+    return replace(config, taggers=left)
 
 
 def variable_name(name: str) -> str:

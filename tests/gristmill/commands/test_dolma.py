@@ -83,3 +83,60 @@ def test_a_mix_is_run_and_then_nothing_is_left(mixing: Path, capsys: pytest.Capt
 def test_a_mix_needs_its_configuration(words: list[str], error: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["dolma", "mix", *words]) == 2
     assert error in capsys.readouterr().err
+
+
+def test_a_tagger_may_be_left_out(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["dolma", "tag", "-c", "config.yaml", "--taggers", "char_length_v1", "dclm-oh-eli5"]
+    assert main(words) == 2
+    assert "--leave-out NAME runs the others:\ndclm-oh-eli5: its model" in capsys.readouterr().err
+    assert main([*words, "--leave-out", "dclm-oh-eli5"]) == 0
+    assert [path.name for path in (home / "attributes").iterdir()] == ["char_length_v1"]
+    assert main([*words, "--leave-out", "doc_count_v1"]) == 2
+    assert "'doc_count_v1' is not one of the taggers char_length_v1, dclm-oh-eli5" in capsys.readouterr().err
+    assert main([*words, "--leave-out", "dclm-oh-eli5", "--leave-out", "char_length_v1"]) == 2
+    assert "no tagger is left" in capsys.readouterr().err
+
+
+SECRET = "s3cr3t-'of-this-machine"
+
+
+@pytest.mark.parametrize(
+    ("command", "config"),
+    [
+        ("tag", "documents: ['${oc.env:KEY}/documents/*.gz']\ntaggers: [char_length_v1]\n"),
+        ("tag", "documents: [documents/*.jsonl]\ntaggers: [char_length_v1]\nprocesses: '${oc.env:KEY}'\n"),
+        ("tag", "documents: [documents/*.jsonl]\ntaggers: [char_length_v1]\nexperiment: 'a${oc.env:KEY}'\n"),
+        ("tag", "documents: [documents/*.jsonl]\ntaggers: ['${oc.env:KEY}']\n"),
+        (
+            "dedupe",
+            "documents: [documents/*.jsonl]\ndedupe: {name: '${oc.env:KEY}', paragraphs: {attribute_name: a}}\n",
+        ),
+        ("dedupe", "documents: ['s3://${oc.env:KEY}']\ndedupe: {paragraphs: {attribute_name: a}}\n"),
+        ("mix", "streams: [{name: '${oc.env:KEY}', documents: [documents/*.jsonl], output: {path: out}}]\n"),
+        ("mix", "streams: [{name: s, documents: ['${oc.env:KEY}/*.gz'], output: {path: out}}]\n"),
+        ("mix", "streams: [{name: s, documents: [a], output: {path: out, max_size_in_bytes: '${oc.env:KEY}'}}]\n"),
+        ("mix", "streams: [{name: s, documents: [a], filter: {include: ['${oc.env:KEY}']}, output: {path: out}}]\n"),
+    ],
+)
+def test_a_value_of_the_environment_is_in_no_error_and_in_no_name(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str, config: str
+) -> None:
+    monkeypatch.setenv("KEY", SECRET)
+    (home / "c.yaml").write_text(config)
+    assert main(["dolma", command, "-c", "c.yaml"]) == 2
+    captured = capsys.readouterr()
+    assert SECRET[:8] not in captured.out + captured.err
+    assert captured.err
+    assert not [path for path in home.rglob("*") if SECRET[:8] in path.name]
+
+
+def test_an_error_of_a_worker_hides_the_value_too(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("KEY", str(home))
+    (home / "documents/0.jsonl").write_text('{"id":"1"}\n')
+    (home / "c.yaml").write_text("documents: ['${oc.env:KEY}/documents/*.jsonl']\ntaggers: [char_length_v1]\n")
+    assert main(["dolma", "tag", "-c", "c.yaml"]) == 2
+    err = capsys.readouterr().err
+    assert str(home) not in err
+    assert "${oc.env:KEY}/documents/0.jsonl: row 0" in err

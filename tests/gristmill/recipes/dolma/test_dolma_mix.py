@@ -287,6 +287,24 @@ def test_a_configuration_in_jq_gives_the_rows_of_dolma_mix(tmp_path: Path) -> No
     assert [rule.name for rule in stream.exclude] == names
 
 
+EACH = """
+streams:
+  - name: each
+    documents: [s3://them/web/v0/documents/*]
+    attributes: [quality]
+    output: {path: s3://them/out, discard_fields: [attributes]}
+    filter:
+      include: [$.id]
+      exclude: ["$.attributes[?(@.quality__hq && @.quality__hq[0][2] < 0.5)]"]
+"""
+
+
+@pytest.mark.slow
+def test_a_filter_that_asks_for_the_id_takes_each_document(tmp_path: Path) -> None:
+    (tmp_path / "each.yaml").write_text(EACH)
+    assert compared(Published(tmp_path / "each.yaml", tmp_path / "home"), Random(3)) > 20
+
+
 def compared(published: Published, draw: Random) -> int:
     """Makes the mix in a lake and runs `dolma mix` on the same files. Returns the number of rows."""
     published.write(draw)

@@ -40,6 +40,9 @@ def columns(attributes: tuple[str, ...] = ("s",)) -> LakeColumns:
         ("$.attributes[?(@.w[0][2] != 1)]", "NOT coalesce(s__w[1].score = 1, false)"),
         ("$.metadata[?(@.lang == 'en')]", "metadata_lang = 'en'"),
         ("$[?(@.source in ['x','y'])]", "source IN ('x', 'y')"),
+        ("$.id", "id IS NOT NULL"),
+        ("$.text", "id IS NOT NULL"),
+        ("$[?(@.id && @.source == 'x')]", "id IS NOT NULL AND source = 'x'"),
         ("$.metadata[?(@.word ~= '^m.*l$')]", "regexp_matches(metadata_word, '^m.*l$')"),
     ],
 )
@@ -55,6 +58,7 @@ def test_a_key_of_several_sets_is_that_of_the_last() -> None:
     ("path", "said"),
     [
         ("$.attributes", "whether a document has a field"),
+        ("$.created", "whether a document has a field"),
         ("$.metadata.lang", "whether a document has a field"),
         ("$..deep", "a step that is no key and no index"),
         ("$.attributes[?(@.w[0][3] > 1)]", "a span has three values, and none at \\[3\\]"),

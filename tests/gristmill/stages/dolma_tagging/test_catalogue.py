@@ -11,7 +11,8 @@ def test_an_unknown_tagger_lists_the_near_ones() -> None:
 
 def test_a_tagger_that_is_not_here_is_named_with_the_reason() -> None:
     with pytest.raises(
-        RecipeError, match=r"does not have:\nlingua_doc_v1: .*package.*\ndclm-oh-eli5: its model is fetched"
+        RecipeError,
+        match=r"--leave-out NAME runs the others:\nlingua_doc_v1: .*package.*\ndclm-oh-eli5: its model is fetched",
     ):
         looks(["lingua_doc_v1", "gopher_v1", "dclm-oh-eli5"])
 
