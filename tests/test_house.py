@@ -63,7 +63,7 @@ ACROSS = {"raw_data", *BELOW_STAGES, *STAGES}
 SHELF = {"recipes", "readers", "encoding", "text", "errors", "lake.rows", "formats.fasttext"}
 EVERYTHING = {
     "engines", "readers", "reports", "verification", "tracing", "maintenance", "pipeline", "environment", "project",
-    "reading", "trial", "scores", "queries", "peeking", "preparing", "watching", "templates", "formats.energon",
+    "pool", "reading", "trial", "scores", "queries", "peeking", "preparing", "watching", "templates", "formats.energon",
     "formats.fasttext", "formats.dolma", "previews", "derivation",
     "installation", "dagster_location", "dashboard", "acquisition", "api", "commands", "takedowns", "releases", *ACROSS,
 }  # fmt: skip
@@ -101,11 +101,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "project": {"errors"},
     "process": {"errors"},
     "interrupts": set(),
+    "pool": {"interrupts", "errors"},
     "installation": {"project", "errors"},
     "dagster_location": {"installation"},
     "dashboard": {"environment", "project", "installation", "execution", "lake.store", "errors"},
     "peeking": {"readers", "recipes", "formats.energon", "text", "lake.rows", "lake.store", "errors"},
-    "preparing": {"interrupts", "formats.energon", "lake.store", "lake.rows", "errors"},
+    "preparing": {"formats.energon", "lake.store", "lake.rows", "pool", "errors"},
     "watching": {"preparing", "raw_data", "recipes", "formats.energon", "lake.store", "lake.identity", "errors"},
     "templates": {"recipes", "lake.address", "lake.asset_kind", "lake.asset_kinds", "lake.ledger", "errors"},
     "acquisition": {"readers", "lake.address", "errors"},

@@ -2,10 +2,10 @@
 
 import secrets
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from gristmill.commands._shared.targets import chosen_lake
 from gristmill.commands._shared.terminal import add_lake, add_shelves, shelves_of, show
@@ -15,11 +15,11 @@ from gristmill.derivation.tasks import derive, tasks_of, untouched
 from gristmill.errors import RecipeError
 from gristmill.execution.finding import Finding
 from gristmill.execution.mend import with_arguments
-from gristmill.interrupts import children_deaf, worker_pool
 from gristmill.lake.address import place_of_ledger, raw_asset
 from gristmill.lake.asset_kinds import EXPORT
 from gristmill.lake.ledger.shard_sample import ShardSample
 from gristmill.lake.store.open import Lake
+from gristmill.pool import in_processes
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
@@ -35,9 +35,6 @@ SHARES = {
     "reencode": "tokenize this share of the token caches again, with the reference engine",
 }
 """The options that derive a share of the shards again, and what each does."""
-
-
-Result = TypeVar("Result")
 
 
 class Audited(NamedTuple):
@@ -110,7 +107,7 @@ def run(arguments: Namespace) -> int:
     tally = _Tally(wrong=len(lost))
     what = "ledgers and raw snapshots" if arguments.raw else "ledgers"
     audits = _audits_of(lake, paths, samples.get("reencode"), arguments)
-    for audited in _run_all(audits, max(1, arguments.workers)):
+    for audited in in_processes(audits, arguments.workers):
         if not tally.add("proven", audited.path, audited.notes, audited.findings, arguments):
             before = f"{tally.right} of {len(audits)} {what} were proven before"
             show(f"stopped at the first finding; {before} (--all lists all)")
@@ -179,7 +176,7 @@ def _derive(
     tally.drawn = len(tally.derived)
     tasks = list(tasks_of(lake, shelves, paths, samples, lambda note: show(f"note   {note}")))
     works = [partial(derive, lake, shelves, task, first_only=not arguments.all) for task in tasks]
-    for result in _run_all(works, max(1, arguments.workers)):
+    for result in in_processes(works, arguments.workers):
         label = f"{result.task}: {result.drawn} shards"
         if not tally.add("derived", label, result.notes, result.findings, arguments):
             return False
@@ -218,20 +215,11 @@ def _audits_of(
         )
         for name, findings in apart.items():
             audits.append(partial(_told, raw_asset(name), findings[:1] if first_only else findings))
+        if not snapshots and not apart:
+            show(f"note   {arguments.asset}: no raw data belong to it, so none were compared")
         for source, snapshot in snapshots:
             audits.append(partial(_audit_raw, lake, shelves, source, snapshot, first_only=first_only))
     return audits
-
-
-def _run_all(audits: Sequence[Callable[[], Result]], workers: int) -> Iterator[Result]:
-    """The results of audits, in their order."""
-    if workers == 1:
-        yield from (audit() for audit in audits)
-        return
-    with worker_pool(workers) as pool:
-        with children_deaf():
-            under_way = [pool.submit(audit) for audit in audits]
-        yield from (future.result() for future in under_way)
 
 
 def _audit(lake: Lake, shelves: tuple[str, ...], sample: ShardSample | None, path: str, *, first_only: bool) -> Audited:

@@ -4,15 +4,16 @@ Metadata of an earlier run stay, so that there are metadata for all that any of 
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.formats.energon.media import HEAD, MediaFilter, MediaRow
 from gristmill.formats.energon.sqlite_index import SELECTED, add_media, index_damage, index_digest
-from gristmill.interrupts import children_deaf, worker_pool
 from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Entry, Store
+from gristmill.pool import in_processes
 from gristmill.preparing.dataset import INDEX, DatasetPath, kind_of, listed, meta_path
 from gristmill.preparing.files import alone, fetch, scratch_folder, write_file
 from gristmill.preparing.flaw import Flaw, refuses
@@ -139,13 +140,7 @@ def _write(store: Store, index: Path, known: str) -> None:
 
 
 def _read_all(tasks: Sequence[_FilesTask], workers: int) -> Iterator[tuple[list[MediaRow], list[Flaw]]]:
-    if min(workers, len(tasks)) < 2:
-        yield from map(_read_files, tasks)
-        return
-    with worker_pool(min(workers, len(tasks))) as pool:
-        with children_deaf():
-            found = pool.map(_read_files, tasks)
-        yield from found
+    yield from in_processes([partial(_read_files, task) for task in tasks], workers)
 
 
 def _read_files(task: _FilesTask) -> tuple[list[MediaRow], list[Flaw]]:

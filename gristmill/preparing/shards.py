@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -18,9 +19,9 @@ from gristmill.formats.energon.keys import unusable_characters
 from gristmill.formats.energon.media import HEAD, MediaFilter, MediaKind, MediaRow, read_media
 from gristmill.formats.energon.samples import Samples
 from gristmill.formats.energon.tar.walk import TarWalk
-from gristmill.interrupts import children_deaf, worker_pool
 from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Entry, Store
+from gristmill.pool import in_processes
 from gristmill.preparing.dataset import is_hidden, is_packed_tar, is_tar, listed
 from gristmill.preparing.flaw import Flaw, flaw_of
 from gristmill.preparing.metadataset.view import ViewedFolder
@@ -169,14 +170,11 @@ def walk_shards(tasks: Sequence[ShardTask], workers: int) -> Iterator[WalkedShar
     Args:
         tasks: the shards.
         workers: number of processes; 1: this one.
+
+    Raises:
+        StoreError: a process was killed.
     """
-    if min(workers, len(tasks)) < 2:
-        yield from map(walk_shard, tasks)
-        return
-    with worker_pool(min(workers, len(tasks))) as pool:
-        with children_deaf():
-            waiting = [pool.submit(walk_shard, task) for task in tasks]
-        yield from (future.result() for future in waiting)
+    yield from in_processes([partial(walk_shard, task) for task in tasks], workers)
 
 
 def walk_shard(task: ShardTask) -> WalkedShard:

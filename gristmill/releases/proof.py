@@ -1,23 +1,30 @@
 """The proof of a release: its objects and files are in the lake, and have the digests that it names."""
 
+import json
+import re
 from collections.abc import Iterator
 
 from gristmill.errors import DataError
 from gristmill.execution.finding import Finding, guarded
+from gristmill.execution.work import Say
 from gristmill.lake.ledger.index_ledger import content_digest
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.protocol import Store
 from gristmill.releases.pinned import PinnedRelease, pinned_path
 
+_PATH = re.compile(rb'("(?:[^"\\]|\\.)+)/(?:releases|token_caches|exports)/')
+"""A JSON string that is a path in a lake, up to the lake's root."""
+
 _MEND = "restore it from a copy: a release never changes"
 
 
-def pinned_findings(store: Store, release: PinnedRelease) -> Iterator[Finding]:
+def pinned_findings(store: Store, release: PinnedRelease, say: Say) -> Iterator[Finding]:
     """A finding for each object or file of a release that is missing or changed. All of them are read.
 
     Args:
         store: the lake.
         release: the release.
+        say: receives a note on each file that names another lake, from which this one was copied.
 
     Raises:
         StoreError: the lake does not answer.
@@ -28,7 +35,7 @@ def pinned_findings(store: Store, release: PinnedRelease) -> Iterator[Finding]:
     for path, (sha256, size) in sorted(release.objects.items()):
         yield from guarded(store, path, _of_object(store, where, path, sha256, size))
     for path, digest in sorted(release.files.items()):
-        yield from guarded(store, path, _of_file(store, where, path, digest))
+        yield from guarded(store, path, _of_file(store, where, path, digest, say))
 
 
 def _of_object(store: Store, where: str, path: str, sha256: str, size: int) -> Iterator[Finding]:
@@ -39,7 +46,7 @@ def _of_object(store: Store, where: str, path: str, sha256: str, size: int) -> I
         yield Finding(path, None, f"its sha256 or size is not the one that {where} names", _MEND)
 
 
-def _of_file(store: Store, where: str, path: str, digest: str) -> Iterator[Finding]:
+def _of_file(store: Store, where: str, path: str, digest: str, say: Say) -> Iterator[Finding]:
     tagged = store.read_tagged(path)
     if tagged is None:
         yield Finding(path, None, f"there is no such file, but {where} names it", _MEND)
@@ -48,5 +55,20 @@ def _of_file(store: Store, where: str, path: str, digest: str) -> Iterator[Findi
         same = content_digest(tagged[0], path, store.url) == digest
     except DataError:
         same = False
-    if not same:
+    root = "" if same else _root_in(tagged[0])
+    if root and content_digest(tagged[0], path, root) == digest:
+        say(
+            f"{path}: a trainer that is given it reads the lake {root}, from which this one was copied; `release` with"
+            " the same words writes it for this one"
+        )
+    elif not same:
         yield Finding(path, None, f"its content is not the one that {where} names, or it names another lake", _MEND)
+
+
+def _root_in(data: bytes) -> str:
+    """The lake that a file names in its first path; empty if it has no path, or is damaged."""
+    found = _PATH.search(data)
+    try:
+        return str(json.loads(found[1] + b'"')) if found and b"\0" not in data else ""
+    except ValueError:
+        return ""

@@ -164,5 +164,5 @@ def audited_ledgers(
 
     paths = due_ledgers(store, prefix, say, None if beside is None else take)
     if beside is not None and not prefix:
-        beside += audit_unledgered(store)
+        beside += audit_unledgered(store, say)
     return paths

@@ -7,6 +7,7 @@ import msgspec
 from gristmill.errors import DataError
 from gristmill.execution.finding import AuditedStore, Finding, guarded
 from gristmill.execution.mend import with_mend
+from gristmill.execution.work import Say
 from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.ledger.lake_id import LAKE_FILE, read_lake_id
 from gristmill.lake.ledger.receipts import read_run_note
@@ -18,18 +19,19 @@ from gristmill.releases.proof import pinned_findings
 _MEND = "restore it from a copy; or remove it and run Dagster's job `sync`, which draws a new id"
 
 
-def audit_unledgered(store: Store) -> list[Finding]:
+def audit_unledgered(store: Store, say: Say) -> list[Finding]:
     """The findings on `lake.json` and on the releases; on an object that cannot be read as well.
 
     Args:
         store: the lake.
+        say: receives notes on the releases of a copied lake.
 
     Raises:
         StoreError: the lake does not answer.
     """
     audited = AuditedStore(store)
     lake_file = guarded(audited, LAKE_FILE, lake_file_findings(audited))
-    releases = guarded(audited, RELEASES, release_findings(audited))
+    releases = guarded(audited, RELEASES, release_findings(audited, say))
     return [with_mend(store, finding) for finding in (*lake_file, *releases, *audited.left_out())]
 
 
@@ -55,20 +57,21 @@ def lake_file_findings(store: Store) -> Iterator[Finding]:
             return
 
 
-def release_findings(store: Store) -> Iterator[Finding]:
+def release_findings(store: Store, say: Say) -> Iterator[Finding]:
     """Findings on the releases: one that is not a JSON object, or names objects that are lost or changed.
 
     `gc` keeps the parts that releases name. A file that people wrote by hand needs no more than to be JSON.
 
     Args:
         store: the lake.
+        say: receives notes on the releases of a copied lake.
     """
     for entry in store.list(RELEASES):
         if entry.path.endswith(".json"):
-            yield from guarded(store, entry.path, _of_release(store, entry.path))
+            yield from guarded(store, entry.path, _of_release(store, entry.path, say))
 
 
-def _of_release(store: Store, path: str) -> Iterator[Finding]:
+def _of_release(store: Store, path: str, say: Say) -> Iterator[Finding]:
     data = store.read(path)
     try:
         found = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
@@ -76,10 +79,10 @@ def _of_release(store: Store, path: str) -> Iterator[Finding]:
         yield Finding(path, None, f"not a JSON object ({error})", "restore it from a copy")
         return
     if "schema" in found and name_of_release(path) is not None:
-        yield from _pinned(store, path, data)
+        yield from _pinned(store, path, data, say)
 
 
-def _pinned(store: Store, path: str, data: bytes) -> Iterator[Finding]:
+def _pinned(store: Store, path: str, data: bytes, say: Say) -> Iterator[Finding]:
     try:
         release = decode_object(data, PinnedRelease, path, "a release")
     except DataError as error:
@@ -88,4 +91,4 @@ def _pinned(store: Store, path: str, data: bytes) -> Iterator[Finding]:
     if release.name != name_of_release(path):
         yield Finding(path, None, f"it says that its name is {release.name!r}", "restore it from a copy")
         return
-    yield from pinned_findings(store, release)
+    yield from pinned_findings(store, release, say)

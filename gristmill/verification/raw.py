@@ -40,7 +40,8 @@ def compared_snapshots(
         (source, snapshot), sorted.
 
     Raises:
-        RecipeError: the lake has documents of a source that is not among the recipes, or there is nothing to compare.
+        RecipeError: the lake has documents of a source that is not among the recipes, or the whole lake has nothing to
+            compare.
     """
     found: set[tuple[str, str]] = set()
     for partition in list_ledgers(lake.store()):
@@ -63,8 +64,8 @@ def compared_snapshots(
             apart += findings
             for finding in findings:
                 tell(source.name, finding)
-    if not found and not apart:
-        raise RecipeError(f"{lake.url}: no raw data{f' below {prefix}' if prefix else ''}, so nothing to compare")
+    if not found and not apart and not prefix:
+        raise RecipeError(f"{lake.url}: no raw data, so nothing to compare")
     return sorted(found)
 
 

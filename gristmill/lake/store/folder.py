@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 
 from gristmill.errors import Conflict, StoreError
-from gristmill.lake.store.disk.file_lock import open_locked
+from gristmill.lake.store.disk.file_lock import is_steady, open_locked
 from gristmill.lake.store.disk.real_folders import RealFolders
 from gristmill.lake.store.disk.unfinished import UnfinishedFile, UnfinishedFiles
 from gristmill.lake.store.plain_files import NoFile, Tell, Unlisted, is_folder, open_plain, sorted_items, status_of
@@ -248,11 +248,14 @@ class FolderStore:
 
     def stream(self, path: str, version: ObjectVersion | None = None, start: int = 0) -> Iterator[bytes]:
         with _reported(path), self._opened(path) as file:
+            opened = os.fstat(file.fileno())
             file.seek(start)
             while piece := file.read(PIECE):
                 yield piece
-            # The ctime tells of a file that lost its name too: another has it now, or none.
-            if version is not None and not version.same(_entry(path, os.fstat(file.fileno()))):
+            entry = _entry(path, os.fstat(file.fileno()))
+            if version is None or version.same(entry):
+                return
+            if not version.same_stamp(entry) or not is_steady(file.fileno(), opened, self._root / path):
                 raise StoreError(f"{path}: replaced while it was read; try again")
 
     def upload(self, path: str) -> _FileUpload:

@@ -39,6 +39,9 @@ class NoFile(StoreError):  # noqa: N818 - the tree reads as English
         super().__init__(f"{path}: {reason}")
         self.path, self.reason = path, reason
 
+    def __reduce__(self) -> tuple[type["NoFile"], tuple[str, str]]:
+        return type(self), (self.path, self.reason)
+
 
 NO_TARGET = "the target of this link does not exist; mount the target, or remove the link"
 

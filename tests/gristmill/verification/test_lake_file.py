@@ -40,7 +40,10 @@ def test_a_file_without_an_id_is_a_finding(whole: Mill, data: bytes) -> None:
 
 def test_a_torn_release_is_a_finding(whole: Mill) -> None:
     whole.store.put("releases/one.json", b'{"ledgers":[]}')
-    assert list(release_findings(whole.store)) == []
+    assert list(release_findings(whole.store, whole.said.append)) == []
     whole.store.put("releases/two.json", b'{"ledgers":')
     whole.store.put("releases/three.json", b"[]")
-    assert [finding.path for finding in release_findings(whole.store)] == ["releases/three.json", "releases/two.json"]
+    assert [finding.path for finding in release_findings(whole.store, whole.said.append)] == [
+        "releases/three.json",
+        "releases/two.json",
+    ]

@@ -61,3 +61,17 @@ def is_named(fd: int, path: str | os.PathLike[str], folder: int | None = None) -
         return os.path.samestat(os.fstat(fd), os.stat(path, dir_fd=folder))
     except FileNotFoundError:
         return False
+
+
+def is_steady(fd: int, opened: os.stat_result, path: str | os.PathLike[str]) -> bool:
+    """Whether an open file has its name still, and at most the number of its names has changed since it was opened.
+
+    A further name (a hard link, as some backups make) changes the ctime, as rewriting does, but not one byte.
+
+    Args:
+        fd: of the file.
+        opened: its status when it was opened.
+        path: that led to it.
+    """
+    now = os.fstat(fd)
+    return (now.st_ctime_ns == opened.st_ctime_ns or now.st_nlink != opened.st_nlink) and is_named(fd, path)

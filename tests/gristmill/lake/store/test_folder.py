@@ -11,6 +11,7 @@ from steered import before
 
 from gristmill.errors import Conflict, StoreError
 from gristmill.lake.store.folder import INCOMING, LASTING, LOCK, FolderStore
+from gristmill.lake.store.protocol import PIECE
 
 
 @pytest.fixture
@@ -229,3 +230,37 @@ def test_a_store_of_outputs_keeps_lock_and_unfinished_files_in_a_folder_of_its_o
     assert list(store.folders(".own/")) == []
     upload.close()
     assert (tmp_path / "a").read_bytes() == b"1"
+
+
+def test_a_further_name_of_a_file_changes_no_byte_that_is_read(tmp_path: Path) -> None:
+    store = FolderStore(str(tmp_path / "lake"))
+    store.put("a", b"1" * (3 * PIECE))
+    (entry,) = store.list("")
+    file, other = tmp_path / "lake" / "a", tmp_path / "backup"
+    other.hardlink_to(file)  # between the listing and the reading, as `cp -al` does
+    assert sum(map(len, store.stream("a", entry.version))) == 3 * PIECE
+    pieces = store.stream("a", entry.version)
+    next(pieces)
+    other.unlink()  # and while it is read
+    assert sum(map(len, pieces)) == 2 * PIECE
+    other.hardlink_to(file)
+    pieces = store.stream("a", entry.version)
+    next(pieces)
+    file.unlink()  # its other name stays, but the object is gone
+    with pytest.raises(StoreError, match=r"^a: replaced while it was read; try again"):
+        list(pieces)
+
+
+def test_a_file_that_is_rewritten_while_it_is_read_is_known_by_its_ctime(tmp_path: Path) -> None:
+    store = FolderStore(str(tmp_path / "lake"))
+    store.put("a", b"1" * (3 * PIECE))
+    (entry,) = store.list("")
+    pieces = store.stream("a", entry.version)
+    next(pieces)
+    file = tmp_path / "lake" / "a"
+    before = file.stat()
+    with file.open("r+b") as rewritten:
+        rewritten.write(b"2" * (3 * PIECE))
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    with pytest.raises(StoreError, match=r"^a: replaced while it was read; try again"):
+        list(pieces)

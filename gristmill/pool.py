@@ -1,0 +1,34 @@
+"""Functions in several processes of this machine, with results in order. A killed process is an error in words."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from typing import TypeVar
+
+from gristmill.errors import StoreError
+from gristmill.interrupts import children_deaf, worker_pool
+
+T = TypeVar("T")
+
+
+def in_processes(works: Sequence[Callable[[], T]], workers: int) -> Iterator[T]:
+    """The results of functions, in their order.
+
+    Args:
+        works: the functions; a pool of processes must be able to take them and their results.
+        workers: number of processes; with fewer than two, or with one function, this process does all.
+
+    Raises:
+        StoreError: a process was killed. The results before are there; run again.
+    """
+    if min(workers, len(works)) < 2:
+        yield from (work() for work in works)
+        return
+    with worker_pool(min(workers, len(works))) as pool:
+        with children_deaf():
+            under_way = [pool.submit(work) for work in works]
+        try:
+            yield from (future.result() for future in under_way)
+        except BrokenProcessPool as error:
+            raise StoreError(
+                "a worker process was killed: most often for want of memory; use fewer workers, then run again"
+            ) from error
