@@ -133,3 +133,6 @@ def test_an_index_is_due_if_its_length_packing_or_plans_change_and_then_no_more(
     assert list(indexes_of(mill, longer).close(mill.store)) == [INDEX]
     _, talks = mixture(mill)["streams"]
     assert (talks["sequences"], talks["sequence_tokens"]) == (4, 50)  # three of 5 tokens fit, and the last is alone
+    pairs = mix_of("texts", "talks", sequence_length=16, talks=Chat(chat_template=TEMPLATE, pack=2), **HALVES)
+    assert list(indexes_of(mill, pairs).close(mill.store)) == [INDEX]
+    assert mixture(mill)["streams"][1]["sequences"] == 5
