@@ -24,9 +24,9 @@ def in_processes(works: Sequence[Callable[[], T]], workers: int) -> Iterator[T]:
         yield from (work() for work in works)
         return
     with worker_pool(min(workers, len(works))) as pool:
-        with children_deaf():
-            under_way = [pool.submit(work) for work in works]
         try:
+            with children_deaf():
+                under_way = [pool.submit(work) for work in works]
             yield from (future.result() for future in under_way)
         except BrokenProcessPool as error:
             raise StoreError(
