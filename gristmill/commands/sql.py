@@ -83,7 +83,7 @@ def run(arguments: Namespace) -> int:
     ) as reader:
         try:
             _give(reader, arguments, lake.url)
-        except (pa.ArrowException, OverflowError, orjson.JSONEncodeError) as error:
+        except (pa.ArrowException, OverflowError, ValueError, orjson.JSONEncodeError) as error:
             form = arguments.format
             raise RecipeError(f"the query: a value does not fit {form} ({error}); cast it: `col::varchar`") from error
     return 0

@@ -1,5 +1,6 @@
 """Session: runs one SELECT over the tables of a lake, with bounded memory, without a way to files or the network."""
 
+import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -9,7 +10,7 @@ import duckdb
 import orjson
 import pyarrow as pa
 
-from gristmill.errors import DataError, RecipeError
+from gristmill.errors import DataError, RecipeError, shorten
 from gristmill.queries.lake_table import LakeTable
 from gristmill.queries.tables import Tables
 from gristmill.reading.opened_lake import OpenedLake
@@ -19,6 +20,10 @@ MEMORY = "2GB"
 """Most memory of DuckDB; what does not fit is written to a temporary folder."""
 
 _ROWS = 10_000
+
+_NOT_IN_ARROW = frozenset({"UHUGEINT", "BIGNUM", "VARINT", "BIT", "TIME WITH TIME ZONE"})
+_LISTED = re.compile(r"(\[\d*\])+$")
+"""The end of the name of a list's type."""
 
 
 @contextmanager
@@ -61,7 +66,9 @@ def query(
             for name in sorted(named_tables(connection, sql)):
                 read.append(tables.open(name))
                 connection.register(name, read[-1])
-            reader = connection.sql(sql).to_arrow_reader(_ROWS)
+            found = connection.sql(sql)
+            _check_types(found.columns, found.types)
+            reader = found.to_arrow_reader(_ROWS)
         yield _rows(reader, read)
 
 
@@ -83,6 +90,15 @@ def _connection(folder: str, memory: str, threads: int) -> "duckdb.DuckDBPyConne
     connection.execute("set enable_external_access = false")
     connection.execute("set lock_configuration = true")
     return connection
+
+
+def _check_types(names: Sequence[str], types: Sequence[Any]) -> None:
+    """Refuses columns that would become other values on their way through Arrow, such as -1 for 2^128 - 1."""
+    for name, kind in zip(names, types, strict=True):
+        if _LISTED.sub("", str(kind)) in _NOT_IN_ARROW:
+            raise RecipeError(
+                f"the query: column {shorten(name)!r} is {kind}, which Arrow lacks; cast it: `col::varchar`"
+            )
 
 
 def _rows(reader: Any, read: Sequence[LakeTable]) -> Any:
@@ -116,7 +132,10 @@ def named_tables(connection: "duckdb.DuckDBPyConnection", sql: str) -> set[str]:
     [found] = connection.execute("select json_serialize_sql(?::varchar)", [sql]).fetchall()
     tables: set[str] = set()
     named: set[str] = set()
-    waiting: list[Any] = [orjson.loads(found[0])]
+    try:
+        waiting: list[Any] = [orjson.loads(found[0])]
+    except orjson.JSONDecodeError as error:
+        raise RecipeError("the query is nested too deeply; write it in steps, with WITH") from error
     while waiting:
         node = waiting.pop()
         if isinstance(node, list):

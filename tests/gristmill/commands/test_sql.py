@@ -104,3 +104,41 @@ def test_a_value_that_a_form_cannot_hold_is_told(
     assert main(["sql", str(whole.root), sql, "--format", form, "--output", str(output)]) == 2
     assert f"a value does not fit {form}" in capsys.readouterr().err
     assert not output.exists()
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "json"])
+@pytest.mark.parametrize("value", ["'2024-01-01 00:00:00.123456789'::timestamp_ns", "'12:00:00.123456789'::time_ns"])
+def test_nanoseconds_that_a_form_lacks_are_told_in_words(
+    whole: Mill, value: str, form: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = said(capsys, str(whole.root), f"select {value} as x", "--format", form, code=2)
+    assert f"the query: a value does not fit {form}" in told
+    assert "cast it: `col::varchar`" in told
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "shown"),
+    [
+        ("(2::uhugeint ** 127)::uhugeint", "UHUGEINT", ""),
+        ("340282366920938463463374607431768211455::uhugeint", "UHUGEINT", "340282366920938463463374607431768211455"),
+        (
+            "[340282366920938463463374607431768211455::uhugeint]",
+            "UHUGEINT[]",
+            "[340282366920938463463374607431768211455]",
+        ),
+        ("'0101'::bit", "BIT", "0101"),
+        ("'12:00:00+15:59'::timetz", "TIME WITH TIME ZONE", "12:00:00+15:59"),
+    ],
+)
+def test_values_that_would_become_others_are_refused(
+    whole: Mill, value: str, kind: str, shown: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = said(capsys, str(whole.root), f"select {value} as x", code=2)
+    assert f"column 'x' is {kind}, which Arrow lacks; cast it: `col::varchar`" in told
+    if shown:
+        assert said(capsys, str(whole.root), f"select ({value})::varchar as x") == f"x\n{shown}\n"
+
+
+def test_a_query_that_is_nested_too_deeply_is_told(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    deep = "select " + "[" * 400 + "1" + "]" * 400 + " as x"
+    assert "the query is nested too deeply" in said(capsys, str(whole.root), deep, code=2)
