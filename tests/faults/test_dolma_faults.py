@@ -113,7 +113,7 @@ def test_a_run_may_die_before_each_of_its_changes(
     for died in deaths(folder, lambda: main(words), lambda: emptied(folder), every):
         assert main(words) == 0
         assert (outputs(folder), records(folder)) == whole, f"after the death before change {died}"
-    assert died > 30
+    assert died > 20
     for died in deaths(folder, lambda: main(words), lambda: emptied(folder), every):
         code = main(changed)
         if code:

@@ -167,7 +167,7 @@ def matches(pattern: str, options: Mapping[str, str]) -> tuple[str, dict[str, Ob
         if _GLOB.search(bucket) or not rest:
             raise RecipeError(f"{pattern}: name the bucket, and objects in it")
         root = f"{_BUCKET}{bucket}"
-        return root, dict(_objects(open_store(root, options), "/".join(rest)))
+        return root, dict(objects(open_store(root, options), "/".join(rest)))
     if "://" in pattern:
         raise RecipeError(f"{pattern}: give a path, or an address such as s3://bucket/documents/*.gz")
     root = str(
@@ -204,7 +204,13 @@ def place_in_listing(path: str, pattern: str) -> list[bytes]:
     return [path.encode()] if pattern.startswith(_BUCKET) else [part.encode() for part in path.split("/")]
 
 
-def _objects(store: Store, pattern: str) -> Iterator[tuple[str, ObjectVersion]]:
+def objects(store: Store, pattern: str) -> Iterator[tuple[str, ObjectVersion]]:
+    """The objects of a bucket that a pattern matches, by path. Like files, none is below a folder with a dot in front.
+
+    Args:
+        store: of the bucket.
+        pattern: below its root.
+    """
     if not _GLOB.search(pattern):
         entry = store.head(pattern) if pattern and not pattern.endswith("/") else None
         if entry:
@@ -214,7 +220,7 @@ def _objects(store: Store, pattern: str) -> Iterator[tuple[str, ObjectVersion]]:
     fixed = "".join(f"{part}/" for part in _fixed(pattern.split("/")))
     fits = re.compile(_regex(pattern)).fullmatch
     for entry in store.list(fixed):
-        if fits(entry.path) and not entry.path.rpartition("/")[2].startswith("."):
+        if fits(entry.path) and "/." not in f"/{entry.path.removeprefix(fixed)}":  # as glob does: our records too
             yield entry.path, entry.version
 
 

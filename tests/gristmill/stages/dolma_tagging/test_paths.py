@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 
 from gristmill.errors import RecipeError
-from gristmill.stages.dolma_tagging.paths import output_of, tagged_files
+from gristmill.lake.store.folder import FolderStore
+from gristmill.stages.dolma_tagging.paths import objects, output_of, tagged_files
 
 
 def files(folder: Path, *names: str) -> None:
@@ -62,3 +63,9 @@ def test_two_files_of_one_output_are_refused(tmp_path: Path) -> None:
     files(tmp_path, "a/0.gz", "b/0.gz")
     with pytest.raises(RecipeError, match=r"a/0.gz and .*b/0.gz have the same output o/0.gz"):
         tagged_files([f"{tmp_path}/a/*.gz", f"{tmp_path}/b/*.gz"], ["o", "o"], {})
+
+
+def test_folders_of_a_bucket_that_begin_with_a_dot_are_not_read(tmp_path: Path) -> None:
+    files(tmp_path, "mixed/a.json", "mixed/b/c.json", "mixed/.dolma-tag/manifest.json", "mixed/b/.d.json")
+    found = objects(FolderStore(str(tmp_path)), "mixed/**/*.json")
+    assert [path for path, _ in found] == ["mixed/a.json", "mixed/b/c.json"]
