@@ -3,6 +3,7 @@
 Each reading also prints what a megabyte of this input costs. Below a tenth of a second nothing is compared.
 """
 
+import gzip
 import multiprocessing
 import resource
 import sys
@@ -10,7 +11,7 @@ import time
 from collections.abc import Callable
 
 import pytest
-from goodfiles import GOOD
+from goodfiles import GOOD, tarred, zipped
 from partkit import Held
 from warcfile import page
 
@@ -136,11 +137,34 @@ INPUTS: dict[str, tuple[str, Make]] = {
     "spdx": ("code", repeated("SPDX-License-Identifier: MIT AND ", "# ")),
     "spaces of code": ("code", repeated(" ", behind="x")),
 }  # fmt: skip
+
+
+def archived(kind: str) -> Callable[[bytes], object]:
+    """Reads an archive by the reader of this kind."""
+    good = GOOD[kind]
+    return lambda data: list(good.reader(RawObject(Held(data, 1 << 16), good.name, good.name, len(data))))
+
+
+def many(kind: str, ending: str, each: int, text: str = "a") -> Make:
+    """An archive of the kind with a file for each so many bytes."""
+    pack = {"zip": zipped, "tar": tarred}[kind]
+    mode = () if kind == "zip" else ("w",)
+    return lambda size: pack(ending, *mode, **{f"d/{n}{ending}": text for n in range(size // each)})([b"x"])
+
+
 PARSERS: dict[str, tuple[Callable[[bytes], object], Make]] = {
     "po continued": (translated_text, repeated('"a"\n', 'msgid "x"\nmsgstr "y"\n')),
     "po backslashes": (translated_text, repeated("\\", 'msgid "x"\nmsgstr "', "\n")),
     "po spaces": (translated_text, repeated(" ", 'msgid "x"\nmsgstr "y"', "z\n")),
     "metadata continued": (distribution, repeated("       |b\n", "Name: a\nVersion: 1\nDescription: a\n")),
+    "files of a tar": (archived("texts plain tar"), many("tar", ".txt", 1024)),
+    "files of a zip": (archived("texts zip"), many("zip", ".txt", 110)),
+    "licences of a tar": (archived("code"), lambda size: gzip.compress(many("tar", "/LICENSE", 1024, "MIT")(size), 1)),
+    "samples of a tar": (archived("webdataset"), many("tar", ".json", 1024, '{"text":"a"}')),
+    "a long name in a tar": (
+        archived("texts plain tar"),
+        lambda size: tarred(".txt", "w", **{f"{'a/' * (size // 2)}b.txt": "a"})([b"x"]),
+    ),
     "punycode": (python_text, repeated("zz", "# coding: punycode\n#-")),
 }
 
