@@ -159,7 +159,10 @@ PARSERS: dict[str, tuple[Callable[[bytes], object], Make]] = {
     "metadata continued": (distribution, repeated("       |b\n", "Name: a\nVersion: 1\nDescription: a\n")),
     "files of a tar": (archived("texts plain tar"), many("tar", ".txt", 1024)),
     "files of a zip": (archived("texts zip"), many("zip", ".txt", 110)),
-    "licences of a tar": (archived("code"), lambda size: gzip.compress(many("tar", "/LICENSE", 1024, "MIT")(size), 1)),
+    "licences of a tar": (
+        archived("code"),
+        lambda size: gzip.compress(many("tar", "/LICENSE", 1024, "MIT")(size), 1, mtime=0),
+    ),
     "samples of a tar": (archived("webdataset"), many("tar", ".json", 1024, '{"text":"a"}')),
     "a long name in a tar": (
         archived("texts plain tar"),
