@@ -191,6 +191,8 @@ def test_a_proof_names_what_is_left_to_do(mill: Mill, capsys: pytest.CaptureFixt
     assert "/part-00001-3201eb1abf37acf3/: no ledger names it; remove it with gristmill gc" in old
     mill.store.put("releases/first.json", b'{"parts": ["part-00001-3201eb1abf37acf3"]}')
     assert proven(mill, capsys, 8)[1]["releases"] == "not proven"
+    [old] = [line for line in taken(mill, capsys, "--prove")[1] if line.startswith("old parts")]
+    assert "but releases/first.json, so gc keeps it; gristmill erase --release first, then gristmill gc" in old
     mill.store.delete(["releases/first.json"])
     assert main(["gc", str(mill.root)]) == 0
     capsys.readouterr()
