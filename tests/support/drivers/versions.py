@@ -53,6 +53,8 @@ def adapted(text: str, checkout: Path) -> str:
     for node in reversed(ast.parse(text).body):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] in OURS:
             names = [(alias.name, f" as {alias.asname}" if alias.asname else "") for alias in node.names]
+            if all(_home(checkout, node.module, name) == node.module for name, _ in names):
+                continue  # the lake knows the code of its recipes: it must be that of this shelf where it can
             leads = [f"from {_home(checkout, node.module, name)} import {name}{alias}" for name, alias in names]
             lines[node.lineno - 1 : node.end_lineno] = leads
     return "\n".join(lines) + "\n"
