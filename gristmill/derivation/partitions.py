@@ -155,7 +155,7 @@ class _Work:
             if not raw_inputs and want.inputs != row.inputs:
                 stale += 1
                 continue
-            found.append(msgspec.structs.replace(want, again=False))
+            found.append(want)
         if stale:
             who = f"{self.place.asset} ({self.place.snapshot})"
             say(f"{who}: {stale} shards not proven, made from what has changed since")

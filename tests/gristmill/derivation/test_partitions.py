@@ -128,3 +128,15 @@ def test_verify_finds_it_with_the_option_and_without_it_not(
     assert main(["verify", str(whole.root), *VERIFY, option, "1"]) == 1
     where = path if row is None else f"{path}: row {row}"
     assert f"       {where}: {words}" in capsys.readouterr().out
+
+
+def test_a_raw_object_with_another_stamp_is_read_and_converted(whole: Mill) -> None:
+    """A run would read it, and keep the shard, for its bytes are the recorded ones: a copied lake has new stamps."""
+    for name in ("a", "b"):
+        path = whole.root / f"sources/pages/raw/2024/{name}.jsonl.gz"
+        data = path.read_bytes()
+        path.unlink()
+        path.write_bytes(data)
+    text_changed(whole, DOCUMENTS, "b", 4)
+    [finding, *_] = derived(whole, whole.conversion())[0]
+    assert (finding.path, finding.row) == (DOCUMENTS.shard("b"), 4)

@@ -134,6 +134,15 @@ def test_verify_ends_with_the_share_that_follows_from_raw_data(whole: Mill, caps
     assert capsys.readouterr().out.splitlines()[-2].startswith("0.0% of the 23,000 bytes")
 
 
+@pytest.mark.slow
+def test_other_processes_derive_the_same(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    said: list[str] = []
+    for workers in ("1", "2"):
+        assert main(["verify", str(whole.root), *HERE, *OPTIONS, "--workers", workers]) == 0
+        said.append(capsys.readouterr().out)
+    assert said[0] == said[1]
+
+
 def test_a_proof_of_nothing_is_none(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", str(whole.root), "--all", *OPTIONS[:2]]) == 2
     told = capsys.readouterr()
