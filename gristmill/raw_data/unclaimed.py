@@ -48,7 +48,8 @@ def unclaimed(lake: Store, catalogue: Catalogue) -> Iterator[str]:
 
 def _beside_raw(lake: Store, source: str) -> Iterator[str]:
     """Remarks on what lies beside the raw folder of a source, where nothing reads it: often `raw/` was forgotten."""
-    top, raw = f"sources/{source}/", raw_folder(source)
+    raw = raw_folder(source)
+    top = f"{raw.removesuffix('/').rpartition('/')[0]}/"
     folders = [path.removeprefix(top).rstrip("/") for path in lake.folders(top)]
     for name in [name for name in folders if name != "raw" and not _VERSION.match(name)][:NAMED]:
         yield f"{top}{name}/ is read by nothing: raw data lie in {raw}; move it to {raw}{name}/, or remove it"

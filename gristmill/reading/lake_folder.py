@@ -4,6 +4,7 @@ from pathlib import Path
 
 from gristmill.errors import RecipeError
 from gristmill.lake.asset_kinds import LEDGER_TOPS
+from gristmill.lake.store.endpoint import absolute_folder
 
 _SIGNS = (
     "lake.json",
@@ -24,7 +25,7 @@ def check_lake(url: str) -> None:
         url: of the lake.
 
     Raises:
-        RecipeError: there is no such folder, or other things are in it.
+        RecipeError: there is no such folder, other things are in it, or it begins with the `~` of nobody.
 
     >>> check_lake("/no/such/lake")
     Traceback (most recent call last):
@@ -33,7 +34,7 @@ def check_lake(url: str) -> None:
     """
     if "://" in url:
         return
-    folder = Path(url).expanduser()
+    folder = Path(absolute_folder(url, "the lake's address"))
     if not folder.is_dir():
         raise RecipeError(f"{url}: no lake: there is no such folder; make it, if it is to become one")
     names = {entry.name for entry in folder.iterdir() if not entry.name.startswith(".")}

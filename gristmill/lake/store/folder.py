@@ -322,7 +322,7 @@ class FolderStore:
             folder = folder.rpartition("/")[0]
 
     def why_bytes_stay(self, path: str) -> str:
-        """As RealFolders.why_bytes_stay()."""
+        """The answer of RealFolders.why_bytes_stay()."""
         with _reported(path):
             return self._folders.why_bytes_stay(path)
 

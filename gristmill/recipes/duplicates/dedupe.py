@@ -97,12 +97,12 @@ class Dedupe:
 
     @property
     def hashed(self) -> str:
-        """What has a hash, as a word for people: a near duplicate has one for each band of its signature."""
+        """The word for people of what has a hash: a near duplicate has one for each band of its signature."""
         return "bands" if self.near else "units"
 
     @property
     def marked(self) -> str:
-        """What its marks are about, as a word for people."""
+        """The word for people of what its marks are about."""
         return "documents" if self.near or isinstance(self.unit, DocumentUnits) else "units"
 
     @property

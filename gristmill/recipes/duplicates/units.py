@@ -169,7 +169,7 @@ class MinHashUnits(_Unit):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """As of all units. The first rule is left out: older ledgers have no number."""
+        """The options as JSON, without the number of the first rule: older ledgers have none."""
         found = super().parameters
         return (
             found if self.verification > 1 else {name: each for name, each in found.items() if name != "verification"}

@@ -206,7 +206,7 @@ def read_shares(
 
 
 def read_weights(portions: Sequence[Portion], tokens: Mapping[str, int]) -> Reading:
-    """What weights alone say if nobody knows how full the sequences are: shares of sequences, and nothing of tokens.
+    """The shares of sequences that weights alone give, without tokens: nobody knows how full the sequences are.
 
     Args:
         portions: what the mix declares for each stream.

@@ -100,6 +100,7 @@ def packing_rule_of(form: Format, length: int) -> PackingRule | None:
         RecipeError: the length is less than 1.
 
     Example:
+        >>> from gristmill.recipes.row_format import Text
         >>> packing_rule_of(Text(pack=8), 4096)
         PackingRule(length=4096, segments=8, slice='left')
         >>> packing_rule_of(Text(), 4096) is None

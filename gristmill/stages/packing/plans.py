@@ -99,8 +99,11 @@ def plan_slices(
         mix: the mix whose cache it is.
         tokenizer: the tokenizer of the cache.
         length: tokens of one example.
-        slices: which the merged ledgers close.
+        slices: the slices that the merged ledgers close.
         say: receives a progress line for each split.
+
+    Returns:
+        The plans, by stream and split.
 
     Raises:
         DataError: the cache is damaged, or a document is too long and must not be cut.
@@ -203,6 +206,10 @@ def read_plan(store: Store, sequence: TokenStream, form: Format, stem: str) -> P
 
 def decode_plan(data: bytes, path: str) -> PackingPlan:
     """The plan that a file holds.
+
+    Args:
+        data: the bytes of the file.
+        path: the path of the file, for messages.
 
     Raises:
         NewerSchema: a newer version of Gristmill wrote it.

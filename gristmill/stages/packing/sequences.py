@@ -44,7 +44,16 @@ def sequences_of(store: Store, mix: Mix, tokenizer: str, slices: Sequence[Upstre
 def planned_sequences(
     store: Store, mix: Mix, tokenizer: str, slices: Sequence[Upstream]
 ) -> dict[str, Sequences] | None:
-    """As sequences_of(), from the packing plans alone; None if these are of other slices, by another rule, or damaged.
+    """The sequences of each stream, from the packing plans alone, see sequences_of().
+
+    Args:
+        store: the lake.
+        mix: the mix.
+        tokenizer: name of the tokenizer.
+        slices: the slices that the index closes.
+
+    Returns:
+        The sequences by stream; None if the plans are of other slices, by another rule, or damaged.
 
     Raises:
         NewerSchema: a newer version of Gristmill wrote them.

@@ -182,6 +182,7 @@ PATHS_OF_OBJECTS = {
     "gristmill/formats/energon/keys.py": "names of media",
     "gristmill/lake/address.py": "names of shards",
     "gristmill/lake/store/folder.py": "paths of objects",
+    "gristmill/lake/store/disk/real_folders.py": "paths of objects",
     "gristmill/lake/store/protocol.py": "paths of objects",
     "gristmill/preparing/dataset.py": "paths of tars",
     "gristmill/raw_data/inventory.py": "paths of objects",

@@ -121,10 +121,13 @@ class RealFolders:
         return True
 
     def why_bytes_stay(self, path: str) -> str:
-        """Why the bytes of an object would stay on the disk if it were replaced or removed; empty if they would not.
+        """Tells whether the bytes of an object would stay on the disk if it were replaced or removed.
 
         Args:
-            path: of the object.
+            path: the path of the object.
+
+        Returns:
+            Why they would stay; empty if they would not.
         """
         folder, _, name = path.rpartition("/")
         try:
