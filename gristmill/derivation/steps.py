@@ -28,6 +28,9 @@ from gristmill.stages.tagging.step import TaggingStep
 DERIVED = frozenset({DOCUMENTS, ATTRIBUTES, MIX, FINGERPRINTS, HASH_RUNS, VERDICTS, CLUSTERS, MARKS})
 """The kinds whose shards can be made again by their steps alone."""
 
+FLAGS = frozenset({"reconvert", "retag", "remix"})
+"""The options of `verify` that do so."""
+
 
 def step_of(lake: Lake, catalogue: Catalogue, shelves: tuple[str, ...], asset: str, snapshot: str) -> Step | None:
     """The step that makes a partition; None if no recipe does. Of tagging, sets without models have one together.

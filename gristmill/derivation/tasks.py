@@ -6,7 +6,7 @@ from itertools import islice
 import msgspec
 
 from gristmill.derivation.partitions import Derivation, Derived
-from gristmill.derivation.steps import DERIVED, flag_of, only, step_of
+from gristmill.derivation.steps import DERIVED, FLAGS, flag_of, only, step_of
 from gristmill.execution.finding import Finding, guarded
 from gristmill.execution.mend import with_mend
 from gristmill.execution.work import Say
@@ -63,6 +63,8 @@ def tasks_of(
         samples: the sample of each option that was given, by its name.
         say: takes what no step of ours makes: adopted data, and partitions whose recipe is on no shelf.
     """
+    if samples.keys().isdisjoint(FLAGS):
+        return
     places = [each for each in map(place_of_ledger, paths) if each is not None and each.kind in DERIVED]
     chosen = {(each.asset, each.snapshot) for each in places}
     seen: set[tuple[str, str]] = set()

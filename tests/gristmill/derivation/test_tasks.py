@@ -54,6 +54,12 @@ def test_a_good_lake_has_no_findings_and_says_what_no_shelf_makes(whole: Mill) -
     assert whole.stamps() == before
 
 
+def test_tokens_alone_ask_for_no_task_and_no_word_of_other_assets(whole: Mill) -> None:
+    paths = audited_ledgers(whole.store)
+    assert list(tasks_of(whole.lake, SHELVES, paths, {"reencode": ALL}, whole.said.append)) == []
+    assert whole.said == []
+
+
 def test_one_seed_draws_the_same_shards_of_all_assets(whole: Mill) -> None:
     tasks = tasks_of(
         whole.lake, SHELVES, audited_ledgers(whole.store), dict.fromkeys(SAMPLES, half()), whole.said.append
