@@ -15,8 +15,7 @@ from gristmill.lake.rows.blocklist import add_to_blocklist
 from gristmill.takedowns.erasing.erasure import erase, was_erased
 from gristmill.takedowns.erasing.erasure_plan import erasure_plan
 from gristmill.takedowns.finder import Finder
-from gristmill.takedowns.known import unknown
-from gristmill.takedowns.proof import unknown_words
+from gristmill.takedowns.known import unknown, unknown_words
 from gristmill.takedowns.wanted import REASON, Wanted, read_wanted
 from gristmill.takedowns.withdrawal import withdraw_release
 from gristmill.tracing.raw import Shelves
@@ -53,10 +52,12 @@ def run(arguments: Namespace) -> int:
     store, shelves = lake.store(), Shelves(shelves_of(arguments), lake.options)
     asked = Wanted(read_wanted(arguments.ids, arguments.reason))
     search = Finder(store, asked, shelves).run()
-    nobody = {} if search.unsearched else unknown(store, asked, search)
+    nobody = unknown(store, asked, search)
     wanted = Wanted({pair: reason for pair, reason in asked.reasons.items() if pair not in nobody})
-    for pair, near in nobody.items():
-        show(f"not erased: {unknown_words(pair, near)}")
+    for line in unknown_words(nobody, search):
+        show(f"not erased: {line}")
+    for skipped in search.unsearched:
+        show(f"not searched: {skipped.what}")
     if not wanted:
         return 1
     plan = erasure_plan(store, wanted, search, shelves)
@@ -72,8 +73,6 @@ def run(arguments: Namespace) -> int:
         show(line)
     for source, id_ in nowhere:
         show(f"not found: {id_!r} of {source!r}: no place of the lake has it, so nothing was cut; correct source or id")
-    for skipped in search.unsearched:
-        show(f"not searched: {skipped.what}")
     if plan.objects and not arguments.dry_run:
         show(f"next: gristmill make, gristmill gc, gristmill takedown --prove --ids {arguments.ids}")
     return 1 if left or search.unsearched or nowhere or nobody else 0

@@ -20,10 +20,10 @@ from gristmill.lake.store.protocol import Store
 from gristmill.takedowns.chosen import by_content, by_url, url_matcher
 from gristmill.takedowns.due import DueSlice, due_slices
 from gristmill.takedowns.finder import Finder
-from gristmill.takedowns.known import near_urls, pairs_like, unknown
+from gristmill.takedowns.known import near_urls, pairs_like, unknown, unknown_words
 from gristmill.takedowns.near import near_documents
 from gristmill.takedowns.places import Search, Unsearched
-from gristmill.takedowns.proof import proof, unknown_words
+from gristmill.takedowns.proof import proof
 from gristmill.takedowns.wanted import REASON, Wanted, read_wanted
 from gristmill.tracing.raw import Shelves
 
@@ -71,7 +71,7 @@ def run(arguments: Namespace) -> int:
     search = Finder(store, wanted, shelves, scan=arguments.scan).run()
     search.unsearched += skipped
     due = list(due_slices(store, search, name))
-    nobody = {} if search.unsearched else unknown(store, wanted, search)
+    nobody = unknown(store, wanted, search)
     listed = {pair: reason for pair, reason in wanted.reasons.items() if pair not in nobody}
     new = new_on(store, name, listed) if arguments.dry_run else add_to_blocklist(store, name, listed)
     nowhere = [pair for pair in wanted.reasons if not search.of(pair)]
@@ -81,8 +81,8 @@ def run(arguments: Namespace) -> int:
     for line in () if arguments.json else (*_places(wanted, search), *_due(due, name)):
         show(line)
     _told(search.unsearched)
-    for pair, near in nobody.items():
-        show(f"not added: {unknown_words(pair, near)}")
+    for line in unknown_words(nobody, search):
+        show(f"not added: {line}")
     if not arguments.json:
         verb = "would be added to" if arguments.dry_run else "added to"
         show(f"{len(new)} of {len(wanted)} documents {verb} {blocklist_path(name)}")

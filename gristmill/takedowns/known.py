@@ -1,9 +1,10 @@
 """What a lake knows of the documents that somebody asks for. A name that nobody knows is misspelt, and proves nothing.
 
-A document is known if it has a place in the lake, or if a blocklist or the record of an erasure names it.
+A document is known if it has a place in the lake, or if a blocklist or the record of an erasure names it. What was not
+searched makes nothing known: a name that is put on a list for that reason would count as known from then on.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from itertools import islice
@@ -101,6 +102,20 @@ def unknown(store: Store, wanted: Wanted, search: Search) -> dict[Pair, str]:
         else:
             words[pair] = f"sources: {known_names(pair[0], seen.sources)}"
     return words
+
+
+def unknown_words(nobody: Mapping[Pair, str], search: Search) -> list[str]:
+    """A line for people on each document that nobody knows: what is near to it, and how to go on.
+
+    Args:
+        nobody: result of unknown().
+        search: the search for them.
+    """
+    searched, mend = "", ""
+    if search.unsearched:
+        searched, mend = "searched ", "; not all was searched: make it (gristmill make), or takedown --scan; ask again"
+    nothing = f"no {searched}document, blocklist or record of an erasure names it"
+    return [f"{id_!r} of {source!r} is unknown: {nothing}; {near}{mend}" for (source, id_), near in nobody.items()]
 
 
 def near_urls(store: Store, pattern: str) -> str:

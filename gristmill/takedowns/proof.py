@@ -12,7 +12,6 @@ import msgspec
 
 from gristmill.errors import RecipeError
 from gristmill.lake.address import blocklist_path
-from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.rows.blocklist import read_blocklist
 from gristmill.lake.store.protocol import Store
@@ -21,7 +20,7 @@ from gristmill.releases.pins import pins
 from gristmill.takedowns.accounted import unread
 from gristmill.takedowns.finder import Finder
 from gristmill.takedowns.foreign import ForeignFiles, search_foreign
-from gristmill.takedowns.known import unknown
+from gristmill.takedowns.known import unknown, unknown_words
 from gristmill.takedowns.places import AREA_OF_KIND, TRAINED, Area, FoundPlace, Search
 from gristmill.takedowns.wanted import Wanted
 from gristmill.tracing.raw import Shelves
@@ -91,7 +90,8 @@ def proof(
     search = Finder(store, wanted, shelves, proven=True).run()
     nobody = unknown(store, wanted, search)
     if nobody:
-        yield ProofLine("asked for", "not proven", _some([unknown_words(pair, near) for pair, near in nobody.items()]))
+        skipped = [f"not searched: {_some([each.what for each in search.unsearched])}"] if search.unsearched else []
+        yield ProofLine("asked for", "not proven", "; ".join([_some(unknown_words(nobody, search)), *skipped]))
         return
     yield _listed(store, wanted, blocklist)
     yield _live(search, _without_recipe(store, shelves))
@@ -102,12 +102,6 @@ def proof(
         yield _kept(what, search, areas, searched, left.raw)
     yield _strays(left.strays)
     yield _foreign(search_foreign(store, left.foreign, wanted, scan=scan, exclude=exclude))
-
-
-def unknown_words(pair: Pair, near: str) -> str:
-    """A document that nobody knows, and what is near to it, as a line for people."""
-    source, id_ = pair
-    return f"{id_!r} of {source!r} is unknown: no document, blocklist or record of an erasure names it; {near}"
 
 
 def _listed(store: Store, wanted: Wanted, name: str) -> ProofLine:

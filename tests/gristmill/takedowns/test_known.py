@@ -28,11 +28,13 @@ def mill(tmp_path: Path) -> Mill:
     return mill
 
 
-def run(mill: Mill, capsys: pytest.CaptureFixture[str], asked: str, *words: str) -> tuple[int, list[str]]:
+def run(
+    mill: Mill, capsys: pytest.CaptureFixture[str], asked: str, *words: str, command: str = "takedown"
+) -> tuple[int, list[str]]:
     path = mill.root.parent / "asked.jsonl"
     path.write_text(asked)
     which = [] if {"--url", "--content"} & set(words) else ["--ids", str(path)]
-    code = main(["takedown", str(mill.root), *which, *words, *SHELF])
+    code = main([command, str(mill.root), *which, *words, *SHELF])
     return code, capsys.readouterr().out.splitlines()
 
 
@@ -92,3 +94,23 @@ def test_an_unknown_url_or_digest_proves_nothing(
     code, lines = run(mill, capsys, "", "--scan", "--content", "0" * 32, *words)
     assert (code, lines) == (1, [f"unknown: no document has a text of the digest {'0' * 32}"])
     assert mill.store.head(LIST) is None
+
+
+def test_what_was_not_searched_makes_no_name_known(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    mill.tag("words-1")
+    mill.raw("a.jsonl.gz", [row(number, "forums") for number in range(11)])
+    mill.convert()  # the attribute set is of ten documents yet
+    asked = FORUMS + '{"source":"forums","id":"ghost"}\n'
+    stale = "not searched: sources/pages/v0/attributes/words-1 (2024): made from another version of shard a"
+    words = "'ghost' of 'forums' is unknown: no searched document, blocklist or record of an erasure names it"
+    mend = "; not all was searched: make it (gristmill make), or takedown --scan; ask again"
+    code, lines = run(mill, capsys, asked, command="erase")
+    assert (code, [line.startswith(stale) for line in lines].count(True)) == (1, 1)
+    assert f"not erased: {words}; no id of this source is near{mend}" in lines
+    mill.store.delete([LIST])
+    code, lines = run(mill, capsys, asked)
+    assert (code, any(line.startswith(stale) for line in lines)) == (1, True)
+    assert f"not added: {words}; no id of this source is near{mend}" in lines
+    assert mill.store.read(LIST) == b'{"source":"forums","id":"doc-8","reason":"taken down"}\n'
+    code, [line] = run(mill, capsys, asked, "--prove")
+    assert (code, line.startswith(f"asked for: not proven: {words}"), f"{mend}; {stale}" in line) == (1, True, True)
