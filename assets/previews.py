@@ -14,9 +14,9 @@ from assets.support.runs.tags import asset_tags, tag_run
 from gristmill.lake.address import attributes_asset, documents_asset, mix_index
 from gristmill.lake.asset_kinds import MIX
 from gristmill.lake.store.protocol import Store
+from gristmill.previews.expected_reading import expected_reading
 from gristmill.previews.mix_preview import (
     StreamPreview,
-    expected_reading,
     open_stream,
     preview_stream,
     previewed_snapshots,
@@ -67,8 +67,8 @@ def preview_asset(catalogue: Catalogue, mix: Mix) -> dg.AssetsDefinition:
                 previews += [_preview(store, mix, stream, steps)] if steps else []
                 facts |= _facts(stream.key, previews[-1] if steps else None)
             if mix.solves and previews:
-                facts |= {"tokens counted": "estimated from this preview"}
-                facts |= reading_facts(mix, expected_reading(mix, previews))
+                title, reading = expected_reading(store, mix, previews)
+                facts |= {"tokens counted": title, **reading_facts(mix, reading)}
         return dg.MaterializeResult(metadata=facts)
 
     return preview

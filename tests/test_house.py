@@ -158,7 +158,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "lake.store",
     },
     "scores": {"reports", "recipes", "stages.mixing", *LAKE},
-    "previews": {"scores", "reports", "recipes", "text", "stages.mixing", *LAKE},
+    "previews": {"scores", "reports", "recipes", "text", "stages.mixing", "stages.packing", *LAKE},
     "queries": {"reading", "recipes", "scores", *LAKE},
     "api": EVERYTHING - {"api", "commands"},
     "commands": EVERYTHING,

@@ -18,10 +18,10 @@ from gristmill.lake.address import documents_asset
 from gristmill.lake.store.protocol import Store
 from gristmill.previews.changed_selection import changed
 from gristmill.previews.comparison import compare_mixes, lines_of_differences
+from gristmill.previews.expected_reading import expected_reading
 from gristmill.previews.mix_preview import (
     OpenedStream,
     StreamPreview,
-    expected_reading,
     open_stream,
     preview_stream,
     previewed_snapshots,
@@ -101,9 +101,8 @@ def run(arguments: Namespace) -> int:
         by = f", by {mix.validation_key.path}" if mix.validation_key else ""
         show(f"mix {mix.name}: validation: {held_out_words(mix.validation, {'rows': kept})}{by}")
     if mix and mix.solves and not arguments.stream:
-        title = "estimated from this preview"
-        title += f" without the share of {mix.validation:g} that is held out" if mix.validation else ""
-        for line in reading_lines(title, mix, expected_reading(mix, previews)):
+        title, reading = expected_reading(store, mix, previews)
+        for line in reading_lines(title, mix, reading):
             show(line)
     if arguments.output:
         with output_file(arguments.output, lake.url) as path:

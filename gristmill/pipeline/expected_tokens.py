@@ -11,7 +11,7 @@ from gristmill.lake.ledger.walk import list_assets
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Mix
-from gristmill.recipes.mixture.token_shares import Reading
+from gristmill.recipes.mixture.token_shares import BEFORE_PACKING, Reading
 from gristmill.recipes.shelf import known
 from gristmill.stages.cache_index.index import cache_reading, tokens_by_stream
 from gristmill.stages.mixing.index import Index, close_slices, finished_slices
@@ -80,7 +80,7 @@ def expected_tokens(store: Store, catalogue: Catalogue, mix: Mix, tokenizer: str
     for each in index.slices:
         estimated[each.stream] = estimated.get(each.stream, 0) + each.totals.get("length", 0) // BYTES_OF_A_TOKEN
     title = f"no token cache yet, estimated at {BYTES_OF_A_TOKEN} bytes a token"
-    title += ", all sequences full" if mix.packed and mix.sequence_length else ""
+    title += f", {BEFORE_PACKING}" if mix.packed and mix.sequence_length else ""
     yield Expected(title, index, estimated, mix.reading(estimated))
 
 

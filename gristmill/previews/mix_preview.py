@@ -11,8 +11,6 @@ from gristmill.previews.row_batches import Kinds, NeededBytes
 from gristmill.previews.slice_preview import SlicePreview
 from gristmill.previews.tally import ExampleRow, SliceTally
 from gristmill.previews.token_ratio import TokenRatio
-from gristmill.recipes.mix import Mix
-from gristmill.recipes.mixture.token_shares import Reading
 from gristmill.recipes.selection import Selection, label_of, set_of
 from gristmill.recipes.source import Source
 from gristmill.scores.excerpts import document_at, excerpt_of, spans_at
@@ -120,20 +118,6 @@ def preview_stream(store: Store, opened: OpenedStream, examples: int) -> StreamP
     snapshots = tuple(each.step.snapshot for each in opened.slices)
     rows = tuple(shown_rows(store, opened.slices, tally.examples, reasons))
     return StreamPreview(opened.title, first.step.selection, snapshots, reasons, tally, opened.ratio, rows)
-
-
-def expected_reading(mix: Mix, previews: Sequence[StreamPreview]) -> Reading:
-    """How training would read the streams of a mix, by estimates of their tokens.
-
-    Args:
-        mix: the mix.
-        previews: of its streams; others count as empty.
-
-    Raises:
-        RecipeError: a stream's share is too small to appear in a block of sequences.
-    """
-    kept = {each.title.rpartition("/")[2]: each.ratio.tokens_of(each.tally.kept) for each in previews}
-    return mix.reading({stream: round(tokens * (1 - mix.validation)) for stream, tokens in kept.items()})
 
 
 def previewed_snapshots(store: Store, source: Source, version: str, *, every: bool = False) -> list[str]:

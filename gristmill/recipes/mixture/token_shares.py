@@ -18,6 +18,9 @@ WARNED_EPOCHS = 4.0
 """More epochs than this are warned of. Source: Muennighoff et al., 2023, arXiv:2305.16264: up to four epochs of
 the same tokens train nearly as well as new ones."""
 
+BEFORE_PACKING = "of tokens before packing: all sequences are taken as full"
+"""What is said of a reading of packed streams that no packing plan has counted."""
+
 _DIGITS = 12
 """Significant digits of the power of a temperature; machines differ in the sixteenth."""
 _TOLERANCE = 1e-9

@@ -1,0 +1,62 @@
+"""How training would read the streams of a mix, by what a preview keeps of them."""
+
+from collections.abc import Mapping, Sequence
+
+from gristmill.lake.address import cache_index
+from gristmill.lake.asset_kinds import TOKEN_CACHE, names_of
+from gristmill.lake.ledger.walk import list_assets
+from gristmill.lake.store.protocol import Store
+from gristmill.previews.mix_preview import StreamPreview
+from gristmill.recipes.mix import Mix
+from gristmill.recipes.mixture.token_shares import BEFORE_PACKING, Reading, Sequences
+from gristmill.stages.mixing.index import inputs_of, read_index
+from gristmill.stages.packing.sequences import planned_sequences
+
+
+def expected_reading(store: Store, mix: Mix, previews: Sequence[StreamPreview]) -> tuple[str, Reading]:
+    """How training would read the streams of a mix, by estimates of their tokens.
+
+    If the mix declares the length of a sequence, the tokens fill sequences as those of a token cache with packing plans
+    do. Without such a cache, all sequences are taken as full.
+
+    Args:
+        store: the lake.
+        mix: the mix.
+        previews: of its streams; others count as empty.
+
+    Returns:
+        What the numbers are estimated from, in words; and the reading.
+
+    Raises:
+        RecipeError: a stream's share is too small to appear in a block of sequences.
+        DataError: a prebuilt row is too long.
+    """
+    kept = {each.title.rpartition("/")[2]: each.ratio.tokens_of(each.tally.kept) for each in previews}
+    tokens = {stream: round(each * (1 - mix.validation)) for stream, each in kept.items()}
+    title = "estimated from this preview"
+    title += f" without the share of {mix.validation:g} that is held out" if mix.validation else ""
+    if mix.sequence_length is None:
+        return title, mix.reading(tokens)
+    for name in sorted({names_of(asset)["tokenizer"] for asset in list_assets(store, TOKEN_CACHE, mix=mix.name)}):
+        sequences = _filled(store, mix, name, tokens)
+        if sequences is not None:
+            return f"{title}, sequences as full as in {cache_index(mix.name, name)}", mix.reading(tokens, sequences)
+    return f"{title}, {BEFORE_PACKING}" if mix.packed else title, mix.reading(tokens)
+
+
+def _filled(store: Store, mix: Mix, tokenizer: str, tokens: Mapping[str, int]) -> dict[str, Sequences] | None:
+    """The sequences of these tokens, filled as in a token cache; None if its plans do not tell how full they are."""
+    index = read_index(store, cache_index(mix.name, tokenizer))
+    planned = planned_sequences(store, mix, tokenizer, inputs_of(index)) if index else None
+    if index is None or planned is None:
+        return None
+    counted = dict.fromkeys(planned, 0)
+    for each in index.slices:
+        counted[each.stream] = counted.get(each.stream, 0) + each.totals.get("train tokens", 0)
+    if any(kept and not counted.get(stream) for stream, kept in tokens.items()):
+        return None
+    return {
+        stream: Sequences(*(round(part * kept / (counted[stream] or 1)) for part in (each.count, each.tokens)))
+        for stream, each in planned.items()
+        for kept in (tokens.get(stream, 0),)
+    }

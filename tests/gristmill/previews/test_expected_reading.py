@@ -1,0 +1,54 @@
+"""How training would read a mix, as a preview shows it: what is not changed must be as the token cache counts it."""
+
+from packedlake import indexes_of, make_caches, mix_of
+from testkit import SHELVES, SNAPSHOT, Mill
+
+from gristmill.pipeline.expected_tokens import expected_tokens
+from gristmill.previews.expected_reading import expected_reading
+from gristmill.previews.mix_preview import StreamPreview, open_stream, preview_stream
+from gristmill.previews.token_ratio import token_ratio
+from gristmill.recipes.catalogue import read_catalogue
+from gristmill.recipes.mix import Mix
+from gristmill.stages.mixing.step import stream_step
+
+MIX = mix_of("texts", "talks", sequence_length=8, token_budget=80, proportions={"texts": 0.5, "talks": 0.5}, block=26)
+TEN = {"texts": [8] * 10, "talks": [5] * 10}
+
+
+def previews_of(mill: Mill, mix: Mix) -> list[StreamPreview]:
+    found = []
+    for stream in mix.streams:
+        step = stream_step(mix, stream.key, SNAPSHOT, SHELVES)
+        opened = open_stream(mill.store, [step], {}, token_ratio(mill.store, mix, stream.key))
+        found.append(preview_stream(mill.store, opened, 0))
+    return found
+
+
+def test_a_preview_of_what_is_made_shows_the_sequences_of_the_token_cache(mill: Mill) -> None:
+    """Ten conversations of 5 tokens fill ten sequences of 8: half of the tokens are 8 of 13 sequences."""
+    make_caches(mill, MIX, **TEN)
+    indexes_of(mill, MIX).close(mill.store)
+    title, reading = expected_reading(mill.store, MIX, previews_of(mill, MIX))
+    assert title == "estimated from this preview, sequences as full as in token_caches/packed/bytes-1/index"
+    assert reading.weights == {"texts": 5 / 13, "talks": 8 / 13}
+    assert [(each.sequences, each.sequence_tokens) for each in reading.streams] == [(10, 80), (10, 50)]
+    [counted] = expected_tokens(mill.store, read_catalogue(SHELVES), MIX)
+    assert reading == counted.reading
+
+
+def test_without_a_plan_the_shares_are_said_to_be_of_tokens_before_packing(mill: Mill) -> None:
+    """Also if the index has no plan of this length, or none of a stream that the preview keeps rows of."""
+    words = "estimated from this preview, of tokens before packing: all sequences are taken as full"
+    make_caches(mill, MIX, **TEN)
+    assert expected_reading(mill.store, MIX, previews_of(mill, MIX))[0] == words
+    indexes_of(mill, MIX).close(mill.store)
+    longer = mix_of("texts", "talks", sequence_length=16, token_budget=80)
+    title, reading = expected_reading(mill.store, longer, previews_of(mill, longer))
+    assert (title, reading.sequence_length) == (words, None)
+
+
+def test_texts_that_are_not_packed_need_no_such_words(mill: Mill) -> None:
+    mix = mix_of("texts", sequence_length=8, token_budget=80, validation=0.5)
+    make_caches(mill, mix, texts=[8] * 10)
+    title, _ = expected_reading(mill.store, mix, previews_of(mill, mix))
+    assert title == "estimated from this preview without the share of 0.5 that is held out"
