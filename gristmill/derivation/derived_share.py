@@ -3,11 +3,13 @@
 Models, tokenizers and blocklists are taken as they are: they are not derived again.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
 
 from gristmill.errors import DataError
-from gristmill.lake.address import place_of_ledger
+from gristmill.lake.address import Place, place_of_ledger
 from gristmill.lake.asset_kinds import BLOCKLIST, MODEL, RAW, RESOLUTION, TOKEN_CACHE, TOKENIZER, kind_of
 from gristmill.lake.ledger.files import find_ledger
 from gristmill.lake.ledger.model import Ledger, Shard
@@ -42,15 +44,16 @@ class DerivedShare:
         self.derived[kind] = self.derived.get(kind, 0) + derived
 
     def __str__(self) -> str:
-        """The share in words.
+        """The share in words. A kind without bytes has no share, so it is not named.
 
         >>> share = DerivedShare()
         >>> share.add("documents", 900, 900)
         >>> share.add("mix", 100, 0)
+        >>> share.add("verdicts", 0, 0)
         >>> str(share)
         '90.0% of the 1,000 bytes of all shards were derived again from raw data (documents 100.0%, mix 0.0%)'
         """
-        kinds = ", ".join(f"{kind} {_percent(self.derived[kind], size)}" for kind, size in self.bytes.items())
+        kinds = ", ".join(f"{kind} {_percent(self.derived[kind], size)}" for kind, size in self.bytes.items() if size)
         derived, size = sum(self.derived.values()), sum(self.bytes.values())
         share = f"{_percent(derived, size)} of the {size:,} bytes of all shards were derived again from raw data"
         return f"{share} ({kinds})" if kinds else share
@@ -72,51 +75,79 @@ def derived_share(
 
     Args:
         store: the lake.
-        paths: of the ledgers, upstream assets first.
+        paths: of the ledgers.
         proven: the shards that were derived again. Those of a token cache have the names of the shards of its mix.
         whole: the paths of ledgers whose partition was made again as a whole, as the audit of exports does.
     """
-    share, known = DerivedShare(), dict[tuple[str, str], _Partition]()
+    share, known = DerivedShare(), _Known()
     for partition in filter(None, map(place_of_ledger, paths)):
         try:
             found = find_ledger(store, partition)
         except DataError:  # its audit says what is wrong
             found = None
-        if found is None:
-            continue
-        here = known[partition.asset, partition.snapshot] = _Partition(*found)
-        for row in here.rows:
-            size = row.bytes + (row.quarantine.bytes if row.quarantine else 0)
-            if partition.kind is TOKEN_CACHE:
-                read = {each.shard for each in row.inputs if here.is_derived(each.asset, each.shard, known)}
-                derived = _of_part(row, size, {n for n in read if (partition.asset, partition.snapshot, n) in proven})
-            else:
-                again = partition.ledger in whole or (partition.asset, partition.snapshot, row.name) in proven
-                is_derived = again and here.from_raw(row, known)
-                here.derived |= {row.name} if is_derived else set()
-                derived = size if is_derived else 0
-            share.add(partition.kind.name, size, derived)
+        if found is not None:
+            known[partition.asset, partition.snapshot] = _Partition(partition, *found)
+    for each in _upstream_first(known):
+        known[each].derive(known, proven, whole)
+    for here in known.values():
+        share.add(here.place.kind.name, sum(map(_size, here.rows)), here.derived_bytes)
     return share
+
+
+def _upstream_first(known: "_Known") -> Iterator[tuple[str, str]]:
+    """The partitions in an order in which what they read, as their heads say, comes before them.
+
+    Forged partitions that read each other are left out, and so is what reads them: nothing of it is derived.
+    """
+    order = TopologicalSorter({key: [each for each in here.reads if each in known] for key, here in known.items()})
+    with suppress(CycleError):
+        order.prepare()
+    while ready := order.get_ready():
+        yield from ready
+        order.done(*ready)
+
+
+def _size(row: Shard) -> int:
+    return row.bytes + (row.quarantine.bytes if row.quarantine else 0)
 
 
 class _Partition:
     """A partition while its bytes are counted.
 
     Attributes:
+        place: where it lies.
         rows: of its table.
         derived: the names of the shards that were derived from raw data.
+        derived_bytes: of these shards.
     """
 
-    def __init__(self, head: Ledger, rows: Sequence[Shard]) -> None:
-        self._head, self.rows = head, rows
+    def __init__(self, place: Place, head: Ledger, rows: Sequence[Shard]) -> None:
+        self.place, self._head, self.rows = place, head, rows
         self._names = {row.name for row in rows}
         self.derived: set[str] = set()
+        self.derived_bytes = 0
 
-    def from_raw(self, row: Shard, known: Mapping[tuple[str, str], "_Partition"]) -> bool:
+    @property
+    def reads(self) -> list[tuple[str, str]]:
+        """The partitions that it was made from."""
+        return [(each.asset, each.snapshot) for each in self._head.inputs]
+
+    def derive(self, known: "_Known", proven: Collection[Derived], whole: Collection[str]) -> None:
+        """Counts the shards that were derived from raw data. What the partition reads must have been counted."""
+        asset, snapshot = self.place.asset, self.place.snapshot
+        for row in self.rows:
+            if self.place.kind is TOKEN_CACHE:
+                read = {each.shard for each in row.inputs if self.is_derived(each.asset, each.shard, known)}
+                self.derived_bytes += _of_part(row, {name for name in read if (asset, snapshot, name) in proven})
+            elif (self.place.ledger in whole or (asset, snapshot, row.name) in proven) and self.from_raw(row, known):
+                self.derived.add(row.name)
+                self.derived_bytes += _size(row)
+
+    def from_raw(self, row: Shard, known: "_Known") -> bool:
         """Whether all inputs of a shard were derived from raw data, or are taken as they are."""
         return all(self.is_derived(each.asset, each.shard, known) for each in row.inputs)
 
-    def is_derived(self, asset: str, shard: str, known: Mapping[tuple[str, str], "_Partition"]) -> bool:
+    def is_derived(self, asset: str, shard: str, known: "_Known") -> bool:
         """Whether an input was derived. An input that names no shard of a partition means all of its shards."""
         if kind_of(asset) in GIVEN:
             return True
@@ -128,9 +159,13 @@ class _Partition:
         return name in self.derived if name in self._names else len(self.derived) == len(self._names)
 
 
-def _of_part(row: Shard, size: int, derived: Collection[str]) -> int:
+_Known = dict[tuple[str, str], _Partition]
+"""Partitions, by asset and snapshot."""
+
+
+def _of_part(row: Shard, derived: Collection[str]) -> int:
     """The bytes of a token cache's part whose tokens were derived: its share of them, by the mix's shards."""
-    record = part_records([row]).get(row.name)
+    size, record = _size(row), part_records([row]).get(row.name)
     shards = record.shards if record else {}
     tokens = {name: sum(bounds[3] for bounds in shard.ranges.values()) for name, shard in shards.items()}
     if shards.keys() <= set(derived):

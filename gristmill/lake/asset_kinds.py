@@ -249,7 +249,10 @@ def version_rank(version: str) -> tuple[tuple[int, str], ...]:
 
 
 def rank_of(address: str) -> tuple[int, tuple[tuple[int, str], ...], str, int]:
-    """The place of an asset in the order of work: what it is made from comes before it, v0 before v1."""
+    """The place of an asset in the order of reports: by its kind, v0 before v1.
+
+    What an asset is made from comes before it, but for sets of labels of duplicates, which come before their marks.
+    """
     kind, names = _parsed(address)
     if kind is None:
         return len(_TOPS), (), address, 0

@@ -1,10 +1,19 @@
 """The share of the bytes that follows from raw data, counted by eye."""
 
-from testkit import Mill
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+from dedupelake import put
+from dedupeshelf.dedupes import texts
+from testkit import Mill, own_shelf
 from wholelake import CACHE, DOCUMENTS, REVISED, STREAM, WORDS, table
 
+from gristmill.__main__ import main
 from gristmill.derivation.derived_share import DerivedShare, derived_share
-from gristmill.lake.address import Place, place
+from gristmill.lake.address import Place, mix_asset, place
+from gristmill.lake.ledger.files import dump, read_ledger
 from gristmill.verification.audit import audited_ledgers
 
 CHAIN = (DOCUMENTS, WORDS, REVISED, STREAM, CACHE)
@@ -52,3 +61,52 @@ def test_one_shard_of_two_is_half_of_the_tokens(whole: Mill) -> None:
     assert set(counts) == {"a", "b"}
     assert share.derived["token cache"] == size(whole, CACHE) * counts["b"] // sum(counts.values())
     assert share.derived["mix"] == next(row.bytes for row in table(whole, STREAM) if row.name == "b")
+
+
+UNIQUE = """from gristmill.recipes.mix import Mix, Stream
+from gristmill.recipes.rules import Rule, score
+
+UNIQUE = Mix(
+    name="unique",
+    streams=(
+        Stream(
+            source="pages",
+            version="v0",
+            columns=(score("texts-1__duplicate", "duplicate", optional=True),),
+            exclude=(Rule("duplicate", "duplicate = 1", "an earlier document has its text"),),
+        ),
+    ),
+)
+"""
+
+
+@pytest.mark.slow
+def test_a_mix_that_drops_what_a_dedupe_set_marks_is_derived_from_raw_data(
+    mill: Mill, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own_shelf(mill, "mixes", UNIQUE)
+    own_shelf(mill, "dedupes", Path(texts.__file__).read_text())
+    monkeypatch.syspath_prepend(str(mill.root.parent))
+    put(mill, "a", "x", "one", "two")
+    put(mill, "b", "x", "two", "six", "six")
+    lake = [str(mill.root), "--shelves", "gristmill,testshelf,own_mixes,own_dedupes"]
+    assert main(["make", *lake, "mixes/unique"]) == 0
+    kept = read_ledger(mill.store, place(mix_asset("unique", "pages"), "b"))[0]
+    assert (kept.totals["rows"], dict(kept.dropped)) == (1, {"duplicate": 2})
+    capsys.readouterr()
+    assert main(["verify", *lake, "--reconvert", "1", "--retag", "1", "--remix", "1"]) == 0
+    *_, share, _ = capsys.readouterr().out.splitlines()
+    assert share.startswith("100.0% of the ")
+    assert set(re.findall(r"[0-9.]+%", share)) == {"100.0%"}
+
+
+def test_forged_partitions_that_read_each_other_are_not_derived(whole: Mill) -> None:
+    revised, _ = read_ledger(whole.store, REVISED)
+    reads_itself = msgspec.structs.replace(revised, inputs=(*revised.inputs, revised.upstream))
+    whole.store.put(REVISED.ledger, dump(reads_itself))
+    assert shares(whole, *CHAIN).derived == {
+        "documents": size(whole, DOCUMENTS),
+        "attributes": size(whole, WORDS),
+        "mix": 0,
+        "token cache": 0,
+    }

@@ -11,7 +11,7 @@ import pytest
 from adoptions import adopt, document, write_rows
 from dedupeshelf.dedupes import texts
 from labelrows import write_rows as write_labels
-from testkit import Mill, make_documents
+from testkit import Mill, make_documents, own_shelf
 from wholelake import STREAM, TOKENIZER, WORDS, even, make_cache
 
 from gristmill.__main__ import main
@@ -40,15 +40,6 @@ def follow(mill: Mill) -> None:
     mill.revise()
     mill.make(stream_step(even(), "pages", "2024", ("gristmill", "testshelf")))
     make_cache(mill)
-
-
-def own_shelf(mill: Mill, kind: str, recipe: str) -> None:
-    """Declares a recipe on a shelf beside the lake."""
-    folder = mill.root.parent / f"own_{kind}" / kind
-    folder.mkdir(parents=True, exist_ok=True)
-    for each in (folder.parent, folder):
-        (each / "__init__.py").touch()
-    (folder / "recipe.py").write_text(recipe)
 
 
 def adopted(mill: Mill) -> None:

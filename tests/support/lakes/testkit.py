@@ -239,3 +239,12 @@ def flat(chunks: Iterable[Sequence[bytes]]) -> list[bytes]:
 def notes(mill: Mill, *texts: str, name: str = "a.txt") -> None:
     """Puts a raw object of the source `notes`: one text on each line."""
     mill.raw(name, "\n".join(texts).encode(), source="notes")
+
+
+def own_shelf(mill: Mill, kind: str, recipe: str) -> None:
+    """Declares a recipe on a shelf beside the lake: the package `own_<kind>`."""
+    folder = mill.root.parent / f"own_{kind}" / kind
+    folder.mkdir(parents=True, exist_ok=True)
+    for each in (folder.parent, folder):
+        (each / "__init__.py").touch()
+    (folder / "recipe.py").write_text(recipe)
