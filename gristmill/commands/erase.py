@@ -13,7 +13,7 @@ from gristmill.commands.takedown import BLOCKLIST
 from gristmill.lake.address import check_name
 from gristmill.lake.rows.blocklist import add_to_blocklist
 from gristmill.takedowns.erasing.erasure import erase, was_erased
-from gristmill.takedowns.erasing.erasure_plan import erasure_plan
+from gristmill.takedowns.erasing.erasure_plan import ErasurePlan, erasure_plan
 from gristmill.takedowns.finder import Finder
 from gristmill.takedowns.known import unknown, unknown_words
 from gristmill.takedowns.wanted import REASON, Wanted, read_wanted
@@ -62,6 +62,7 @@ def run(arguments: Namespace) -> int:
         return 1
     plan = erasure_plan(store, wanted, search, shelves)
     nowhere = [] if was_erased(store, wanted) else [pair for pair in wanted.reasons if not search.of(pair)]
+    _show_several(plan)
     if arguments.dry_run:
         for each in plan.objects.values():
             show(f"would erase {len(each.cuts)} records of {each.path}")
@@ -76,3 +77,9 @@ def run(arguments: Namespace) -> int:
     if plan.objects and not arguments.dry_run:
         show(f"next: gristmill make, gristmill gc, gristmill takedown --prove --ids {arguments.ids}")
     return 1 if left or search.unsearched or nowhere or nobody else 0
+
+
+def _show_several(plan: ErasurePlan) -> None:
+    """Names each document that is cut from several raw objects: they may be different texts with one id."""
+    for (source, id_), paths in plan.in_several():
+        show(f"{id_!r} of {source!r} is in {len(paths)} raw objects, and is cut from each: {', '.join(paths)}")

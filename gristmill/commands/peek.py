@@ -64,7 +64,8 @@ def run(arguments: Namespace) -> int:
     for example in _examples(guesses, made):
         _file(example)
     for draft in made:
-        _draft(draft, read(draft), several=len(made) > 1)
+        _documents(read(draft), several=len(made) > 1)
+        _draft(draft)
     return 0 if made else 1
 
 
@@ -96,7 +97,7 @@ def _file(each: Guess) -> None:
         show(f"  note:      readers go by the name's ending, which misleads here: rename it to {head.name}")
 
 
-def _draft(draft: Draft, seen: FirstResults, *, several: bool) -> None:
+def _documents(seen: FirstResults, *, several: bool) -> None:
     for number, (document, file) in enumerate(zip(seen.documents, seen.files, strict=True), start=1):
         show()
         show(f"document {number}: id {shorten(document.id, _WIDTH)}, {len(document.text):,} characters")
@@ -115,7 +116,12 @@ def _draft(draft: Draft, seen: FirstResults, *, several: bool) -> None:
         show(f"the draft does not read it: {seen.error}")
     elif not seen.documents:
         show("the draft makes no document of it")
+
+
+def _draft(draft: Draft) -> None:
     show()
+    for note in draft.notes:
+        show(f"note: {note}")
     show("a draft to paste into a file of sources/, and to check:")
     show()
     for line in draft.text.split("\n"):

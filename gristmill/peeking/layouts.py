@@ -1,10 +1,12 @@
 """Folders that a draft must know as a whole: datasets of Dolma and of the Hugging Face Hub, and trees of code."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from gristmill.errors import shorten
 from gristmill.peeking.archives import CODE
 from gristmill.peeking.draft import Call, name_of
 from gristmill.peeking.head import head_of
@@ -14,6 +16,9 @@ from gristmill.readers.oscar.lines import CHECKSUMS
 from gristmill.readers.text import Unfit
 
 _MOST = 0.5
+_SHOWN = 100
+_BY_NAME = frozenset({"HeadedTexts", "HtmlFiles", "IrcLogs", "TextFiles"})
+"""Readers whose ids are the names of files below their snapshot, so that equal names are equal ids."""
 
 
 def dolma_datasets(root: Path, files: Iterable[Path]) -> dict[Path, tuple[str, ...]]:
@@ -87,3 +92,34 @@ def oscar_options(names: Iterable[str], beside: Iterable[str]) -> Mapping[str, A
     rule = {} if dated else {"partition": Call("gristmill.recipes.source", "Everything")}
     listed = any(re.search(CHECKSUMS, name) for name in beside)
     return {**rule, **({"checksums": CHECKSUMS} if listed else {})}
+
+
+def in_snapshots(names: Iterable[str]) -> bool:
+    """Whether the first folders of the names look like snapshots: there are several, or its name has a digit."""
+    folders = [name.partition("/")[0] if "/" in name else "" for name in names]
+    return all(folders) and (len(set(folders)) > 1 or any(map(str.isdigit, "".join(folders))))
+
+
+def first_folders(names: Sequence[Path], reader: str) -> tuple[Mapping[str, Any], str]:
+    """The rule for files whose first folders look like snapshots. They are none if equal names in them are equal ids.
+
+    Args:
+        names: of the files, below the raw data.
+        reader: the name of its class.
+
+    Returns:
+        (options, note): those of the source, empty if first folders are its snapshots; and what a person must know.
+    """
+    below = Counter(Path(*each.parts[1:]) for each in names)
+    twice = next((each for each in sorted(below) if below[each] > 1), None)
+    if reader in _BY_NAME and twice is not None:
+        return {"partition": Call("gristmill.recipes.source", "Everything")}, (
+            f"several first folders have a file {twice.as_posix()}. As snapshots they would give equal ids, so"
+            " partition=Everything() takes all files as one snapshot; remove it only if the folders are editions"
+        )
+    first = shorten(", ".join(sorted({each.parts[0] for each in names})), _SHOWN)
+    ids = "; ids are the names below it, so files of one name in several folders would have equal ids"
+    return {}, (
+        f"the first folder of a file becomes its snapshot ({first}){ids if reader in _BY_NAME else ''};"
+        " partition=Everything() takes all files as one snapshot"
+    )

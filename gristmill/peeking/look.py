@@ -17,7 +17,7 @@ from gristmill.lake.store.protocol import Entry, ObjectVersion
 from gristmill.peeking.draft import ADOPTED, SOURCE, Call, name_of, source_text
 from gristmill.peeking.formats import FORMATS, Format, recognise
 from gristmill.peeking.head import Head, head_of
-from gristmill.peeking.layouts import code_tree, dolma_datasets, hub_options, oscar_options
+from gristmill.peeking.layouts import code_tree, dolma_datasets, first_folders, hub_options, in_snapshots, oscar_options
 from gristmill.peeking.sniffers import Facts
 from gristmill.recipes.raw_object import Copied, LeftOut, Limits, RawObject, Refused
 from gristmill.recipes.raw_rules import is_hidden
@@ -83,6 +83,7 @@ class Draft:
         options: the other options of the source.
         top: the folder of the raw data.
         kind: SOURCE or ADOPTED.
+        notes: what a person must know of its rules.
     """
 
     guesses: tuple[Guess, ...]
@@ -90,6 +91,7 @@ class Draft:
     options: Mapping[str, Any]
     top: Path
     kind: Call = SOURCE
+    notes: tuple[str, ...] = ()
 
     def raw_name(self, each: Guess) -> str:
         """The name of a file as a run gives it to the reader: below its snapshot."""
@@ -175,15 +177,29 @@ def drafts(root: Path, guesses: Iterable[Guess], files: Sequence[Path] = ()) -> 
     for group in data or ([] if made else known):
         taken = {str(draft.options["name"]) for draft in made}
         draft = _draft(root, group, [each for each in left if each not in group], shared, taken)
-        made.append(_sharded(draft, files))
+        made.append(_sharded(_in_snapshots(draft, files), files))
     return made
+
+
+def _selected(draft: Draft, files: Iterable[Path]) -> list[Path]:
+    """The files that a draft reads."""
+    select = draft.options.get("select", "")
+    pattern = re.compile(select.made() if isinstance(select, Call) else select)
+    return [each for each in files if pattern.search(each.relative_to(draft.top).as_posix())]
+
+
+def _in_snapshots(draft: Draft, files: Sequence[Path]) -> Draft:
+    """The draft with a note on its snapshots, and with a rule for them if names decide so."""
+    if draft.kind != SOURCE or "partition" in draft.options:
+        return draft
+    paths = _selected(draft, files) or [each.head.path for each in draft.guesses]
+    options, note = first_folders([each.relative_to(draft.top) for each in paths], draft.guesses[0].format.reader)
+    return replace(draft, options={**draft.options, **options}, notes=(note,))
 
 
 def _sharded(draft: Draft, files: Sequence[Path]) -> Draft:
     """The draft with a rule for its shards, if its files are so many and small that a shard for each would be slow."""
-    select, top = draft.options.get("select", ""), draft.top
-    pattern = re.compile(select.made() if isinstance(select, Call) else select)
-    sizes = [each.stat().st_size for each in files if pattern.search(each.relative_to(top).as_posix())]
+    sizes = [each.stat().st_size for each in _selected(draft, files)]
     if len(sizes) < MANY or sum(sizes) > len(sizes) * SMALL:
         return draft
     shards = Call(_RULES, "Hashed", {}, (max(1, -(-sum(sizes) // _SHARD_BYTES)),))
@@ -217,8 +233,7 @@ def _adopted(root: Path, found: list[Guess]) -> list[Draft]:
 
 def _draft(root: Path, group: list[Guess], others: list[Guess], shared: set[str], taken: set[str]) -> Draft:
     first = next((each for each in group if "front_matter" in each.facts.options), group[0])
-    top = root if root.is_dir() else root.parent
-    name = name_of(root.resolve().name)
+    top, name = root if root.is_dir() else root.parent, name_of(root.resolve().name)
     if name in taken:
         name = name_of(first.head.path.name)
     name = next(each for each in (name, *(f"{name}-{n}" for n in range(2, len(taken) + 3))) if each not in taken)
@@ -226,9 +241,9 @@ def _draft(root: Path, group: list[Guess], others: list[Guess], shared: set[str]
     select = _select([each.head.name for each in group], shared if top == root else None)
     folder = _own_folder(top, group, others) if top == root else ""
     options: dict[str, Any] = {"name": name, "select": folder or select}
-    if not _in_snapshots([each.head.path.relative_to(top) for each in group]):
-        options["partition"] = Call(_RULES, "Everything")
     names = [each.head.path.relative_to(top).as_posix() for each in group]
+    if not in_snapshots(names):
+        options["partition"] = Call(_RULES, "Everything")
     if top == root:
         options |= hub_options(root, names)
     if first.format.reader == "OscarLines":
@@ -251,12 +266,6 @@ def _own_folder(top: Path, group: list[Guess], others: list[Guess]) -> str:
         return ""
     either = "|".join(sorted(re.escape(folder) for [folder] in first))
     return rf"^({either})/.*({'|'.join(sorted(map(re.escape, ends)))})$"
-
-
-def _in_snapshots(names: list[Path]) -> bool:
-    """Whether the first folders of the names look like snapshots: there are several, or its name has a digit."""
-    first = {each.parts[0] for each in names if len(each.parts) > 1}
-    return all(len(each.parts) > 1 for each in names) and (len(first) > 1 or any(map(str.isdigit, "".join(first))))
 
 
 def _select(names: list[str], shared: set[str] | None) -> str:

@@ -44,6 +44,7 @@ class ObjectPlan(NamedTuple):
         name: of the object below the snapshot.
         sha256: of the object when it was converted. Cuts are right in these bytes only.
         cuts: bytes [start, end) of what the object unpacks to.
+        pairs: the documents that are cut.
     """
 
     source: Source
@@ -52,6 +53,7 @@ class ObjectPlan(NamedTuple):
     name: str
     sha256: str
     cuts: set[tuple[int, int]]
+    pairs: set[Pair]
 
 
 class ErasurePlan(NamedTuple):
@@ -59,6 +61,14 @@ class ErasurePlan(NamedTuple):
 
     objects: dict[str, ObjectPlan]
     impossible: list[NotErasable]
+
+    def in_several(self) -> Iterator[tuple[Pair, list[str]]]:
+        """Each document that is cut from several objects, with their paths."""
+        paths: dict[Pair, list[str]] = {}
+        for path, each in sorted(self.objects.items()):
+            for pair in each.pairs:
+                paths.setdefault(pair, []).append(path)
+        yield from ((pair, found) for pair, found in sorted(paths.items()) if len(found) > 1)
 
 
 def erasure_plan(store: Store, wanted: Wanted, search: Search, shelves: Shelves) -> ErasurePlan:
@@ -132,8 +142,10 @@ def _add(store: Store, plan: ErasurePlan, documents: Partition, pair: Pair, foun
         missing = tuple(f"{folder}{found.object}" for folder in folders)
         plan.impossible.append(NotErasable(pair, where, why, missing))
         return
-    new = ObjectPlan(source, documents.place.snapshot, found.path, found.object, found.sha256, set())
-    plan.objects.setdefault(found.path, new).cuts.add(found.range)
+    new = ObjectPlan(source, documents.place.snapshot, found.path, found.object, found.sha256, set(), set())
+    cut = plan.objects.setdefault(found.path, new)
+    cut.cuts.add(found.range)
+    cut.pairs.add(pair)
 
 
 def _why_not(found: RawPlace, source: Source) -> str:

@@ -109,6 +109,21 @@ def test_a_dry_run_changes_nothing(mill: Mill, capsys: pytest.CaptureFixture[str
     assert mill.stamps() == before
 
 
+def test_an_id_that_several_objects_have_is_named_with_each_of_them(
+    mill: Mill, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mill.raw("other.jsonl", json.dumps({"id": "doc-8", "text": "Of another author."}).encode() + b"\n", snapshot="2025")
+    mill.convert(snapshot="2025")
+    words = (
+        "'doc-8' of 'pages' is in 2 raw objects, and is cut from each: sources/pages/raw/2024/a.jsonl.gz,"
+        " sources/pages/raw/2025/other.jsonl"
+    )
+    for options in (["--dry-run"], []):
+        _, said = run(mill, capsys, "erase", *options)
+        assert [line for line in said if " of 'pages' is in " in line] == [words]
+        assert said[0] == words
+
+
 def test_files_that_are_derived_go_at_once(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
     path = columns_path(mill.documents(), "a")
     mill.store.put(path, b"columns with ids and addresses")

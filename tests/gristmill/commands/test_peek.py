@@ -100,3 +100,16 @@ def test_a_huge_row_of_a_small_file_is_not_kept(tmp_path: Path, capsys: pytest.C
     assert tracemalloc.get_traced_memory()[1] < 40 << 20
     tracemalloc.stop()
     assert "refused until then: 1 row too long\npeek reads rows of at most 8,388,608 bytes" in capsys.readouterr().out
+
+
+def test_the_snapshots_of_a_draft_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for author in ("austen", "dickens"):
+        (tmp_path / author).mkdir()
+        (tmp_path / author / "chapter-1.txt").write_bytes(b"A tale.\n")
+    assert main(["peek", str(tmp_path)]) == 0
+    told = capsys.readouterr().out
+    assert "note: several first folders have a file chapter-1.txt." in told
+    assert "document 2: id dickens/chapter-1.txt" in told
+    (tmp_path / "dickens" / "chapter-1.txt").rename(tmp_path / "dickens" / "chapter-2.txt")
+    assert main(["peek", str(tmp_path)]) == 0
+    assert "note: the first folder of a file becomes its snapshot (austen, dickens); " in capsys.readouterr().out

@@ -292,3 +292,41 @@ def test_ids_are_those_of_a_run_below_the_snapshot(tmp_path: Path) -> None:
         (tmp_path / name).write_text("Words about mills.\n")
     [draft] = drafts(tmp_path, map(guess, files_of(tmp_path)))
     assert [document.id for document in read(draft).documents] == ["en/a.txt", "de/b.txt"]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "one"),
+    [
+        ("chapter-1.txt", b"A tale of mills.\n", True),
+        ("a.html", b"<html><body><p>A tale.</p></body></html>", True),
+        ("tales.zip", zipped(), True),
+        ("a.jsonl", lines(), False),  # its ids are in its rows
+    ],
+)
+def test_names_that_repeat_in_first_folders_are_no_equal_ids(
+    tmp_path: Path, name: str, data: bytes, *, one: bool
+) -> None:
+    for folder in ("austen", "dickens"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / name).write_bytes(data)
+    files = files_of(tmp_path)
+    [draft] = drafts(tmp_path, map(guess, chosen(files)), files)
+    assert declared(draft.text).partition == (Everything() if one else Folders())
+    ids = [document.id for document in read(draft, 99).documents]
+    assert not one or len(set(ids)) == len(ids)
+    [note] = draft.notes
+    assert ("would give equal ids" if one else "becomes its snapshot (austen, dickens)") in note
+
+
+def test_a_name_that_repeats_counts_though_its_file_was_not_opened(tmp_path: Path) -> None:
+    for name in ("austen/1.txt", "austen/2.txt", "dickens/2.txt", "dickens/3.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"A tale of mills.\n")
+    files = files_of(tmp_path)
+    opened = [files[0], files[-1]]
+    [draft] = drafts(tmp_path, map(guess, opened), opened)
+    [note] = draft.notes
+    assert declared(draft.text).partition == Folders()
+    assert "files of one name in several folders would have equal ids" in note
+    [draft] = drafts(tmp_path, map(guess, opened), files)
+    assert declared(draft.text).partition == Everything()

@@ -58,7 +58,9 @@ def pages(lake: FolderStore) -> Source:
 def plan_of(store: FolderStore, source: Source, packing: str, data: bytes, cuts: set[tuple[int, int]]) -> ObjectPlan:
     packed = PACK[packing](data)
     store.put(PATH + packing, packed)
-    return ObjectPlan(source, "2024", PATH + packing, f"a.jsonl{packing}", hashlib.sha256(packed).hexdigest(), cuts)
+    return ObjectPlan(
+        source, "2024", PATH + packing, f"a.jsonl{packing}", hashlib.sha256(packed).hexdigest(), cuts, set()
+    )
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"], ids=["lf", "crlf"])
