@@ -99,6 +99,15 @@ def pinned_path(name: str) -> str:
     return f"{RELEASES}{check_name(name, 'release')}.json"
 
 
+def withdrawn_path(name: str) -> str:
+    """The path of a release that was withdrawn.
+
+    >>> withdrawn_path("blend-2024")
+    'withdrawn/releases/blend-2024.json'
+    """
+    return f"withdrawn/releases/{check_name(name, 'release')}.json"
+
+
 def name_of_release(path: str) -> str | None:
     """The name of the release that lies at a path; None if it is no release.
 

@@ -15,7 +15,7 @@ from gristmill.lake.ledger.receipts import objects_of
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
-from gristmill.releases.pinned import RELEASES, PinnedLedger, PinnedRelease, pinned_path
+from gristmill.releases.pinned import RELEASES, PinnedLedger, PinnedRelease, pinned_path, withdrawn_path
 from gristmill.stages.export.index import release_folder
 from gristmill.stages.token_cache.levanter_config import CATALOG, DATA_YAML
 
@@ -42,9 +42,15 @@ def pinned_release(store: Store, name: str, mix: str, tokenizer: str, exports: S
         exports: names of exports of the mix that belong to it.
 
     Raises:
-        DataError: an index or a ledger is missing, or one does not agree with those that it was made from.
+        DataError: an index or a ledger is missing, or one does not agree with those that it was made from; or a release
+            of this name was withdrawn.
         RecipeError: something was made by a draft, which may change under its name.
     """
+    record = withdrawn_path(name)
+    if store.head(record) is not None:
+        raise DataError(
+            f"{record}: the release {name} was withdrawn, and its name is not used again; give another name"
+        )
     index = _index_at(store, cache_index(mix, tokenizer))
     indexes = [index, *(_index_at(store, EXPORT_INDEX.at(mix=mix, export=each)) for each in exports)]
     ledgers: dict[tuple[str, str], PinnedLedger] = {}

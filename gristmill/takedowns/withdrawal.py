@@ -2,9 +2,7 @@
 
 from gristmill.errors import DataError
 from gristmill.lake.store.protocol import Store
-from gristmill.releases.pinned import RELEASES, pinned_path, read_pinned
-
-WITHDRAWN = "withdrawn/releases/"
+from gristmill.releases.pinned import RELEASES, pinned_path, read_pinned, withdrawn_path
 
 
 def withdraw_release(store: Store, name: str) -> str:
@@ -24,13 +22,13 @@ def withdraw_release(store: Store, name: str) -> str:
         RecipeError: the name is wrong.
         StoreError: the lake does not answer.
     """
-    path, record = pinned_path(name), f"{WITHDRAWN}{name}.json"
+    path, record = pinned_path(name), withdrawn_path(name)
     old = store.read_tagged(record)
     if store.head(path) is not None or old is None:
         read_pinned(store, name)
         data = store.read(path)
         if old is not None and old[0] != data:
-            raise DataError(f"{record}: another release of this name was withdrawn before; move that file away")
+            raise DataError(f"{record}: another release of this name was withdrawn before; give that file another name")
         if old is None:
             store.put_if(record, data, None)
     files = [entry.path for entry in store.list(f"{RELEASES}{name}/")]

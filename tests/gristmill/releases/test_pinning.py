@@ -12,6 +12,7 @@ from gristmill.maintenance.gc import find_unnamed
 from gristmill.releases.pinned import read_pinned
 from gristmill.releases.pinning import pinned_release, trainer_files, write_release
 from gristmill.stages.mixing.step import stream_step
+from gristmill.takedowns.withdrawal import withdraw_release
 
 
 def test_a_release_has_every_ledger_from_the_raw_data_to_the_token_cache(whole: Mill) -> None:
@@ -96,6 +97,16 @@ def test_a_release_is_written_once_and_a_killed_writer_is_continued(whole: Mill)
         DataError, match="a release never changes, and the mix, its token cache or the words of its card did"
     ):
         write_release(whole.store, release, files | {"releases/first/card.md": b"more"})
+
+
+def test_the_name_of_a_withdrawn_release_is_not_used_again(whole: Mill) -> None:
+    write_whole(whole)
+    withdraw_release(whole.store, "first")
+    before = whole.tree()
+    with pytest.raises(DataError, match=r"^withdrawn/releases/first\.json: the release first was withdrawn"):
+        write_whole(whole)
+    assert whole.tree() == before
+    write_whole(whole, "second")
 
 
 def test_a_release_of_an_older_version_has_no_digest_and_is_the_same(whole: Mill) -> None:
