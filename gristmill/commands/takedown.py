@@ -18,7 +18,7 @@ from gristmill.lake.address import blocklist_path, check_name
 from gristmill.lake.rows.blocklist import add_to_blocklist, new_on
 from gristmill.lake.store.protocol import Store
 from gristmill.takedowns.chosen import by_content, by_url, url_matcher
-from gristmill.takedowns.due import DueSlice, due_slices
+from gristmill.takedowns.due import DueSlice, due_slices, list_for_mix
 from gristmill.takedowns.finder import Finder
 from gristmill.takedowns.known import near_urls, pairs_like, unknown, unknown_words
 from gristmill.takedowns.near import near_documents
@@ -159,4 +159,4 @@ def _due(due: Sequence[DueSlice], blocklist: str) -> Iterator[str]:
         elif each.by:
             yield f"due after {each.by}: {each}"
         else:
-            yield f'WRONG: {each}: its recipe does not name the blocklist; add blocklists=("{blocklist}",) to it'
+            yield f"WRONG: {each}: its recipe does not name the blocklist, and {list_for_mix(blocklist)}"

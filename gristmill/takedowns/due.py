@@ -29,6 +29,18 @@ class DueSlice(NamedTuple):
         return f"{self.place.asset} ({self.place.snapshot}): {', '.join(self.shards)}"
 
 
+def list_for_mix(blocklist: str) -> str:
+    """What to do about a mix whose recipe does not name a blocklist: a finished mix keeps its recipe.
+
+    >>> list_for_mix("takedowns").partition(": ")[0]
+    'a finished mix keeps its recipe'
+    """
+    return (
+        f'a finished mix keeps its recipe: make another mix, with blocklists=("{blocklist}",) in its streams, and'
+        " remove the recipe and the folders of this one; or remove its folders alone, add the list, and make it"
+    )
+
+
 def due_slices(store: Store, search: Search, blocklist: str) -> Iterator[DueSlice]:
     """The slices that have wanted documents, and whether the blocklist reaches them.
 

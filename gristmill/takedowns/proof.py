@@ -18,6 +18,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.releases.pins import pins
 from gristmill.takedowns.accounted import unread
+from gristmill.takedowns.due import due_slices, list_for_mix
 from gristmill.takedowns.finder import Finder
 from gristmill.takedowns.foreign import ForeignFiles, search_foreign
 from gristmill.takedowns.known import unknown, unknown_words
@@ -94,7 +95,9 @@ def proof(
         yield ProofLine("asked for", "not proven", "; ".join([_some(unknown_words(nobody, search)), *skipped]))
         return
     yield _listed(store, wanted, blocklist)
-    yield _live(search, _without_recipe(store, shelves))
+    unreached = [each.place.asset for each in due_slices(store, search, blocklist) if not each.by]
+    mend = f"; {', '.join(unreached)}: names no {blocklist}, and {list_for_mix(blocklist)}" if unreached else ""
+    yield _live(search, _without_recipe(store, shelves), mend)
     left = unread(store)
     yield _old(left.old)
     yield _releases(store, left.old)
@@ -126,13 +129,13 @@ def _without_recipe(store: Store, shelves: Shelves) -> list[str]:
     return sorted(there - made)
 
 
-def _live(search: Search, gone: Sequence[str]) -> ProofLine:
+def _live(search: Search, gone: Sequence[str], unreached: str) -> ProofLine:
     what = "live lake"
     found = [each for each in search.found if each.area in TRAINED]
     if found:
-        again = {each.asset for each in found}.difference(gone)
+        remake = "; make these slices" if {each.asset for each in found}.difference(gone) else ""
         left = _left([asset for asset in gone if any(each.asset == asset for each in found)])
-        return ProofLine(what, "found", f"{_places(found)}{'; make these slices' if again else ''}{left}")
+        return ProofLine(what, "found", f"{_places(found)}{unreached or remake}{left}")
     skipped = search.skipped(("documents", *TRAINED))
     if skipped:
         left = _left([asset for asset in gone if any(each.startswith(f"{asset} (") for each in skipped)])

@@ -1,6 +1,8 @@
 """`python -m gristmill takedown`: every place of a document, the blocklist, and what is due."""
 
 import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ from testkit import SNAPSHOT, Mill, link
 from tracelake import even, make_trace_lake, spell, where
 
 from gristmill.__main__ import main
+from gristmill.errors import RecipeError
 from gristmill.lake.address import place
 from gristmill.lake.store.open import open_store
 from gristmill.stages.mixing.step import stream_step
@@ -83,8 +86,29 @@ def test_a_url_that_no_document_has_is_told(mill: Mill, capsys: pytest.CaptureFi
 def test_a_mix_that_names_no_such_list_is_wrong(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
     code, lines = taken(mill, capsys, "--blocklist", "others")
     assert code == 1
-    assert lines[-2].startswith("WRONG: mixes/even/documents/pages (2024): a: its recipe does not name the blocklist;")
+    assert lines[-2].startswith("WRONG: mixes/even/documents/pages (2024): a: its recipe does not name the blocklist, ")
     assert mill.store.head("blocklists/others.jsonl") is not None
+
+
+def test_the_way_that_is_named_for_a_mix_without_the_list_works(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    others = ("--blocklist", "others")
+    [wrong] = [line for line in taken(mill, capsys, *others)[1] if line.startswith("WRONG")]
+    mend = wrong[wrong.index("a finished mix keeps its recipe: ") :]
+    assert 'blocklists=("others",)' in mend
+    assert mend.endswith("or remove its folders alone, add the list, and make it")
+    [live] = [line for line in taken(mill, capsys, "--prove", *others)[1] if line.startswith("live lake: found")]
+    assert f"; mixes/even/documents/pages: names no others, and {mend}" in live
+    assert "make these slices" not in live
+    mix = replace(even(), streams=(replace(even().streams[0], blocklists=("takedowns", "others")),))
+    step = stream_step(mix, "pages", SNAPSHOT, ("gristmill", "testshelf"))
+    with pytest.raises(RecipeError, match="made by another recipe of the same name"):
+        mill.make(step)
+    for folder in ("mixes/even", "token_caches/even"):
+        shutil.rmtree(mill.root / folder)
+    mill.make(step)
+    spell(mill, mix)
+    code, lines = taken(mill, capsys, "--prove", *others)
+    assert (code, "live lake: absent: no shard of the finished slices has them" in "\n".join(lines)) == (0, True)
 
 
 def test_a_document_that_is_nowhere_is_told(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
