@@ -135,7 +135,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tracing": ACROSS,
     "maintenance": {"tracing", "scores", "releases", *ACROSS},
     "pipeline": ACROSS,
-    "derivation": {"pipeline", *ACROSS},
+    "derivation": {"pipeline", "installation", *ACROSS},
     "takedowns": {"tracing", "scores", "releases", *ACROSS},
     **dict.fromkeys(SHELVES, SHELF),
     "reading": {

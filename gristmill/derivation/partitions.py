@@ -3,21 +3,25 @@
 Nothing of the lake changes. A shard is made in a scratch folder, compared, and removed.
 """
 
+import dataclasses
 import tempfile
 from collections.abc import Iterator
+from functools import cached_property
 
 import msgspec
 
 from gristmill.derivation.comparison import shard_differences
 from gristmill.derivation.scratch_lake import ScratchLake
-from gristmill.errors import RecipeError
+from gristmill.errors import RecipeError, shorten
 from gristmill.execution.finding import Finding, guarded
 from gristmill.execution.plan import PartitionState, Target, Want, read_state
 from gristmill.execution.runner import LazyGrinder, grind_one
 from gristmill.execution.step import Step, StepPlan
 from gristmill.execution.work import Job, Outcome, Say, raw
+from gristmill.installation import code_version
 from gristmill.lake.asset_kinds import RAW, kind_of
 from gristmill.lake.ledger.files import told_changes
+from gristmill.lake.ledger.receipts import read_run_note
 from gristmill.lake.ledger.shard_sample import ShardSample
 from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.open import Lake
@@ -105,7 +109,7 @@ class Derivation:
             differences = shard_differences(self._store, scratch, work.place, old, new)
             for finding in guarded(self._store, work.place.ledger, differences):
                 self.other.add(shard)
-                yield finding
+                yield dataclasses.replace(finding, what=f"{finding.what}{work.made_elsewhere}")
 
 
 _EMPTY = PartitionState(None, None, None, [], {}, {}, {})
@@ -117,7 +121,7 @@ class _Work:
     """One partition, and the shards of it that can be compared."""
 
     def __init__(self, store: Store, target: Target) -> None:
-        self._target, self.place = target, target.place
+        self._store, self._target, self.place = store, target, target.place
         self.state = read_state(store, target.place)
         self.rows = {row.name: row for row in self.state.table}
 
@@ -131,6 +135,14 @@ class _Work:
         if code.problem:
             return code.problem
         return "code changed" if code.changed(self.state.codes) else ""
+
+    @cached_property
+    def made_elsewhere(self) -> str:
+        """What a finding adds if another Gristmill made the partition: code of our readers is in no digest."""
+        made, here = read_run_note(self._store, self.place).about.get("commit"), code_version()
+        if not made or made == here:
+            return ""
+        return f"; its run's note names {shorten(str(made))}, and this is {here}, which may make other rows"
 
     def unlike(self) -> Iterator[Finding]:
         """Findings unless the ledger has the shards that the step makes."""

@@ -13,6 +13,7 @@ from gristmill.__main__ import main
 from gristmill.derivation.partitions import Derivation
 from gristmill.execution.finding import Finding
 from gristmill.execution.step import Step
+from gristmill.installation import code_version
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.shard_sample import ShardSample
 from gristmill.stages.mixing.step import revision_step, stream_step
@@ -140,3 +141,15 @@ def test_a_raw_object_with_another_stamp_is_read_and_converted(whole: Mill) -> N
     text_changed(whole, DOCUMENTS, "b", 4)
     [finding, *_] = derived(whole, whole.conversion())[0]
     assert (finding.path, finding.row) == (DOCUMENTS.shard("b"), 4)
+
+
+@pytest.mark.parametrize("made_by", ["gristmill 0.1.0", "", None])
+def test_a_finding_names_the_other_gristmill_that_made_the_partition(whole: Mill, made_by: str | None) -> None:
+    text_changed(whole, DOCUMENTS, "b", 4)
+    plain = derived(whole, whole.conversion())[0][0]
+    assert "gristmill" not in plain.what
+    note = json.loads(whole.store.read(DOCUMENTS.run))
+    whole.store.put(DOCUMENTS.run, json.dumps({**note, "about": {"commit": made_by}}).encode())
+    finding = derived(whole, whole.conversion())[0][0]
+    other = f"; its run's note names {made_by}, and this is {code_version()}, which may make other rows"
+    assert finding.what == plain.what + (other if made_by else "")
