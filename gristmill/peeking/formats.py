@@ -62,7 +62,7 @@ FORMATS = (
     Format("JSON lines", sniffers.json_lines, "jsonl", "JsonLines"),
     Format("JSON array of conversations", sniffers.turns_array, "json_array", "JsonArray"),
     Format("JSON array", sniffers.json_array, "json_array", "JsonArray"),
-    Format("JSON in UTF-16 or UTF-32", sniffers.wide_json),
+    Format("JSON that is not UTF-8", sniffers.encoded_json),
     Format("JSON", sniffers.other_json),
     Format("checksums", sniffers.checksums),
     Format("mailbox (mbox)", unread.mailbox),

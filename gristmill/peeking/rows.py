@@ -34,6 +34,7 @@ _SHARE = 0.8
 """Share of the first lines that must be JSON objects."""
 _TABLE_SHARE = 0.9
 """Share of the first rows that must have as many fields as the header."""
+_UTF8 = frozenset({"utf-8", "utf-8-sig"})
 _DELIMITERS = ",\t;|"
 _FIELDS_SHOWN = 20
 
@@ -46,7 +47,7 @@ def json_rows(head: Head) -> tuple[list[dict[str, Any]], int]:
     Args:
         head: of the file.
     """
-    if head.encoding not in {"utf-8", "utf-8-sig"} or not head.text.lstrip("\ufeff \t\r\n").startswith(
+    if head.encoding not in _UTF8 or not head.text.lstrip("\ufeff \t\r\n").startswith(
         ("{", "//", "#")  # comments, which readers refuse
     ):
         return [], 0
@@ -64,9 +65,9 @@ def json_rows(head: Head) -> tuple[list[dict[str, Any]], int]:
 
 
 def array_rows(head: Head) -> list[dict[str, Any]]:
-    """The first objects of a JSON array; empty if the file is not an array."""
+    """The first objects of a JSON array; empty if the file is not an array in UTF-8."""
     text = head.text.removeprefix("\ufeff").lstrip()
-    if not re.match(r"\[\s*\{", text):
+    if head.encoding not in _UTF8 or not re.match(r"\[\s*\{", text):
         return []
     rows: list[dict[str, Any]] = []
     decoder, at = json.JSONDecoder(), 1

@@ -263,12 +263,13 @@ def other_xml(head: Head) -> Facts | None:
     return Facts(notes=(f"XML with the root <{root}>: no reader knows it",)) if root and declared else None
 
 
-def wide_json(head: Head) -> Facts | None:
-    """JSON in UTF-16 or UTF-32."""
-    wide = head.encoding.startswith(("utf-16", "utf-32"))
-    return (
-        Facts(notes=(f"JSON in {head.encoding}: rewrite it in UTF-8, as iconv does",)) if wide and _json(head) else None
-    )
+def encoded_json(head: Head) -> Facts | None:
+    """JSON in another encoding than UTF-8."""
+    if not _encoding(head) or not _json(head):
+        return None
+    named = re.sub(r"^(utf-(?:16|32))-(le|be)$", r"\1\2", head.encoding)
+    mend = f"rewrite it: iconv -f {named} -t utf-8 OLD > NEW"
+    return Facts(notes=(f"JSON in {head.encoding}, as its first bytes look; JSON must be UTF-8; {mend}",))
 
 
 def other_json(head: Head) -> Facts | None:

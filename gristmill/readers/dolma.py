@@ -12,7 +12,7 @@ import orjson
 
 from gristmill.errors import shorten
 from gristmill.lake.rows.json_values import decode_exact, key_twice
-from gristmill.readers.jsonl import KEY_TWICE, raw_lines
+from gristmill.readers.jsonl import KEY_TWICE, NOT_UTF8, not_utf8, raw_lines
 from gristmill.readers.parts.units import cut_by
 from gristmill.recipes.option_types import check_option
 from gristmill.recipes.raw_object import Converted, Copied, RawObject, Refused
@@ -77,7 +77,8 @@ class DolmaLines:
         except RecursionError:
             return Refused("nested too deeply", "", line)
         except (msgspec.DecodeError, orjson.JSONDecodeError):
-            return Refused(_why_not_json(line), "", line)
+            wrong = not_utf8(line)
+            return Refused(NOT_UTF8, f"; {wrong}", line) if wrong else Refused(_why_not_json(line), "", line)
         if twice is not None or not row.id:
             return Refused("no id", "", line) if twice is None else Refused(KEY_TWICE, f": {twice:.60}", line)
         if "\x00" in row.id:
@@ -111,10 +112,7 @@ def _why_not_json(line: bytes) -> str:
     if not line.strip():
         return "empty line"
     try:
-        line.decode()
         orjson.loads(line)
-    except UnicodeDecodeError:
-        return "not UTF-8"
     except orjson.JSONDecodeError as error:
         return "lone surrogate" if "surrogate" in str(error) else "invalid JSON"
     return "invalid JSON"

@@ -25,6 +25,9 @@ from gristmill.recipes.raw_object import TOO_LONG, Converted, RawObject, Refused
 BOM = b"\xef\xbb\xbf"
 """The byte order mark of UTF-8. At the beginning of a file it is not part of the first line."""
 
+NOT_UTF8 = "not UTF-8"
+"""The reason for a row whose bytes are not UTF-8."""
+
 KEY_TWICE = "a key twice"
 """The reason for a row that has an object with two equal keys. Readers differ in which of the two they take."""
 
@@ -200,11 +203,31 @@ def why_no_row(error: Exception, where: str, data: bytes) -> Refused:
         data: the bytes.
 
     Returns:
-        The refused row: nested too deeply, a number out of range, an empty line, or invalid JSON.
+        The refused row: nested too deeply, a number out of range, an empty line, not UTF-8, or invalid JSON.
     """
     if not data.strip():
         return Refused("empty line", f"{where}: {error}", data)
+    wrong = not_utf8(data)
+    if wrong:
+        return Refused(NOT_UTF8, f"{where}: {wrong}", data)
     return Refused(reason_of(error), where if isinstance(error, RecursionError) else f"{where}: {error}", data)
+
+
+def not_utf8(data: bytes) -> str:
+    r"""What is wrong with bytes of JSON that are not UTF-8, and the mend; empty if they are.
+
+    Args:
+        data: one row.
+
+    >>> not_utf8(b'"caf\xe9"')
+    'its byte 4 (0xe9) is not UTF-8, which JSON must be; if the file is Latin-1: iconv -f latin1 -t utf-8 OLD > NEW'
+    """
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        byte = f"its byte {error.start} (0x{data[error.start]:02x})"
+        return f"{byte} is not UTF-8, which JSON must be; if the file is Latin-1: iconv -f latin1 -t utf-8 OLD > NEW"
+    return ""
 
 
 def reason_of(error: Exception) -> str:

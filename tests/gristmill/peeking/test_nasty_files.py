@@ -70,7 +70,7 @@ FILES: dict[str, tuple[bytes, str, int]] = {
     "array.jsonl": (json.dumps(ROWS).encode(), "JSON array", 0),
     "comment.jsonl": (b"// nine rows\n" + LINES, "JSON lines", 0),
     "mark.jsonl": (b"\xef\xbb\xbf" + LINES, "JSON lines", 0),
-    "wide.jsonl": (LINES.decode().encode("utf-16"), "JSON in UTF-16 or UTF-32", 1),
+    "wide.jsonl": (LINES.decode().encode("utf-16"), "JSON that is not UTF-8", 1),
     "long.jsonl": (b'{"id": "1", "text": "' + b"y" * (9 << 20) + b'"}\n', "JSON", 1),
     "deep.json": (b"[" * 200_000, "JSON", 1),
     "empty.jsonl": (b"", "unknown", 1),
@@ -125,3 +125,16 @@ def test_what_is_no_file_is_an_error_or_passed_over(tmp_path: Path, capsys: pyte
         guess(folder / "fifo")
     assert main(["peek", str(folder / "loop")]) == 2
     assert capsys.readouterr().err == f"{folder}/loop: nothing is there; give a file or a folder\n"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "named"), [("latin-1", "iso-8859-1"), ("utf-16", "utf-16"), ("utf-16-le", "utf-16le")]
+)
+@pytest.mark.parametrize("begin", [b"", b"["])
+def test_json_that_is_not_utf8_is_told_with_its_mend(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], encoding: str, named: str, begin: bytes
+) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes((begin.decode() + '{"id": "1", "text": "Caf\u00e9s of the mill."}\n' * 4).encode(encoding))
+    assert main(["peek", str(path)]) == 1
+    assert f"JSON must be UTF-8; rewrite it: iconv -f {named} -t utf-8 OLD > NEW\n" in capsys.readouterr().out

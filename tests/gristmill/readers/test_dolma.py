@@ -76,6 +76,10 @@ LACKING = (b'{"text":"t","source":"s"}', b'{"id":"a","source":"s"}')
 def test_a_row_that_is_no_document_is_refused_with_reason_and_place(tmp_path: Path, line: bytes) -> None:
     first, row, last = convert(tmp_path, GOOD + b"\n" + line + b"\n" + GOOD + b"\n")
     there = f"; the row has: {', '.join(json.loads(line))}" if line in LACKING else ""
+    if REFUSED[line] == "not UTF-8":
+        byte = f"its byte {line.index(0xFF)} (0xff)"
+        mend = "if the file is Latin-1: iconv -f latin1 -t utf-8 OLD > NEW"
+        there = f"; {byte} is not UTF-8, which JSON must be; {mend}"
     assert row == Refused(REFUSED[line], f"a.jsonl row 1 (bytes 35-{35 + len(line)} unpacked{there})", line)
     assert (first, last) == (Copied("a", "s", GOOD), Copied("a", "s", GOOD))
 

@@ -77,7 +77,9 @@ def test_entries_that_are_no_documents_are_refused_beside_others(tmp_path: Path)
         "not an object",
         "no field 'text'",
         *["number out of range"] * 3,
-        *["invalid JSON"] * 3,
+        "invalid JSON",
+        "not UTF-8",
+        "invalid JSON",
         "nested too deeply",
         "10",
     ]

@@ -20,6 +20,7 @@ from gristmill.recipes.raw_object import Refused
         (b'{"id": "a", /* b */ "text": "t"}\n', "invalid JSON"),
         (b'{"id": "a", "text": "t",}\n', "invalid JSON"),
         (b"{'id': 'a', 'text': 't'}\n", "invalid JSON"),
+        (b'{"id": "a", "text": "caf\xe9"}\n', "not UTF-8"),
         (b"[1]\n", "not an object"),
         (b'{"id": true, "text": "t"}\n', "id is no string or number"),
         (b'{"id": "a\\u0000", "text": "t"}\n', "NUL in id"),
@@ -33,6 +34,13 @@ def test_a_line_that_is_no_row_is_refused_with_its_place(tmp_path: Path, line: b
     assert isinstance(bad, Refused)
     assert bad.reason == reason
     assert bad.where.startswith("a.jsonl row 1")
+
+
+def test_the_mend_of_a_row_in_latin1_is_told_with_its_byte(tmp_path: Path) -> None:
+    line = b'{"id":"a","text":"caf\xe9"}'
+    mend = "is not UTF-8, which JSON must be; if the file is Latin-1: iconv -f latin1 -t utf-8 OLD > NEW"
+    (bad,) = JsonLines(source="talks")(talk_file(tmp_path, "a.jsonl", line))
+    assert bad == Refused("not UTF-8", f"a.jsonl row 0: its byte 21 (0xe9) {mend}", line)
 
 
 def test_integers_beyond_64_bits_keep_their_digits(tmp_path: Path) -> None:
