@@ -24,7 +24,7 @@ from gristmill.releases.card_text import card_text
 from gristmill.releases.croissant import croissant_of
 from gristmill.releases.difference import differences
 from gristmill.releases.pinned import RELEASES, PinnedRelease, read_pinned, release_names
-from gristmill.releases.pinning import pinned_release, train_weights, trainer_files, write_release
+from gristmill.releases.pinning import pinned_release, train_weights, trainer_files, trainer_reading, write_release
 
 HELP = "pin what a training run uses under a name, with a data card; compare releases"
 
@@ -85,7 +85,7 @@ def _release(store: Store, arguments: Namespace, mix: str, tokenizer: str, name:
             known("export", catalogue.exports, export, "release")
     release = pinned_release(store, name, mix, tokenizer, tuple(arguments.export))
     files = trainer_files(store, release)
-    card = card_of(release, catalogue, train_weights(files, release))
+    card = card_of(release, catalogue, train_weights(files, release), trainer_reading(store, release))
     folder = f"{RELEASES}{name}"
     files[f"{folder}/card.json"] = _pretty(msgspec.to_builtins(card))
     files[f"{folder}/card.md"] = card_text(card).encode()

@@ -11,8 +11,10 @@ from gristmill.lake.asset_kinds import ATTRIBUTES, DOCUMENTS, MARKS, MODEL, RESO
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Stream
 from gristmill.recipes.mixture.declared_tokens import NOT_DECLARED, declared_tokens
+from gristmill.recipes.mixture.token_shares import Reading
 from gristmill.recipes.selection import Selection
 from gristmill.releases.pinned import PinnedLedger, PinnedRelease
+from gristmill.releases.training_card import TrainingCard, training_of
 
 _CHANGED = ": rows changed"
 """End of the names of a ledger's totals that count the rows that edits, or one transform, changed."""
@@ -116,6 +118,7 @@ class DataCard(msgspec.Struct, frozen=True):
         sets: see SetCard.
         fingerprint: of the token cache's index: equal fingerprints mean equal tokens.
         languages: tokens by language; empty if no recipe declares one.
+        training: see TrainingCard; UNSET if the weights of the streams say all.
     """
 
     name: str
@@ -132,18 +135,21 @@ class DataCard(msgspec.Struct, frozen=True):
     sets: tuple[SetCard, ...]
     fingerprint: str
     languages: dict[str, int] = {}
+    training: TrainingCard | msgspec.UnsetType = msgspec.UNSET
 
 
-def card_of(release: PinnedRelease, catalogue: Catalogue, weights: Mapping[str, float]) -> DataCard:
+def card_of(release: PinnedRelease, catalogue: Catalogue, weights: Mapping[str, float], reading: Reading) -> DataCard:
     """The data card of a release.
 
     Args:
         release: the release.
         catalogue: the recipes: descriptions, licences and reasons of rules come from it, all counts from the ledgers.
         weights: of each stream in the trainer's configuration.
+        reading: how training reads the streams, as the index of the token cache has it.
 
     Raises:
-        RecipeError: a selection on the shelf has changed since its rows were selected.
+        RecipeError: a selection on the shelf has changed since its rows were selected, or what the mix declares for
+            training since the index was made.
     """
     mix = catalogue.mixes[release.mix]
     streams = tuple(_stream(release, catalogue, stream, weights[stream.key]) for stream in mix.streams)
@@ -166,6 +172,7 @@ def card_of(release: PinnedRelease, catalogue: Catalogue, weights: Mapping[str, 
         sets=_sets(release, catalogue),
         fingerprint=release.index,
         languages=declared.languages,
+        training=training_of(mix, reading) or msgspec.UNSET,
     )
 
 

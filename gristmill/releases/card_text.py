@@ -2,8 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+import msgspec
+
 from gristmill.errors import visible
 from gristmill.releases.card import DataCard, StepCard, StreamCard
+from gristmill.releases.training_card import TrainingCard
 
 
 def card_text(card: DataCard) -> str:
@@ -41,6 +44,7 @@ def _lines(card: DataCard) -> Iterator[str]:
         if told:
             yield f"- **{stream.source}**: {' '.join(told)}"
     yield ""
+    yield from _training(card.training)
     yield "## Licences"
     yield ""
     yield from _counted("licence", card.licences, card.tokens)
@@ -69,6 +73,37 @@ def _counted(what: str, counts: Mapping[str, int], whole: int) -> Iterator[str]:
     """A table of tokens by licence or language."""
     rows = [(_cell(name), f"{tokens:,}", _share(tokens, whole)) for name, tokens in counts.items()]
     yield from _table((what, "tokens", "share"), rows)
+
+
+def _training(card: TrainingCard | msgspec.UnsetType) -> Iterator[str]:
+    """What the mix declares for training, and how training reads the streams."""
+    if not card:
+        return
+    reading = card.reading
+    yield "## Training"
+    yield ""
+    yield f"The mix declares: {_cell(card.declared)}."
+    if reading.total is None:
+        yield "How many tokens training reads is not known: documents are packed, and no sequence length is declared."
+    elif reading.total_sequences is None:
+        yield f"Training reads {reading.total:,} tokens."
+    else:
+        yield f"Training reads {reading.total:,} tokens in {reading.total_sequences:,} sequences."
+    yield "The shares of other tables are of all tokens of the token cache, before they are packed into sequences."
+    yield ""
+    yield from _table(
+        ("stream", "share of tokens", "share of sequences", "tokens read", "epochs"),
+        [
+            (
+                each.stream,
+                "-" if each.share is None else f"{each.share:.1%}",
+                f"{each.weight:.1%}",
+                "-" if each.read is None else f"{each.read:,}",
+                "-" if each.epochs is None else f"{each.epochs:.3g}",
+            )
+            for each in reading.streams
+        ],
+    )
 
 
 def _stream_row(stream: StreamCard, tokens: int) -> tuple[str, ...]:

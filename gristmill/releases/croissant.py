@@ -75,7 +75,7 @@ def croissant_of(card: DataCard, shards: Mapping[str, tuple[str, int]]) -> dict[
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.0",
         "name": card.name,
-        "description": card.description or f"The mix {card.mix}, {card.tokens:,} tokens of {card.tokenizer}.",
+        "description": _description(card),
         "license": sorted({stream.licence for stream in card.streams} - {NOT_DECLARED}),
         **({"inLanguage": languages} if (languages := sorted(card.languages.keys() - {NOT_DECLARED})) else {}),
         "url": next((stream.homepage for stream in card.streams if stream.homepage), ""),
@@ -93,6 +93,12 @@ def croissant_of(card: DataCard, shards: Mapping[str, tuple[str, int]]) -> dict[
             }
         ],
     }
+
+
+def _description(card: DataCard) -> str:
+    """Croissant has no field for what a mix declares for training, so its description says it."""
+    words = card.description or f"The mix {card.mix}, {card.tokens:,} tokens of {card.tokenizer}."
+    return f"{words} For training it declares: {card.training.declared}." if card.training else words
 
 
 def _file_set(paths: list[str]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from gristmill.lake.ledger.receipts import objects_of
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
+from gristmill.recipes.mixture.token_shares import MIXTURE, Reading
 from gristmill.releases.pinned import RELEASES, PinnedLedger, PinnedRelease, pinned_path, withdrawn_path
 from gristmill.stages.export.index import release_folder
 from gristmill.stages.token_cache.levanter_config import CATALOG, DATA_YAML
@@ -82,19 +83,36 @@ def trainer_files(store: Store, release: PinnedRelease) -> dict[str, bytes]:
     Raises:
         DataError: a file of the index is missing or damaged.
     """
-    index, folder = cache_index(release.mix, release.tokenizer), f"{RELEASES}{release.name}"
-    recorded = _index_at(store, index)
-    files: dict[str, bytes] = {}
-    for name in (DATA_YAML, CATALOG):
-        path = f"{index}/{name}"
-        tagged = store.read_tagged(path)
-        if tagged is None or content_digest(tagged[0], path, store.url) != recorded.files.get(path):
-            raise DataError(f"{path}: is not the file that the index names; {_AGAIN}")
-        files[f"{folder}/{name}"] = tagged[0]
+    folder = f"{RELEASES}{release.name}"
+    files = {f"{folder}/{name}": _file_of_index(store, release, name)[1] for name in (DATA_YAML, CATALOG)}
     config = json.loads(files[f"{folder}/{DATA_YAML}"])
     config["cache_catalog"] = f"{store.url}/{folder}/{CATALOG}"
     files[f"{folder}/{DATA_YAML}"] = json.dumps(config, indent=2).encode() + b"\n"
     return files
+
+
+def trainer_reading(store: Store, release: PinnedRelease) -> Reading:
+    """How training reads the streams of a release, as the index of its token cache has it.
+
+    Args:
+        store: the lake.
+        release: the release.
+
+    Raises:
+        DataError: the index has no such file, or it is damaged.
+    """
+    path, data = _file_of_index(store, release, MIXTURE)
+    return decode_object(data, Reading, path, "the file of an index", _AGAIN)
+
+
+def _file_of_index(store: Store, release: PinnedRelease, name: str) -> tuple[str, bytes]:
+    """The path and the bytes of a file of the token cache's index."""
+    index = cache_index(release.mix, release.tokenizer)
+    path = f"{index}/{name}"
+    tagged = store.read_tagged(path)
+    if tagged is None or content_digest(tagged[0], path, store.url) != _index_at(store, index).files.get(path):
+        raise DataError(f"{path}: is not the file that the index names; {_AGAIN}")
+    return path, tagged[0]
 
 
 def train_weights(files: Mapping[str, bytes], release: PinnedRelease) -> dict[str, float]:

@@ -18,6 +18,10 @@ WARNED_EPOCHS = 4.0
 """More epochs than this are warned of. Source: Muennighoff et al., 2023, arXiv:2305.16264: up to four epochs of
 the same tokens train nearly as well as new ones."""
 
+MIXTURE = "mixture.json"
+"""The file of a token cache's index that says how training reads each stream: tokens, share, rate and epochs. It has
+the tokens by licence and by language too, if the sources declare any."""
+
 BEFORE_PACKING = "of tokens before packing: all sequences are taken as full"
 """What is said of a reading of packed streams that no packing plan has counted."""
 

@@ -14,7 +14,7 @@ from gristmill.lake.ledger.index_ledger import IndexWriter
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.mixture.declared_tokens import declared_tokens
-from gristmill.recipes.mixture.token_shares import Reading
+from gristmill.recipes.mixture.token_shares import MIXTURE, Reading
 from gristmill.recipes.source import Source
 from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.mixing.index import (
@@ -38,10 +38,6 @@ from gristmill.stages.token_cache.levanter_config import (
 )
 from gristmill.stages.token_cache.merged_ledger import merge_slices
 from gristmill.stages.token_cache.token_stream import open_split
-
-MIXTURE = "mixture.json"
-"""The file of the index that says how training reads each stream: tokens, share, rate and epochs. It has the tokens by
-licence and by language too, if the sources declare any."""
 
 MEND = "give the streams more data or a larger most_epochs, or the mix a smaller token_budget"
 

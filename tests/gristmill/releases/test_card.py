@@ -2,7 +2,6 @@ from dataclasses import replace
 
 import msgspec
 import pytest
-from packedlake import indexes_of, make_caches, mix_of
 from releasekit import card_of_whole, release_of_whole
 from testkit import SHELVES, Mill
 
@@ -11,7 +10,7 @@ from gristmill.recipes.catalogue import read_catalogue
 from gristmill.releases.card import DroppedRows, SetCard, card_of
 from gristmill.releases.card_text import card_text
 from gristmill.releases.croissant import croissant_of
-from gristmill.releases.pinning import pinned_release, train_weights, trainer_files
+from gristmill.releases.pinning import trainer_reading
 
 EVEN = {"pages": 1.0}
 """The weights of the trainer's configuration."""
@@ -39,7 +38,12 @@ def test_the_rows_that_edits_and_transforms_changed_are_counted_over_snapshots(w
         msgspec.structs.replace(each, totals=each.totals | counted) if each.asset.startswith("mixes/") else each
         for each in release.ledgers
     )
-    card = card_of(msgspec.structs.replace(release, ledgers=ledgers), read_catalogue(SHELVES), EVEN)
+    card = card_of(
+        msgspec.structs.replace(release, ledgers=ledgers),
+        read_catalogue(SHELVES),
+        EVEN,
+        trainer_reading(whole.store, release),
+    )
     assert [step.changed for step in card.steps] == [{}, {}, {"edits": 2, "transform calmer-1": 3}]
 
 
@@ -47,7 +51,7 @@ def test_licence_and_language_of_the_source_are_counted_and_shown(whole: Mill) -
     catalogue = read_catalogue(SHELVES)
     source = replace(catalogue.sources["pages"], licence="CC-BY-4.0", language="en")
     declared = replace(catalogue, sources={**catalogue.sources, "pages": source})
-    card = card_of(release_of_whole(whole), declared, EVEN)
+    card = card_of(release_of_whole(whole), declared, EVEN, trainer_reading(whole.store, release_of_whole(whole)))
     assert (card.licences, card.languages) == ({"CC-BY-4.0": card.tokens}, {"en": card.tokens})
     assert f"| en | {card.tokens} | 100.0% |" in card_text(card)
     found = croissant_of(card, {})
@@ -65,7 +69,7 @@ def test_rules_that_have_changed_since_are_not_described(whole: Mill) -> None:
     object.__setattr__(stream, "rate", 0.5)
     try:
         with pytest.raises(RecipeError, match=r"mixes/even/documents/pages \(2024\): its recipe on the shelf is not"):
-            card_of(release_of_whole(whole), catalogue, EVEN)
+            card_of_whole(whole)
     finally:
         object.__setattr__(stream, "rate", 1.0)
 
@@ -74,13 +78,7 @@ def test_the_card_is_the_same_each_time(whole: Mill) -> None:
     assert msgspec.json.encode(card_of_whole(whole)) == msgspec.json.encode(card_of_whole(whole))
 
 
-def test_the_weights_of_a_release_are_those_of_its_configuration_though_sequences_are_packed(mill: Mill) -> None:
-    """Half of the tokens each, in sequences of 8 and of 5 tokens."""
-    mix = mix_of("texts", "talks", sequence_length=8, proportions={"texts": 0.5, "talks": 0.5}, block=26, draft=False)
-    make_caches(mill, mix, texts=[8] * 10, talks=[5] * 10)
-    indexes_of(mill, mix).close(mill.store)
-    release = pinned_release(mill.store, "first", "packed", "bytes-1")
-    weights = train_weights(trainer_files(mill.store, release), release)
-    known = read_catalogue(SHELVES)
-    card = card_of(release, replace(known, mixes={**known.mixes, "packed": mix}), weights)
-    assert {each.stream: each.weight for each in card.streams} == {"texts": 5 / 13, "talks": 8 / 13}
+def test_a_card_of_weights_alone_is_as_it_was(whole: Mill) -> None:
+    card = card_of_whole(whole)
+    assert "training" not in msgspec.to_builtins(card)
+    assert "## Training" not in card_text(card)

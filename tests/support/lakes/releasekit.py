@@ -5,7 +5,7 @@ from testkit import SHELVES, Mill
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.releases.card import DataCard, card_of
 from gristmill.releases.pinned import PinnedRelease
-from gristmill.releases.pinning import pinned_release, train_weights, trainer_files, write_release
+from gristmill.releases.pinning import pinned_release, train_weights, trainer_files, trainer_reading, write_release
 
 
 def release_of_whole(mill: Mill, name: str = "first") -> PinnedRelease:
@@ -24,4 +24,4 @@ def card_of_whole(mill: Mill) -> DataCard:
     """The data card of the release."""
     release = release_of_whole(mill)
     weights = train_weights(trainer_files(mill.store, release), release)
-    return card_of(release, read_catalogue(SHELVES), weights)
+    return card_of(release, read_catalogue(SHELVES), weights, trainer_reading(mill.store, release))
