@@ -9,15 +9,12 @@ from contextlib import suppress
 from difflib import get_close_matches
 from itertools import islice
 
-import msgspec
-
 from gristmill.errors import GristmillError, known_names
 from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.rows.batches import read_rows
-from gristmill.lake.rows.blocklist import listed_pairs
-from gristmill.lake.store.json_object import decode_object
+from gristmill.lake.rows.blocklist import erased_pairs, listed_pairs
 from gristmill.lake.store.protocol import Store
 from gristmill.takedowns.chosen import UrlRow, first_versions
 from gristmill.takedowns.id_rows import rows_by_shard
@@ -25,31 +22,10 @@ from gristmill.takedowns.places import Search
 from gristmill.takedowns.wanted import Wanted
 from gristmill.tracing.rows import Partition
 
-RECORDS = "withdrawn/"
 _SHARDS = 8
 """Shards of a partition of which the first rows are read to find near names."""
 _COMPARED = 20_000
 """Names that are compared with one that is unknown."""
-
-
-class _NamedDocuments(msgspec.Struct):
-    documents: tuple[tuple[str, str, str], ...]
-
-
-def erased_pairs(store: Store) -> set[Pair]:
-    """The (source, id) of all records of erasures.
-
-    Raises:
-        DataError: a record is wrong.
-        StoreError: the lake does not answer.
-    """
-    pairs: set[Pair] = set()
-    for entry in store.list(RECORDS):
-        if "/" not in entry.path.removeprefix(RECORDS):
-            data, what = store.read(entry.path), "the record of an erasure"
-            record = decode_object(data, _NamedDocuments, entry.path, what, "restore it from a copy")
-            pairs |= {(source, id_) for source, id_, _ in record.documents}
-    return pairs
 
 
 def pairs_like(store: Store, matches: Callable[[str], object]) -> set[Pair]:

@@ -1,4 +1,7 @@
-"""Blocklists: (source, id) pairs that mixes must leave out, such as takedowns and evaluation sets."""
+"""Blocklists: (source, id) pairs that mixes must leave out, such as takedowns and evaluation sets.
+
+The records of erasures name documents too: those that people asked to be cut out of raw data.
+"""
 
 from collections.abc import Iterable, Mapping
 
@@ -10,8 +13,14 @@ from gristmill.lake.asset_kinds import BLOCKLIST
 from gristmill.lake.identity import Pair, digest_of
 from gristmill.lake.rows.row_blocks import blocks
 from gristmill.lake.rows.shard_file import rows_of
-from gristmill.lake.store.json_object import NOT_DECODED
+from gristmill.lake.store.json_object import NOT_DECODED, decode_object
 from gristmill.lake.store.protocol import Store
+
+_ERASURES = "withdrawn/"
+
+
+class _NamedDocuments(msgspec.Struct):
+    documents: tuple[tuple[str, str, str], ...]
 
 
 class _BlocklistRow(msgspec.Struct):
@@ -159,3 +168,22 @@ def listed_pairs(store: Store) -> set[Pair]:
     top = BLOCKLIST.top
     names = [entry.path.removeprefix(top).removesuffix(".jsonl") for entry in store.list(top)]
     return {pair for name in names if "/" not in name for pair in read_blocklist(store, name).reasons}
+
+
+def erased_pairs(store: Store) -> set[Pair]:
+    """The (source, id) of all records of erasures, finished or not.
+
+    Args:
+        store: the lake.
+
+    Raises:
+        DataError: a record is wrong.
+        StoreError: the lake does not answer.
+    """
+    pairs: set[Pair] = set()
+    for entry in store.list(_ERASURES):
+        if "/" not in entry.path.removeprefix(_ERASURES):
+            data, what = store.read(entry.path), "the record of an erasure"
+            record = decode_object(data, _NamedDocuments, entry.path, what, "restore it from a copy")
+            pairs |= {(source, id_) for source, id_, _ in record.documents}
+    return pairs

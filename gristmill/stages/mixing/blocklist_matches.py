@@ -14,7 +14,7 @@ from gristmill.lake.address import Place, blocklist_path, documents_asset, ledge
 from gristmill.lake.identity import Pair, hashes_of, missing_from
 from gristmill.lake.ledger.files import list_ledgers, read_table
 from gristmill.lake.ledger.id_search import index_reader, loaded
-from gristmill.lake.rows.blocklist import read_blocklist
+from gristmill.lake.rows.blocklist import erased_pairs, read_blocklist
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import Catalogue
 
@@ -28,7 +28,7 @@ class Unmatched(NamedTuple):
     Attributes:
         blocklist: name of the list.
         entries: number of all its entries.
-        missing: the (source, id) of those that no searched document has, sorted.
+        missing: the (source, id) of those that no searched document has and no record of an erasure names, sorted.
         undeclared: the sources among them that no recipe declares.
         skipped: what was not searched: assets that were never made, and partitions without a readable id index.
     """
@@ -57,6 +57,7 @@ def _some(words: Sequence[str]) -> str:
 def unmatched_entries(store: Store, catalogue: Catalogue) -> Iterator[Unmatched]:
     """The entries of all blocklists that recipes name, and that match no document; lists without such are left out.
 
+    A document that the record of an erasure names is gone because people asked for that. It is left out.
     A list that cannot be read is left out too: planning the mix that names it raises its error.
 
     Args:
@@ -74,9 +75,18 @@ def unmatched_entries(store: Store, catalogue: Catalogue) -> Iterator[Unmatched]
             continue
         skipped: list[str] = []
         missing = _missing(store, first, pairs, skipped)
+        missing = missing and sorted(set(missing) - _erased(store))
         if missing:
             undeclared = frozenset(source for source, _ in missing) - catalogue.sources.keys()
-            yield Unmatched(name, len(pairs), tuple(sorted(missing)), undeclared, tuple(skipped))
+            yield Unmatched(name, len(pairs), tuple(missing), undeclared, tuple(skipped))
+
+
+def _erased(store: Store) -> set[Pair]:
+    """The documents that records of erasures name; empty if a record is damaged: a takedown tells of that."""
+    try:
+        return erased_pairs(store)
+    except DataError:
+        return set()
 
 
 def _missing(store: Store, sources: Mapping[str, str], pairs: list[Pair], skipped: list[str]) -> list[Pair]:

@@ -2,8 +2,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from gristmill.errors import MalformedRow, RecipeError
-from gristmill.lake.rows.blocklist import add_to_blocklist, read_blocklist
+from gristmill.errors import DataError, MalformedRow, RecipeError
+from gristmill.lake.rows.blocklist import add_to_blocklist, erased_pairs, read_blocklist
 from gristmill.lake.store.folder import FolderStore
 
 ROW = b'{"source":"s","id":"%s","reason":"asked for"}\n'
@@ -72,3 +72,17 @@ def test_people_who_add_at_the_same_time_lose_no_line(lake: FolderStore) -> None
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(add, range(12)))
     assert len(read_blocklist(lake, "takedowns").reasons) == 36
+
+
+def test_all_records_of_erasures_count_finished_or_not(lake: FolderStore) -> None:
+    assert erased_pairs(lake) == set()
+    lake.put("withdrawn/1.json", b'{"documents":[["pages","a","x"],["pages","b","x"]],"done":true}')
+    lake.put("withdrawn/2.json", b'{"documents":[["notes","c","x"]],"done":false}')
+    lake.put("withdrawn/releases/spring.json", b"{}")
+    assert erased_pairs(lake) == {("pages", "a"), ("pages", "b"), ("notes", "c")}
+
+
+def test_a_damaged_record_of_an_erasure_is_an_error(lake: FolderStore) -> None:
+    lake.put("withdrawn/1.json", b'{"documents":')
+    with pytest.raises(DataError, match=r"^withdrawn/1\.json: .*restore it from a copy"):
+        erased_pairs(lake)
