@@ -10,15 +10,19 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from msgspec import UNSET, UnsetType
 
 from gristmill.errors import DataError, RecipeError, shorten
+from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.raw_spans import RawSpan
 from gristmill.lake.rows.row_blocks import HEAD, ROW_LIMIT
 from gristmill.readers.jsonl import BOM, raw_lines
 from gristmill.readers.records import RowDocuments
 from gristmill.readers.text import check_encoding
-from gristmill.recipes.raw_object import TOO_LONG, Converted, RawObject, Refused
+from gristmill.recipes.raw_object import TOO_LONG, Converted, LeftOut, RawObject, Refused
+from gristmill.recipes.row_format import Text
 
 _GUESSES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 _SHOWN = 200
@@ -53,6 +57,9 @@ class _Record(NamedTuple):
 @dataclass(frozen=True, kw_only=True)
 class DelimitedRows(RowDocuments):
     r"""One record becomes one document; see RowDocuments for the fields. Values stay the strings that are written.
+
+    A table has no null, so an empty cell stands for what is not there. A record whose text is empty or white space is
+    left out, and counted. An empty cell of `created` or `added` is no time.
 
     The header is the first record, unless `columns` names the fields. A record with another number of fields, or with
     quotes that do not fit together, is refused, with its row number, counted from 0 after the header, and its line.
@@ -91,7 +98,7 @@ class DelimitedRows(RowDocuments):
             raise RecipeError(f"{what}: encoding is {self.encoding!r}; rewrite the files in UTF-8, as iconv does")
 
     def __call__(self, raw: RawObject) -> Iterator[Converted]:
-        """Yields one result per record: a document, or why it was refused.
+        """Yields one result per record: a document, or why it was left out or refused.
 
         See gristmill.recipes.source.Source.convert.
         """
@@ -148,7 +155,15 @@ class DelimitedRows(RowDocuments):
         if len(record.values) != len(header):
             reason = "ragged row" if record.values else "empty line"
             return Refused(reason, f"{where}: {len(record.values)} fields, the header has {len(header)})", record.raw)
-        return self.document(dict(zip(header, record.values, strict=True)), raw, number, record.raw)
+        made = self.document(dict(zip(header, record.values, strict=True)), raw, number, record.raw)
+        without = isinstance(made, Document) and isinstance(self.format, Text) and not made.text.strip()
+        return LeftOut("empty text") if without else made
+
+    def _time(self, fields: dict[str, Any], name: str, key: str | None) -> str | UnsetType | None:
+        if fields.get(key or name) == "":
+            del fields[key or name]
+            return UNSET
+        return super()._time(fields, name, key)
 
     def _records(self, raw: RawObject) -> Iterator[_Record]:
         csv.field_size_limit(ROW_LIMIT)  # of the whole process; the lines of a record are limited below

@@ -246,7 +246,10 @@ def _rows_of_file(store: Store, labelled: LabelledSet, dropped: Counter[str]) ->
     raw, _ = _raw(store, labelled)
     for row in labelled.read(raw) if labelled.read else ():
         document = msgspec.json.decode(row.line, type=Document) if isinstance(row, Copied) else row
-        if isinstance(document, Refused | LeftOut):
+        if isinstance(document, LeftOut):
+            dropped[document.reason] += document.records
+            continue
+        if isinstance(document, Refused):
             dropped[f"refused: {document.reason}"] += 1
             continue
         metadata = document.metadata or {}

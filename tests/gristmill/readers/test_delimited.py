@@ -13,7 +13,8 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.raw_spans import RawSpan
 from gristmill.readers.delimited import DelimitedRows, _Quoting
-from gristmill.recipes.raw_object import Limits, Refused
+from gristmill.recipes.raw_object import LeftOut, Limits, Refused
+from gristmill.recipes.row_format import Text
 
 
 def read(tmp_path: Path, data: bytes, name: str = "a.csv", **options: Any) -> list[Any]:
@@ -25,7 +26,7 @@ def reasons(made: list[Any]) -> list[str]:
 
 
 def test_values_come_back_as_they_went_in_whatever_they_hold(tmp_path: Path) -> None:
-    texts = ["plain", 'a "quoted" word', "a, b; c", "two\nlines\r\n\r\n", "", " é\t", "'"]
+    texts = ["plain", 'a "quoted" word', "a, b; c", "two\nlines\r\n\r\n", " é\t", "'"]
     buffer = io.StringIO()
     table = csv.writer(buffer)
     table.writerow(["", "id", "text"])
@@ -35,6 +36,29 @@ def test_values_come_back_as_they_went_in_whatever_they_hold(tmp_path: Path) -> 
         assert read(tmp_path, packed, name, leave_out=("",)) == [
             Document(id=str(number), text=text, source="tweets") for number, text in enumerate(texts)
         ]
+
+
+def test_a_record_without_text_is_left_out_and_the_others_keep_their_numbers(tmp_path: Path) -> None:
+    data = b'title,body\nA,one\nB,\nC,""\nD," \t"\nE,two\n'
+    made = read(tmp_path, data, id_key=None, format=Text(text_key="body"))
+    assert made[1:4] == [LeftOut("empty text")] * 3
+    assert [(each.id[-1], each.text, each.metadata) for each in (made[0], made[4])] == [
+        ("0", "one", {"title": "A"}),
+        ("4", "two", {"title": "E"}),
+    ]
+    joined = read(tmp_path, b"id,title,body\n1,A,\n2,,\n", text_keys=("title", "body"))
+    assert joined == [Document(id="1", text="A", source="tweets"), LeftOut("empty text")]
+
+
+def test_an_empty_cell_is_no_time(tmp_path: Path) -> None:
+    data = b"id,text,created\n1,a,2024\n2,b,\n"
+    timed = Document(id="1", text="a", source="tweets", created="2024")
+    for options in ({}, {"created_key": "created"}):
+        assert read(tmp_path, data, **options) == [timed, Document(id="2", text="b", source="tweets")]
+    (seconds,) = read(tmp_path, b"id,text,at\n1,a,\n", created_key="at", time_unit="s")
+    assert seconds == Document(id="1", text="a", source="tweets")
+    (acquired,) = read(tmp_path, b"id,text,added\n1,a,\n", added="2025")
+    assert acquired == Document(id="1", text="a", source="tweets", added="2025")
 
 
 def test_a_document_knows_its_bytes(tmp_path: Path) -> None:
