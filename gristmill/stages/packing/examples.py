@@ -90,7 +90,7 @@ def examples_of(
     if rule is None:
         ends = None if see_others else eos
         return _Rows(stream, form, ends) if isinstance(form, Prebuilt) else _Windows(stream, length, ends)
-    made = packed or pack(stream.lengths(*form.dtypes), rule)
+    made = packed or pack(stream.lengths(*form.dtypes), rule, stream.path)
     if made.rule != rule:
         raise DataError(
             f"{stream.path}: the plan was made by {made.rule}, but the format asks for {rule}; plan it again"

@@ -116,7 +116,7 @@ def packing_rule_of(form: Format, length: int) -> PackingRule | None:
     return PackingRule(length, segments, form.slice_strategy)
 
 
-def pack(lengths: Iterable[Lengths], rule: PackingRule) -> Packing:
+def pack(lengths: Iterable[Lengths], rule: PackingRule, path: str = "documents") -> Packing:
     """Packs all documents of a split.
 
     Memory holds one block and the plan itself (16 bytes per example).
@@ -124,6 +124,7 @@ def pack(lengths: Iterable[Lengths], rule: PackingRule) -> Packing:
     Args:
         lengths: the documents' lengths, in blocks of consecutive documents.
         rule: how to pack.
+        path: of the split, for messages.
 
     Returns:
         The plan. Document 0 is the first document of the first block.
@@ -139,13 +140,15 @@ def pack(lengths: Iterable[Lengths], rule: PackingRule) -> Packing:
         >>> made.first.tolist(), made.count.tolist()
         ([0, 3], [3, 2])
     """
-    blocks = [(first, count) for first, count, _ in packs(lengths, rule)]
+    blocks = [(first, count) for first, count, _ in packs(lengths, rule, path)]
     empty = np.empty(0, np.int64)
     firsts, counts = [first for first, _ in blocks], [count for _, count in blocks]
     return Packing(rule, np.concatenate([empty, *firsts]), np.concatenate([empty, *counts]))
 
 
-def packs(lengths: Iterable[Lengths], rule: PackingRule) -> Iterator[tuple[Integers, Integers, Integers]]:
+def packs(
+    lengths: Iterable[Lengths], rule: PackingRule, path: str = "documents"
+) -> Iterator[tuple[Integers, Integers, Integers]]:
     """Packs documents block by block; `plan` joins the result.
 
     The last example of a block stays open until the next block shows which documents still fit into it.
@@ -153,6 +156,7 @@ def packs(lengths: Iterable[Lengths], rule: PackingRule) -> Iterator[tuple[Integ
     Args:
         lengths: as for `plan`.
         rule: how to pack.
+        path: as for `plan`.
 
     Returns:
         An iterator. Each item has three int64 arrays of shape (examples,): the first document of each example, its
@@ -170,7 +174,7 @@ def packs(lengths: Iterable[Lengths], rule: PackingRule) -> Iterator[tuple[Integ
     rest: Lengths | None = None
     for block in lengths:
         whole = block if rest is None else [np.concatenate(pair) for pair in zip(rest, block, strict=True)]
-        ends = _ends(whole, rule, begin)
+        ends = _ends(whole, rule, begin, path)
         starts = _chain(ends)
         if len(starts) == 0:
             continue
@@ -181,7 +185,7 @@ def packs(lengths: Iterable[Lengths], rule: PackingRule) -> Iterator[tuple[Integ
         yield _closed(rest, np.zeros(1, np.int64), np.array([len(rest[0])]), rule, begin)
 
 
-def _ends(lengths: Lengths, rule: PackingRule, begin: int) -> Integers:
+def _ends(lengths: Lengths, rule: PackingRule, begin: int, path: str) -> Integers:
     """For each document: if an example began with it, the number of the first document after that example."""
     count = len(lengths[0])
     ends = np.arange(count, dtype=np.int64) + rule.segments
@@ -192,8 +196,8 @@ def _ends(lengths: Lengths, rule: PackingRule, begin: int) -> Integers:
     if rule.slice == "raise" and (ends < alone).any():
         number = int(np.argmax(ends < alone))
         raise DataError(
-            f"document {begin + number}: {max(int(field[number]) for field in lengths)} tokens, but an example has"
-            f" {rule.length}: take longer examples, or another slice_strategy (pack: false allows none)"
+            f"{path}: document {begin + number}: {max(int(field[number]) for field in lengths)} tokens, but an example"
+            f" has {rule.length}: take longer examples, or another slice_strategy (pack: false allows none)"
         )
     return np.maximum(ends, alone, out=ends)
 

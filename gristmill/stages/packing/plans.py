@@ -127,10 +127,7 @@ def plan_slices(
 
 def _plan_split(store: Store, sequence: TokenStream, form: Format, length: int, names: tuple[str, str]) -> PackingPlan:
     """Plans a split, and writes its examples."""
-    try:
-        made, packing = plan_of(sequence, form, length, names)
-    except DataError as error:
-        raise DataError(f"{sequence.path}: {error}") from error
+    made, packing = plan_of(sequence, form, length, names)
     if packing is not None and made.examples is not None:
         _store(store, made.examples, packing)
     return made

@@ -115,7 +115,7 @@ def examine(stream: TokenStream, form: Format, length: int) -> tuple[Report, Pac
     if rule is not None:
         firsts: list[Integers] = []
         numbers: list[Integers] = []
-        for first, number, elements in packs(counts.packed(stream.lengths(*form.dtypes), rule), rule):
+        for first, number, elements in packs(counts.packed(stream.lengths(*form.dtypes), rule), rule, stream.path):
             firsts.append(first)
             numbers.append(number)
             counts.examples(elements)

@@ -95,10 +95,7 @@ def _counted(store: Store, mix: Mix, tokenizer: str, stream: Stream, slices: Seq
     asset, length = cache_asset(mix.name, tokenizer, stream.key), mix.sequence_length or 0
     merged = merge_slices(store, asset, SPLITS[0], [each.snapshot for each in slices if each.asset == asset])
     path = f"{asset}/{SPLITS[0]}"
-    try:
-        return examine(TokenStream(store, path, merged=dump_ledger(merged)), stream.format, length)[0]
-    except DataError as error:
-        raise DataError(f"{path}: {error}") from error
+    return examine(TokenStream(store, path, merged=dump_ledger(merged)), stream.format, length)[0]
 
 
 def _sequences(stream: Stream, report: Report) -> Sequences:

@@ -194,7 +194,11 @@ class TokenStream:
 
     def _ends_of(self, field: str) -> npt.NDArray[np.int64]:
         if field not in self._ends and self.rows:
-            raise DataError(f"{self.path}: its rows have no field {field!r}, but {', '.join(self._counts)}")
+            raise DataError(
+                f"{self.path}: its rows have no field {field!r}, but {', '.join(self._counts)}: they were made in"
+                " another format; make the token cache again if its mix is a draft, else give the stream that format"
+                " again, or declare a mix of another name"
+            )
         return self._ends.get(field, np.zeros(len(self.parts) + 1, np.int64))
 
     def _pieces(self, ends: npt.NDArray[np.int64], start: int, stop: int) -> Iterator[tuple[int, int, int]]:

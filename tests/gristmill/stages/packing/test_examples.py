@@ -75,7 +75,7 @@ def test_of_conversations_what_the_assistant_said_is_learnt(lake: FolderStore) -
         [0, 0, 0, -1, -1, -1],
         [1, 1, -1, -1, -1, -1],
     ]
-    with pytest.raises(DataError, match="document 2: 8 tokens, but an example has 6"):
+    with pytest.raises(DataError, match=r"/train: document 2: 8 tokens, but an example has 6"):
         examples_of(stream, Chat(pack=False), 6)
 
 

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 from packedlake import INDEX, TEMPLATE, indexes_of, make_caches, mix_of
-from testkit import Mill
+from testkit import SHELVES, Mill
 
 from gristmill.errors import DataError, RecipeError
+from gristmill.pipeline.expected_tokens import expected_tokens
+from gristmill.recipes.catalogue import read_catalogue
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.row_format import Chat, Prebuilt, Text
 
@@ -136,3 +138,16 @@ def test_an_index_is_due_if_its_length_packing_or_plans_change_and_then_no_more(
     pairs = mix_of("texts", "talks", sequence_length=16, talks=Chat(chat_template=TEMPLATE, pack=2), **HALVES)
     assert list(indexes_of(mill, pairs).close(mill.store)) == [INDEX]
     assert mixture(mill)["streams"][1]["sequences"] == 5
+
+
+def test_a_format_that_changed_since_the_cache_was_made_names_the_split_once_and_what_to_do(mill: Mill) -> None:
+    mix = mix_of("texts", "talks", sequence_length=8)
+    make_caches(mill, mix, **TEN)
+    changed = mix_of("texts", "talks", sequence_length=8, texts=Chat(chat_template=TEMPLATE))
+    with pytest.raises(DataError) as wrong:
+        next(expected_tokens(mill.store, read_catalogue(SHELVES), changed))
+    assert str(wrong.value) == (
+        "token_caches/packed/bytes-1/texts/train: its rows have no field 'assistant_masks', but input_ids: they were"
+        " made in another format; make the token cache again if its mix is a draft, else give the stream that format"
+        " again, or declare a mix of another name"
+    )
