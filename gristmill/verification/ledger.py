@@ -16,6 +16,7 @@ from gristmill.lake.asset_kinds import (
     CLUSTERS,
     FINGERPRINTS,
     HASH_RUNS,
+    MARKS,
     MODEL,
     RAW,
     TOKENIZER,
@@ -44,7 +45,10 @@ from gristmill.stages.models.ledger import FolderLedger, find_folder
 from gristmill.stages.tokenization.files import TokenizerLedger, read_tokenizer_ledger
 
 _BY_DIGEST = frozenset({TOKENIZER, MODEL, FINGERPRINTS, HASH_RUNS, VERDICTS, CLUSTERS})
-"""Kinds that are read whole, or all parts of a bucket at once: inputs of them name one digest, and no shard."""
+"""Kinds that are read whole, or all parts of a bucket at once: inputs of them name one digest, and no shard.
+
+Marks name documents in the same way: one digest of all whose texts were compared (`confirm=True`).
+"""
 _READS_TABLES = frozenset({CLUSTERS})
 """Kinds whose parts read whole tables: each input names the snapshot, and the digest of all names and contents."""
 
@@ -135,7 +139,7 @@ class LedgerProof:
             elif current != upstream.fingerprint:
                 what = f"made from {_named(upstream)} as {upstream.fingerprint[:12]}, which is {current[:12]} now"
                 yield Finding(self._place.ledger, None, what, remake(self._store, self._place.asset))
-            elif kind not in _BY_DIGEST or kind_of(self._place.asset) in _READS_TABLES:
+            elif self._place.kind in _READS_TABLES or not (kind in _BY_DIGEST or self._place.kind is MARKS):
                 yield from self._inputs(upstream)
 
     def _now(self, upstream: Upstream) -> str | None:

@@ -94,6 +94,7 @@ def steps(mill: Mill, name: str) -> Iterator[Step]:
 def test_all_of_a_good_dedupe_recipe_is_as_its_steps_make_it(repeated: Mill, name: str) -> None:
     resolved(repeated, name)
     for step in steps(repeated, name):
+        assert found(repeated, step) == []
         derivation = Derivation(repeated.lake, step, ShardSample(1), repeated.said.append)
         assert list(derivation.findings()) == []
         assert derivation.proven
