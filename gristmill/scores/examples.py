@@ -20,7 +20,7 @@ from gristmill.lake.rows.blocklist import listed_pairs
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 from gristmill.scores.described import Described
-from gristmill.scores.excerpts import document_at, excerpt_of, spans_at
+from gristmill.scores.excerpts import SingleRows, excerpt_of
 
 
 class Example(msgspec.Struct, frozen=True):
@@ -77,6 +77,7 @@ def write_examples(store: Store, described: Described, shards: Sequence[Shard]) 
     blocked = listed_pairs(store)
     examples: list[Example] = []
     texts = {}
+    near, labels = SingleRows(store, documents), SingleRows(store, described.place)
     ends: tuple[Literal["lowest", "highest"], ...] = ("lowest", "highest")
     for label in described.shown:
         for end in ends if label.least < label.most else ends[1:]:
@@ -84,11 +85,11 @@ def write_examples(store: Store, described: Described, shards: Sequence[Shard]) 
                 if shard not in beside or beside[shard].ids != sets[shard].ids:
                     raise DataError(f"{described.place.asset}: shard {shard} is not of its documents; make it again")
                 if (shard, row) not in texts:
-                    texts[shard, row] = document_at(store, documents, beside[shard], row)
+                    texts[shard, row] = near.document(beside[shard], row)
                 found = texts[shard, row]
                 if found.pair in blocked:
                     continue
-                spans = spans_at(store, described.place, sets[shard], row, label.name) if label.kind == "spans" else []
+                spans = labels.spans(sets[shard], row, label.name) if label.kind == "spans" else []
                 excerpt, marks, others = excerpt_of(found.text, spans)
                 examples.append(Example(label.name, end, value, shard, row, *found.pair, excerpt, marks, others))
     file = ExamplesFile({shard.name: shard.content for shard in shards}, tuple(examples))
@@ -139,13 +140,14 @@ def false_examples(store: Store, partition: Place, shards: Sequence[Shard]) -> I
     names = names_of(partition.asset)
     documents = place(documents_asset(names["source"], names["version"]), partition.snapshot)
     beside = {shard.name: shard for shard in read_ledger(store, documents)[1]}
-    for each in file.examples:
+    near, labels = SingleRows(store, documents), SingleRows(store, partition)
+    for each in sorted(file.examples, key=lambda each: (each.shard, each.row)):
         shard, labelled = beside.get(each.shard), sets.get(each.shard)
         if shard is None or labelled is None or not 0 <= each.row < min(shard.rows, labelled.rows):
             yield each
             continue
-        found = document_at(store, documents, shard, each.row)
-        spans = spans_at(store, partition, labelled, each.row, each.label)
+        found = near.document(shard, each.row)
+        spans = labels.spans(labelled, each.row, each.label)
         shown = excerpt_of(found.text, spans if each.marks else [])
         right = (found.pair, shown) == ((each.source, each.id), (each.excerpt, each.marks, each.others))
         if not right or each.value not in {float(len(spans)), *(value for _, _, value in spans)}:
