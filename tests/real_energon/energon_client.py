@@ -94,10 +94,14 @@ def encoder(cooker: str, image: str) -> Any:
 def opened(job: Job) -> tuple[Any, int]:
     """A loader over a split, and its number of samples.
 
-    Options: `rank` of `world`, with so many `workers`; for training a `buffer` to shuffle in, and `once`: one epoch.
+    Options: `rank` of `world`, with so many `workers`, and the `seed`; for training a `buffer` to shuffle in, and
+    `once`: one epoch.
     """
     worker = energon.WorkerConfig(
-        rank=job.get("rank", 0), world_size=job.get("world", 1), num_workers=job.get("workers", 0)
+        rank=job.get("rank", 0),
+        world_size=job.get("world", 1),
+        num_workers=job.get("workers", 0),
+        seed_offset=job.get("seed", 0),
     )
     options = {
         "split_part": job.get("split", "train"),

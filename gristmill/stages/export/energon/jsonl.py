@@ -25,7 +25,14 @@ from gristmill.stages.export.energon.document_values import DocumentValues, Valu
 from gristmill.stages.export.energon.line_file import INDEX, LineFile
 from gristmill.stages.export.energon.media_source import MediaSource, open_media
 from gristmill.stages.export.energon.mixture import metadatasets_of
-from gristmill.stages.export.energon.splits import ENERGON_SPLIT, Dataset, dataset_of, split_of, warn_of_many
+from gristmill.stages.export.energon.splits import (
+    ENERGON_SPLIT,
+    Dataset,
+    dataset_of,
+    split_of,
+    warn_of_fractions,
+    warn_of_many,
+)
 from gristmill.stages.export.not_taken import NotTaken
 from gristmill.stages.export.sample_start import SampleStart
 
@@ -87,8 +94,9 @@ class EnergonJsonlCodec:
         return SampleStart("", int(np.frombuffer(b"".join(read(path + INDEX)), "<u8")[row]))
 
     def warnings(self, release: Release) -> tuple[str, ...]:
-        """See Codec: too many files."""
-        return warn_of_many(len(release.named) + len(release.files), "give the export file_bytes, which joins them")
+        """See Codec: too many files, or shares that hold for one epoch only."""
+        many = warn_of_many(len(release.named) + len(release.files), "give the export file_bytes, which joins them")
+        return (*many, *warn_of_fractions(release.repetitions))
 
     def beside(self, release: Release, sha256: Mapping[str, str]) -> dict[str, bytes]:  # noqa: ARG002 - no checksums
         """See Codec: the metadataset, which names every file."""

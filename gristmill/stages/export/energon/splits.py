@@ -1,5 +1,6 @@
 """The names that Energon has for the splits of a mix, and the datasets that a release consists of."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from gristmill.lake.address import part_at
@@ -8,6 +9,9 @@ from gristmill.stages.export.codec import MANY_FILES, TRAIN, VALIDATION, NamedFi
 
 ENERGON_SPLIT = {"": "train", TRAIN: "train", VALIDATION: "val"}
 """Energon's name for each split of a mix."""
+
+_WHOLE = 1e-9
+"""So near to a whole number of repetitions, an epoch reads the whole stream each time."""
 
 
 def warn_of_many(files: int, mend: str) -> tuple[str, ...]:
@@ -23,6 +27,26 @@ def warn_of_many(files: int, mend: str) -> tuple[str, ...]:
     if files <= MANY_FILES:
         return ()
     return (f"the release has {files:,} files, and Energon works best with at most {MANY_FILES:,}; {mend}",)
+
+
+def warn_of_fractions(repetitions: Mapping[str, float]) -> tuple[str, ...]:
+    """A warning if an epoch reads a part of a stream. The next epoch of Energon then begins with the rest of it.
+
+    Args:
+        repetitions: of each stream in an epoch.
+
+    >>> warn_of_fractions({"web": 2.0}), len(warn_of_fractions({"web": 2.0, "code": 0.6}))
+    ((), 1)
+    """
+    parts = [f"{name!r} {times:.3g} times" for name, times in repetitions.items() if abs(times - round(times)) > _WHOLE]
+    if not parts:
+        return ()
+    warning = (
+        f"an epoch reads {', '.join(parts)}, and only the first epoch of a dataset of Energon has the declared shares;"
+        " make token_budget that of the whole training, or build the dataset anew for each epoch, with repeat=False and"
+        " another seed_offset"
+    )
+    return (warning,)
 
 
 class Dataset(NamedTuple):

@@ -37,7 +37,7 @@ from gristmill.stages.export.codec import Content, ExportedFile, NamedFile, Rele
 from gristmill.stages.export.energon.excluded import blocked_samples, declared_tars, missing_samples
 from gristmill.stages.export.energon.media_source import MediaSource, open_media
 from gristmill.stages.export.energon.mixture import metadatasets_of
-from gristmill.stages.export.energon.splits import Dataset, dataset_of, split_of, warn_of_many
+from gristmill.stages.export.energon.splits import Dataset, dataset_of, split_of, warn_of_fractions, warn_of_many
 from gristmill.stages.export.energon.tar_files import MEDIA, SAMPLES, TAR, kept_runs, read_media_list, read_samples
 from gristmill.stages.export.energon.webdataset_part import WebdatasetPart
 from gristmill.stages.export.sample_start import SampleStart
@@ -162,10 +162,11 @@ class EnergonWebdatasetCodec:
         raise DataError(f"{path}{SAMPLES}: it has {first} samples, not {row + 1}; make this slice of the export again")
 
     def warnings(self, release: Release) -> tuple[str, ...]:
-        """See Codec: too many tars."""
-        return warn_of_many(
+        """See Codec: too many tars, or shares that hold for one epoch only."""
+        many = warn_of_many(
             len(release.named), "give the export larger shard_samples and shard_bytes, or the mix larger shards"
         )
+        return (*many, *warn_of_fractions(release.repetitions))
 
     def beside(self, release: Release, sha256: Mapping[str, str]) -> dict[str, bytes]:
         """See Codec: what describes the dataset. The file that makes the folder a dataset is the last of `.nv-meta`."""

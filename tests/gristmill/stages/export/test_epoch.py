@@ -12,6 +12,7 @@ from gristmill.lake.ledger.files import read_head
 from gristmill.recipes.export_formats.energon import EnergonJsonl, EnergonWebdataset
 from gristmill.recipes.tokenizer import Tokenizer, Training
 from gristmill.stages.export.epoch import TokensMissing
+from gristmill.stages.export.release import release_warnings
 from gristmill.stages.token_cache.step import TokenCacheStep
 from gristmill.stages.tokenization.training import make_tokenizer
 from gristmill.verification.audit import audit_ledger
@@ -37,6 +38,8 @@ def test_an_epoch_repeats_the_stream_until_the_budget_is_reached(tmp_path: Path)
     assert entry["repetitions"] * head.totals["train tokens"] == pytest.approx(1000)
     findings = [str(each) for each in audit_ledger(mill.store, f"{INDEX}/ledger.json", mill.said.append)]
     assert (why(mill, JSONL, mix), findings) == ((), [])
+    [warning] = release_warnings(mill.store, INDEX)
+    assert warning.startswith(f"an epoch reads 'pages' {entry['repetitions']:.3g} times, and only the first epoch of")
 
 
 def test_an_epoch_needs_a_budget_and_splits_whose_tokens_are_counted(tmp_path: Path) -> None:
@@ -62,6 +65,7 @@ def test_shares_of_tokens_need_a_tokenizer_and_then_give_an_epoch_without_a_budg
     close(mill, JSONL, mix)
     [entry] = yaml.safe_load(mill.store.read(f"{INDEX}/metadataset.yaml"))["splits"]["train"]["blend_epochized"]
     assert entry["repetitions"] == pytest.approx(1.0)
+    assert release_warnings(mill.store, INDEX) == ()
 
 
 def test_an_epoch_that_the_stream_cannot_give_is_an_error(tmp_path: Path) -> None:
