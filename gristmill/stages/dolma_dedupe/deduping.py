@@ -22,8 +22,9 @@ from gristmill.stages.dolma_dedupe.files import compared_files
 from gristmill.stages.dolma_dedupe.marking import Marker
 from gristmill.stages.dolma_dedupe.saved_keys import SavedKeys
 from gristmill.stages.dolma_tagging.attribute_folder import AttributeFolder
+from gristmill.stages.dolma_tagging.inputs import Inputs
 from gristmill.stages.dolma_tagging.packing import PackedUpload
-from gristmill.stages.dolma_tagging.paths import TaggedFile, check_apart, real
+from gristmill.stages.dolma_tagging.paths import TaggedFile, real
 from gristmill.stages.dolma_tagging.records import FileRecord, leave_record, open_outputs
 
 MADE_BY = "gristmill dolma dedupe"
@@ -85,8 +86,7 @@ def plan_dedupe(config: DedupeConfig, options: Mapping[str, str], *, force: bool
     """
     files, missed = compared_files(config, options)
     saved = SavedKeys(config.numbered(config.bloom_file), options) if config.bloom_file else None
-    if saved:
-        check_apart(files, [(saved.root, saved.name)])
+    _check_outputs(files, saved, config)
     known = _known(saved, config) if saved and config.read_only else None
     chain = hashlib.sha256()
     folders: dict[str, dict[str, tuple[TaggedFile, str]]] = {}
@@ -102,6 +102,17 @@ def plan_dedupe(config: DedupeConfig, options: Mapping[str, str], *, force: bool
     keys = _keys(saved, config, chain.hexdigest(), force=force) if saved else None
     last = max((number for number, file in enumerate(files, 1) if file in missing), default=0)
     return DedupePlan(outputs, files if keys else files[:last], missing, len(done), missed, keys=keys)
+
+
+def _check_outputs(files: Sequence[TaggedFile], saved: SavedKeys | None, config: DedupeConfig) -> None:
+    """Checks that what is written is apart from what is read: the keys are one or the other."""
+    outputs = [(file.output, file.name) for file in files]
+    keys = [saved] if saved else []
+    if config.read_only:
+        Inputs([*files, *keys], config.documents).check_written(outputs)
+        return
+    Inputs(files, config.documents).check_written([*outputs, *((each.root, each.name) for each in keys)])
+    Inputs(keys, ()).check_written(outputs)
 
 
 def _known(saved: SavedKeys, config: DedupeConfig) -> KnownKeys:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gristmill.errors import RecipeError
 from gristmill.stages.dolma_dedupe.config import DedupeConfig
-from gristmill.stages.dolma_tagging.paths import TaggedFile, check_apart, matches, place_in_listing
+from gristmill.stages.dolma_tagging.paths import TaggedFile, matches, place_in_listing
 
 
 def compared_files(config: DedupeConfig, options: Mapping[str, str]) -> tuple[list[TaggedFile], list[str]]:
@@ -44,7 +44,6 @@ def compared_files(config: DedupeConfig, options: Mapping[str, str]) -> tuple[li
             files[url] = TaggedFile(root, path, version, output, name)
     if not files:
         raise RecipeError(f"no file matches {', '.join(config.documents)}; give paths or patterns of Dolma documents")
-    check_apart(list(files.values()), [(file.output, file.name) for file in files.values()])
     return list(files.values()), missed
 
 

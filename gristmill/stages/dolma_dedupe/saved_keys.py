@@ -60,11 +60,12 @@ class SavedKeys:
     Attributes:
         root: the folder or address that holds the file.
         name: of the file.
+        url: the whole path or address.
     """
 
     def __init__(self, path: str, options: Mapping[str, str]) -> None:
-        self._url = path if "://" in path else str(Path(path).absolute())
-        root, _, self.name = self._url.rpartition("/")
+        self.url = path if "://" in path else str(Path(path).absolute())
+        root, _, self.name = self.url.rpartition("/")
         self.root = root or "/"
         # A folder such as /tmp is shared: what helps to write the file lies in a folder of its own.
         self._store = open_store(self.root, options, own=f".dolma-{self.name}")
@@ -89,19 +90,19 @@ class SavedKeys:
         line, end, _ = self._store.read_range(self.name, 0, min(entry.size, _LONGEST)).partition(b"\n")
         if line.startswith(_BLOOM):
             raise RecipeError(
-                f"bloom_filter.file: {self._url} is a Bloom filter that Dolma's toolkit wrote. It has no keys, so it"
+                f"bloom_filter.file: {self.url} is a Bloom filter that Dolma's toolkit wrote. It has no keys, so it"
                 " cannot be read here; run the step that filled it with this command, and another bloom_filter.file"
             )
         if not end or FORM.encode() not in line:
             raise RecipeError(
-                f"bloom_filter.file: {self._url} is not a file of keys that this command wrote; give another path, or"
+                f"bloom_filter.file: {self.url} is not a file of keys that this command wrote; give another path, or"
                 " replace it with --force"
             )
-        header = decode_object(line, KeysHeader, self._url, "the header of a file of keys", _MEND)
+        header = decode_object(line, KeysHeader, self.url, "the header of a file of keys", _MEND)
         if header.version > VERSION:
-            raise DataError(f"{self._url}: a newer version of gristmill wrote it; update gristmill, or {_MEND}")
+            raise DataError(f"{self.url}: a newer version of gristmill wrote it; update gristmill, or {_MEND}")
         if entry.size != len(line) + 1 + _KEY * header.keys:
-            raise DataError(f"{self._url}: it has {entry.size:,} bytes, which is not what its header says; {_MEND}")
+            raise DataError(f"{self.url}: it has {entry.size:,} bytes, which is not what its header says; {_MEND}")
         return header, entry
 
     def load(self, digest: str) -> SeenHashes:
@@ -116,7 +117,7 @@ class SavedKeys:
         """
         found = self._found()
         if found is None or found[0].sha256 != digest:
-            raise DataError(f"{self._url}: it was replaced since this run began; run again")
+            raise DataError(f"{self.url}: it was replaced since this run began; run again")
         header, entry = found
         keys = np.empty((header.keys, 2), np.uint64)
         bytes_, at, rest = sha256(), 0, b""
@@ -127,7 +128,7 @@ class SavedKeys:
             at += len(whole)
         ascending = (keys[1:, 0] > keys[:-1, 0]) | ((keys[1:, 0] == keys[:-1, 0]) & (keys[1:, 1] > keys[:-1, 1]))
         if bytes_.hexdigest() != digest or not ascending.all():
-            raise DataError(f"{self._url}: its keys are not those that its header names; {_MEND}")
+            raise DataError(f"{self.url}: its keys are not those that its header names; {_MEND}")
         return SeenHashes.of(keys)
 
     def save(self, seen: SeenHashes, documents: str, inputs: str) -> None:

@@ -14,7 +14,7 @@ from gristmill.stages.dolma_mixing.grinder import MixItem
 from gristmill.stages.dolma_mixing.mixed_files import MixedFile, mixed_files
 from gristmill.stages.dolma_mixing.stream_mixer import StreamMixer
 from gristmill.stages.dolma_tagging.attribute_folder import AttributeFolder
-from gristmill.stages.dolma_tagging.paths import TaggedFile, check_apart
+from gristmill.stages.dolma_tagging.inputs import Inputs
 from gristmill.stages.dolma_tagging.records import open_outputs, remove_receipts
 
 MADE_BY = "gristmill dolma mix"
@@ -64,10 +64,10 @@ def plan_mixing(config: MixerConfig, options: Mapping[str, str], *, force: bool 
         outputs[stream.name] = len(files)
         for file in files:
             roots.setdefault(file.root, []).append((stream, file))
-    _check_outputs(roots)
+    inputs = _inputs(config, roots)
     folders, items, done = [], list[Item](), 0
     for root, made in roots.items():
-        folder = _folder(root, made, options, force=force)
+        folder = _folder(root, made, inputs, options, force=force)
         folders.append(folder)
         done += len(folder.done)
         items += [
@@ -85,27 +85,33 @@ def _check_expressions(stream: StreamSpec) -> None:
         raise RecipeError(f"stream {stream.name!r}: {error}") from error
 
 
-def _check_outputs(roots: Mapping[str, Sequence[tuple[StreamSpec, MixedFile]]]) -> None:
-    inputs: list[TaggedFile] = []
-    places: list[tuple[str, str]] = []
+def _inputs(config: MixerConfig, roots: Mapping[str, Sequence[tuple[StreamSpec, MixedFile]]]) -> Inputs:
+    """What all streams read, once it is clear that no output is among it."""
+    places: dict[tuple[str, str], MixedFile] = {}
     for root, made in roots.items():
         for _, file in made:
             if (root, file.name) in places:
                 raise RecipeError(f"{root}/{file.name}: two streams write it; give them other outputs")
-            places.append((root, file.name))
-            for each in file.inputs:
-                inputs += [TaggedFile(f.root, f.path, f.version, "", "") for f in (each.documents, *each.attributes)]
-    check_apart(inputs, places)
+            places[root, file.name] = file
+    files = (f for file in places.values() for each in file.inputs for f in (each.documents, *each.attributes))
+    inputs = Inputs(files, (pattern for stream in config.streams for pattern in stream.documents))
+    inputs.check_written(places)
+    return inputs
 
 
 def _folder(
-    root: str, made: Sequence[tuple[StreamSpec, MixedFile]], options: Mapping[str, str], *, force: bool
+    root: str,
+    made: Sequence[tuple[StreamSpec, MixedFile]],
+    inputs: Inputs,
+    options: Mapping[str, str],
+    *,
+    force: bool,
 ) -> AttributeFolder:
     """The outputs below one folder."""
     recipes = {file.name: stream.digest for stream, file in made}
     streams = {stream.name: stream.digest for stream, _ in made}
     folder = AttributeFolder(root, MADE_BY, "", streams, "", [file.as_one for _, file in made], recipes, alone=True)
-    return folder.looked_up(options, force=force)
+    return folder.looked_up(options, force=force, inputs=inputs)
 
 
 def run_mixing(

@@ -6,6 +6,7 @@ from hashlib import sha256
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.store.protocol import Entry, NoFolder, Store
+from gristmill.stages.dolma_tagging.inputs import Inputs
 from gristmill.stages.dolma_tagging.paths import TaggedFile
 from gristmill.stages.dolma_tagging.records import (
     FileRecord,
@@ -55,16 +56,19 @@ class AttributeFolder:
         """The recipe of a file."""
         return self.recipe + self.recipes.get(name, "")
 
-    def looked_up(self, options: Mapping[str, str], *, force: bool, again: bool = False) -> "AttributeFolder":
+    def looked_up(
+        self, options: Mapping[str, str], *, force: bool, again: bool = False, inputs: Inputs | None = None
+    ) -> "AttributeFolder":
         """The folder with the files that are done.
 
         Args:
             options: of the bucket's client.
             force: whether files that others made are replaced, and records that do not fit are not read.
             again: whether no file counts as done.
+            inputs: what the run reads: none of it is removed.
 
         Raises:
-            RecipeError: the attributes were made with other settings.
+            RecipeError: the attributes were made with other settings, or what an earlier run made is read.
             DataError: a file of attributes is of somebody else, an earlier run left others, or a manifest was edited.
         """
         store = open_outputs(self.root, options)
@@ -86,12 +90,16 @@ class AttributeFolder:
                 f"not made by this command, or changed since: {_some(foreign)}; give another {self._other}, or replace"
                 " them with --force"
             )
-        return replace(self, done=done, stale=self._stale(store, known, force=force) if self.alone else ())
+        return replace(self, done=done, stale=self._stale(store, known, inputs, force=force) if self.alone else ())
 
-    def _stale(self, store: Store, known: Mapping[str, FileRecord], *, force: bool) -> Sequence[str]:
+    def _stale(
+        self, store: Store, known: Mapping[str, FileRecord], inputs: Inputs | None, *, force: bool
+    ) -> Sequence[str]:
         """The outputs of earlier runs that these files do not replace."""
         names = {file.name for file in self.files}
         there = {name: entry for name in sorted(known.keys() - names) if (entry := _head(store, name))}
+        if inputs:
+            inputs.check_removed(self.root, there)
         if there and not force:
             raise DataError(
                 f"{self.root}: an earlier run wrote {_some(list(there))}, which these documents do not give any more;"

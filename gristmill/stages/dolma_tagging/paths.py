@@ -8,8 +8,7 @@ in its name that differ among the files of its pattern.
 import glob
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -18,8 +17,8 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import ObjectVersion, Store
 
-_GLOB = re.compile(r"[*?[\]]")
-_BUCKET = "s3://"
+WILDCARD = re.compile(r"[*?[\]]")
+BUCKET = "s3://"
 
 
 class TaggedFile(msgspec.Struct, frozen=True):
@@ -87,29 +86,6 @@ def real(place: str) -> str:
     return place if "://" in place else os.path.realpath(place)
 
 
-def check_apart(files: Sequence[TaggedFile], outputs: Iterable[tuple[str, str]]) -> None:
-    """Checks that no file of attributes replaces a file of documents, by whatever name or link.
-
-    Args:
-        files: all files of documents.
-        outputs: (folder or address, name below it) of each file of attributes.
-
-    Raises:
-        RecipeError: one would.
-    """
-    folder = lru_cache(real)
-
-    def entry(path: str) -> str:
-        head, _, name = path.rpartition("/")
-        return f"{folder(head)}/{name}"
-
-    documents = {place: file.url for file in files for place in (entry(file.url), real(file.url))}
-    for root, name in outputs:
-        url = documents.get(entry(f"{root}/{name}"))
-        if url:
-            raise RecipeError(f"{url}: the attributes would replace the documents; give another destination")
-
-
 def output_of(pattern: str, folder: str) -> str:
     """Where the attributes of a pattern go if no destination is given: its fixed folders, `documents` replaced.
 
@@ -123,9 +99,9 @@ def output_of(pattern: str, folder: str) -> str:
     >>> output_of("s3://b/wiki/v0/documents/en/*.gz", "attributes/exp"), output_of("wiki/documents/0.json.gz", "a")
     ('s3://b/wiki/v0/attributes/exp/en', 'wiki/a')
     """
-    scheme = _BUCKET if pattern.startswith(_BUCKET) else ""
+    scheme = BUCKET if pattern.startswith(BUCKET) else ""
     parts = pattern.removeprefix(scheme).split("/")
-    fixed = _fixed(parts) if _GLOB.search(pattern) else parts[: -2 if not parts[-1] else -1]
+    fixed = fixed_folders(parts) if WILDCARD.search(pattern) else parts[: -2 if not parts[-1] else -1]
     if "documents" not in fixed:
         raise RecipeError(
             f"{pattern}: no folder named `documents` is before the file or the first `*`, so it is not clear where the"
@@ -135,9 +111,13 @@ def output_of(pattern: str, folder: str) -> str:
     return scheme + "/".join([*fixed[:at], folder, *fixed[at + 1 :]])
 
 
-def _fixed(parts: Sequence[str]) -> list[str]:
-    """The folders before the first part with a wildcard."""
-    return list(parts[: next(number for number, part in enumerate(parts) if _GLOB.search(part))])
+def fixed_folders(parts: Sequence[str]) -> list[str]:
+    """The folders before the first part with a wildcard.
+
+    Args:
+        parts: of a pattern with a wildcard.
+    """
+    return list(parts[: next(number for number, part in enumerate(parts) if WILDCARD.search(part))])
 
 
 def _shared(urls: Sequence[str]) -> int:
@@ -161,23 +141,23 @@ def matches(pattern: str, options: Mapping[str, str]) -> tuple[str, dict[str, Ob
         RecipeError: it is neither a path nor an address in a bucket.
         StoreError: the store does not answer.
     """
-    if pattern.startswith(_BUCKET):
-        parts = pattern.removeprefix(_BUCKET).split("/")
+    if pattern.startswith(BUCKET):
+        parts = pattern.removeprefix(BUCKET).split("/")
         bucket, rest = parts[0], parts[1:]
-        if _GLOB.search(bucket) or not rest:
+        if WILDCARD.search(bucket) or not rest:
             raise RecipeError(f"{pattern}: name the bucket, and objects in it")
-        root = f"{_BUCKET}{bucket}"
+        root = f"{BUCKET}{bucket}"
         return root, dict(objects(open_store(root, options), "/".join(rest)))
     if "://" in pattern:
         raise RecipeError(f"{pattern}: give a path, or an address such as s3://bucket/documents/*.gz")
     root = str(
-        Path("/".join(_fixed(pattern.split("/"))) or ("/" if pattern.startswith("/") else "."))
-        if _GLOB.search(pattern)
+        Path("/".join(fixed_folders(pattern.split("/"))) or ("/" if pattern.startswith("/") else "."))
+        if WILDCARD.search(pattern)
         else Path(pattern)
         if Path(pattern).is_dir()
         else Path(pattern).parent
     )
-    chosen = f"{glob.escape(pattern)}/*" if Path(pattern).is_dir() and not _GLOB.search(pattern) else pattern
+    chosen = f"{glob.escape(pattern)}/*" if Path(pattern).is_dir() and not WILDCARD.search(pattern) else pattern
     found: dict[str, ObjectVersion] = {}
     store = open_store(str(Path(root).absolute()), foreign=True)
     for name in sorted(glob.glob(chosen, recursive=True)):  # noqa: PTH207 - Dolma's rules of patterns
@@ -201,7 +181,7 @@ def place_in_listing(path: str, pattern: str) -> list[bytes]:
         path: of a file below the root of its pattern.
         pattern: that it matches.
     """
-    return [path.encode()] if pattern.startswith(_BUCKET) else [part.encode() for part in path.split("/")]
+    return [path.encode()] if pattern.startswith(BUCKET) else [part.encode() for part in path.split("/")]
 
 
 def objects(store: Store, pattern: str) -> Iterator[tuple[str, ObjectVersion]]:
@@ -211,21 +191,25 @@ def objects(store: Store, pattern: str) -> Iterator[tuple[str, ObjectVersion]]:
         store: of the bucket.
         pattern: below its root.
     """
-    if not _GLOB.search(pattern):
+    if not WILDCARD.search(pattern):
         entry = store.head(pattern) if pattern and not pattern.endswith("/") else None
         if entry:
             yield entry.path, entry.version
             return
         pattern = f"{pattern.rstrip('/')}/*"
-    fixed = "".join(f"{part}/" for part in _fixed(pattern.split("/")))
-    fits = re.compile(_regex(pattern)).fullmatch
+    fixed = "".join(f"{part}/" for part in fixed_folders(pattern.split("/")))
+    fits = re.compile(pattern_regex(pattern)).fullmatch
     for entry in store.list(fixed):
         if fits(entry.path) and "/." not in f"/{entry.path.removeprefix(fixed)}":  # as glob does: our records too
             yield entry.path, entry.version
 
 
-def _regex(pattern: str) -> str:
-    """The regular expression of a pattern: `**` alone is any folders, `*` and `?` do not pass a slash."""
+def pattern_regex(pattern: str) -> str:
+    """The regular expression of a pattern: `**` alone is any folders, `*` and `?` do not pass a slash.
+
+    Args:
+        pattern: of paths.
+    """
     rules = (("**/", "(?:[^/]+/)*"), ("**", ".*"), ("*", "[^/]*"), ("?", "[^/]"))
     out, at = "", 0
     while at < len(pattern):

@@ -11,7 +11,8 @@ from gristmill.stages.dolma_tagging.attribute_folder import AttributeFolder
 from gristmill.stages.dolma_tagging.catalogue import digest_of_tagger, looks
 from gristmill.stages.dolma_tagging.config import TagConfig, variable_name
 from gristmill.stages.dolma_tagging.grinder import OutputSpec, TagItem
-from gristmill.stages.dolma_tagging.paths import TaggedFile, check_apart, output_of, real, tagged_files
+from gristmill.stages.dolma_tagging.inputs import Inputs
+from gristmill.stages.dolma_tagging.paths import TaggedFile, output_of, real, tagged_files
 
 MADE_BY = "gristmill dolma tag"
 
@@ -86,7 +87,8 @@ def _groups(config: TagConfig, options: Mapping[str, str]) -> _Groups:
             experiment = variable_name(name if config.experiment is None else config.experiment)
             grouped.setdefault(root, {})[name] = (name, experiment)
             members.setdefault(root, {})[file.name] = file
-    check_apart(files, [(root, name) for root, named in members.items() for name in named])
+    outputs = ((root, name) for root, named in members.items() for name in named)
+    Inputs(files, config.documents).check_written(outputs)
     return _Groups(
         [(root, tuple(taggers.values()), list(members[root].values())) for root, taggers in grouped.items()], missed
     )

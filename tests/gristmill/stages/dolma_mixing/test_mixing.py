@@ -244,7 +244,7 @@ def test_an_expression_that_is_not_read_is_an_error_of_the_plan(home: Path) -> N
 
 
 def test_outputs_never_replace_what_is_read(home: Path) -> None:
-    with pytest.raises(RecipeError, match="would replace the documents"):
+    with pytest.raises(RecipeError, match="would replace this file, which is read"):
         plan_mixing(config(home, {"path": str(home)}, shuffle=False), {})
 
 

@@ -123,7 +123,7 @@ def test_documents_are_never_replaced_by_attributes(home: Path, destination: str
     (home / "link").symlink_to("documents")
     before = contents(home)
     for force in (False, True):
-        with pytest.raises(RecipeError, match=r"documents/a/0.json.gz: the attributes would replace the documents"):
+        with pytest.raises(RecipeError, match=r"documents/a/0.json.gz: an output would replace this file"):
             tag(replace(config(home), destination=(f"{home}/{destination}",)), force=force)
     assert contents(home) == before
 
@@ -141,7 +141,7 @@ def test_documents_of_another_pattern_or_behind_a_link_are_not_replaced_either(h
     (home / "x/attributes/char_length_v1").symlink_to("../documents")
     linked = TagConfig((f"{home}/x/documents/*",), ("char_length_v1",), None)
     for given in (crossed, linked):
-        with pytest.raises(RecipeError, match="would replace the documents"):
+        with pytest.raises(RecipeError, match="would replace this file, which is read"):
             tag(given, force=True)
 
 
