@@ -15,7 +15,6 @@ from gristmill.lake.address import part_at, place
 from gristmill.lake.asset_kind import LEDGERS, expression_of
 from gristmill.lake.asset_kinds import (
     CONSOLIDATED,
-    DOCUMENTS,
     EXPORT,
     MIX,
     PACKING,
@@ -35,8 +34,8 @@ from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 from gristmill.releases.pinned import RELEASES, name_of_release
 from gristmill.releases.pins import pins
-from gristmill.stages.conversion.parts import part_of
 from gristmill.stages.export.index import release_folder
+from gristmill.takedowns.raw_objects import RawObjects
 from gristmill.takedowns.side_files import ROWS
 
 TRAINED_KINDS = (MIX, TOKEN_CACHE, EXPORT)
@@ -66,13 +65,15 @@ class UnreadObjects(NamedTuple):
         old: in the places of what training reads.
         strays: in other places of the lake; and what is not finished.
         foreign: the paths of files that are not of the lake.
-        raw: the paths of raw objects that no document was made from.
+        raw: raw objects that no document was made from as they are now.
+        elsewhere: the raw assets that documents were made from, and that have no such object in the lake.
     """
 
     old: dict[str, str]
     strays: dict[str, str]
     foreign: list[str]
-    raw: list[str]
+    raw: dict[str, str]
+    elsewhere: list[str]
 
 
 class _NamedFiles(msgspec.Struct):
@@ -88,9 +89,9 @@ def unread(store: Store) -> UnreadObjects:
     Raises:
         StoreError: the lake does not answer.
     """
-    found = UnreadObjects({}, {}, [], [])
     odd: dict[str, str] = {}
-    named, converted = _named(store)
+    named, raw = _named(store)
+    found = UnreadObjects({}, {}, [], {}, [])
     pinned = pins(store, damaged=True)
     indexes: dict[str, tuple[Mapping[str, str] | None, str]] = {}
     for entry in store.list(
@@ -100,7 +101,8 @@ def unread(store: Store) -> UnreadObjects:
         if path in named or _OWN.fullmatch(path) or ROWS.fullmatch(path):
             continue
         if _RAW.match(path):
-            found.raw.extend([] if path in converted else [path])
+            if why := raw.why_unread(entry):
+                found.raw[path] = why
             continue
         ledger = ledger_of_object(path)
         if ledger is None:
@@ -117,7 +119,9 @@ def unread(store: Store) -> UnreadObjects:
             place_of = part[1] if part else release_folder(path) or path
             keeping = pinned.get(place_of.rstrip("/").rpartition("/")[2], [])
             sort.setdefault(place_of, _kept_for(keeping) if keeping else _OLD if part else why)
-    found.strays.update({path: why for path, why in odd.items() if not _RAW.match(path)})
+    found.elsewhere.extend(raw.elsewhere())
+    for path, why in odd.items():
+        (found.raw if _RAW.match(f"{path}/") else found.strays)[path] = why
     found.strays.update({each.path: "a file that is not finished: " + _AT_WORK for each in store.unfinished()})
     return found
 
@@ -128,13 +132,13 @@ def _kept_for(files: Sequence[str]) -> str:
     return f"no ledger names it, but {', '.join(files)}, so gc keeps it; {withdraw}, then gristmill gc"
 
 
-def _named(store: Store) -> tuple[set[str], set[str]]:
+def _named(store: Store) -> tuple[set[str], RawObjects]:
     """The objects that ledgers and releases name, and the raw objects that documents were made from.
 
     A ledger that cannot be read names nothing.
     """
     named: set[str] = set()
-    converted: set[str] = set()
+    raw = RawObjects(store)
     for there in list_ledgers(store):
         named |= {there.ledger, there.table, there.run}
         try:
@@ -145,15 +149,11 @@ def _named(store: Store) -> tuple[set[str], set[str]]:
         for row in rows:
             named.update(path for path, _, _ in objects_of(row, there))
             named.add(columns_path(there, row.name))
-            part = part_of(row) if there.kind is DOCUMENTS else None
-            for read in row.inputs:
-                if kind_of(read.asset) is RAW:
-                    name = part.object if part else read.shard
-                    converted |= {f"{read.asset}/{there.snapshot}/{name}", f"{read.asset}/{name}"}
+        raw.add(there, rows)
     for entry in store.list(RELEASES):
         if name_of_release(entry.path):
             named |= {entry.path, *_files(store, entry.path)}
-    return named, converted
+    return named, raw
 
 
 def _files(store: Store, path: str) -> Mapping[str, str]:

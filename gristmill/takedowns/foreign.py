@@ -1,6 +1,9 @@
-"""Files in a lake that are not of it. Nobody knows their form, so only files with rows of documents can be searched."""
+"""Files that no ledger knows: those that are not of the lake, and raw objects that no document was made from.
 
-from collections.abc import Iterable, Sequence
+Nobody knows their form, so only files with rows of documents can be searched.
+"""
+
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -8,6 +11,7 @@ from gristmill.errors import GristmillError
 from gristmill.lake.rows.shard_file import read_blocks, rows_of
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
+from gristmill.takedowns.side_files import pairs_in
 from gristmill.takedowns.wanted import Wanted
 
 
@@ -36,30 +40,38 @@ _row = msgspec.json.Decoder(_Row)
 
 
 def search_foreign(
-    store: Store, paths: Iterable[str], wanted: Wanted, *, scan: bool, exclude: Sequence[str] = ()
+    store: Store,
+    files: Mapping[str, str],
+    wanted: Wanted,
+    *,
+    scan: bool,
+    exclude: Sequence[str] = (),
+    raw: bool = False,
 ) -> ForeignFiles:
-    """Searches files that are not of the lake.
+    """Searches files that no ledger knows.
 
     Args:
         store: the lake.
-        paths: of the files.
+        files: why a ledger does not know a file, by its path.
         wanted: the documents.
         scan: whether the rows of the files are read. A row without a source counts by its id.
         exclude: files, or folders of files, that are not searched.
+        raw: whether a converter gives these rows their source and id: then a row counts by its id alone, and also if
+            one of its strings is the id.
 
     Raises:
         StoreError: the lake does not answer.
     """
     result = ForeignFiles()
     left_out = [name.rstrip("/") for name in exclude]
-    for path in paths:
+    for path, why in files.items():
         if any(path == name or path.startswith(f"{name}/") for name in left_out):
             result.excluded.append(path)
         elif not scan:
-            result.unread[path] = "not a file of the lake"
+            result.unread[path] = why
         else:
             try:
-                result.found += _rows(store, path, wanted)
+                result.found += _rows(store, path, wanted, raw=raw)
                 result.read.append(path)
             except (GristmillError, *NOT_DECODED) as error:
                 result.unread[path] = (
@@ -68,7 +80,7 @@ def search_foreign(
     return result
 
 
-def _rows(store: Store, path: str, wanted: Wanted) -> list[str]:
+def _rows(store: Store, path: str, wanted: Wanted, *, raw: bool) -> list[str]:
     """The rows of wanted documents in one file.
 
     Raises:
@@ -80,7 +92,11 @@ def _rows(store: Store, path: str, wanted: Wanted) -> list[str]:
     for block in read_blocks(store, path):
         for line in rows_of(block):
             row = _row.decode(line)
-            if any(row.source in {None, source} for source, _ in wanted.by_id.get(str(row.id), ())):
+            if raw:
+                named = pairs_in(str(row.id), line.decode(), wanted)
+            else:
+                named = [each for each in wanted.by_id.get(str(row.id), ()) if row.source in {None, each[0]}]
+            if named:
                 found.append(f"{path}: row {number}")
             number += 1
     return found

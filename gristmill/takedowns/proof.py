@@ -37,7 +37,6 @@ _KEPT: Sequence[tuple[str, tuple[Area, ...], Area]] = (
     ("versions and sets", ("documents", "attributes", "columns", "dedupe"), "documents"),
     ("excerpts and labels", ("examples", "labels"), "attributes"),
     ("quarantine", ("quarantine",), "documents"),
-    ("raw", ("raw",), "documents"),
 )
 """What a takedown leaves: lines of the proof, their areas, and the area whose partitions were searched for them."""
 
@@ -102,9 +101,12 @@ def proof(
     yield _old(left.old)
     yield _releases(store, left.old)
     for what, areas, searched in _KEPT:
-        yield _kept(what, search, areas, searched, left.raw)
+        yield _kept(what, search, areas, searched)
+    unread_raw = search_foreign(store, left.raw, wanted, scan=scan, exclude=exclude, raw=True)
+    yield _raw(search, unread_raw, left.elsewhere)
     yield _strays(left.strays)
-    yield _foreign(search_foreign(store, left.foreign, wanted, scan=scan, exclude=exclude))
+    foreign = dict.fromkeys(left.foreign, "not a file of the lake")
+    yield _foreign(search_foreign(store, foreign, wanted, scan=scan, exclude=exclude))
 
 
 def _listed(store: Store, wanted: Wanted, name: str) -> ProofLine:
@@ -173,18 +175,40 @@ def _releases(store: Store, old: Mapping[str, str]) -> ProofLine:
     return ProofLine("releases", "absent", f"{len(files)} files of releases, which name no old part")
 
 
-def _kept(what: str, search: Search, areas: tuple[Area, ...], searched: Area, raw: Sequence[str]) -> ProofLine:
+def _kept(what: str, search: Search, areas: tuple[Area, ...], searched: Area) -> ProofLine:
     found = [each for each in search.found if each.area in areas]
     if found:
         return ProofLine(what, "remains", f"{_places(found)}; a takedown leaves these")
     skipped = search.skipped((*areas, searched))
     if skipped:
         return ProofLine(what, "not proven", _some(skipped))
-    count = f"{search.searched.get(searched, 0)} partitions of {searched}"
-    if what == "raw":
-        unused = f"{_some(raw)}, which no document was made from; " if raw else ""
-        return ProofLine(what, "absent", f"no row of {count} was made of them; not searched: {unused}{NOT_SEARCHED}")
-    return ProofLine(what, "absent", f"searched with {count}")
+    return ProofLine(what, "absent", f"searched with {_count(search, searched)}")
+
+
+def _count(search: Search, area: Area) -> str:
+    return f"{search.searched.get(area, 0)} partitions of {area}"
+
+
+def _raw(search: Search, files: ForeignFiles, elsewhere: Sequence[str]) -> ProofLine:
+    """What raw data have. Objects that are as they were read are searched through the rows that were made of them."""
+    what = "raw"
+    if files.found:
+        return ProofLine(what, "found", f"{_some(files.found)}; remove these objects, or make them and then erase")
+    if files.unread:
+        words = _some([f"{path}: {why}" for path, why in files.unread.items()])
+        mend = "make them (gristmill make), or remove them; --scan reads rows with an id, --exclude PATH leaves one out"
+        return ProofLine(what, "not proven", f"not searched: {words}; {mend}")
+    line = _kept(what, search, ("raw",), "documents")
+    if line.state != "absent":
+        return line
+    read = f", and {len(files.read)} other objects have no row with these ids" if files.read else ""
+    skipped = [
+        *(f"{path}, excluded by name" for path in files.excluded),
+        *(f"{asset}, which is outside of the lake or gone" for asset in elsewhere),
+    ]
+    left = "; ".join([*([_some(skipped)] if skipped else []), NOT_SEARCHED])
+    why = f"no row of {_count(search, 'documents')} was made of them{read}; not searched: {left}"
+    return ProofLine(what, "absent", why)
 
 
 def _strays(strays: Mapping[str, str]) -> ProofLine:

@@ -3,14 +3,16 @@
 import gzip
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
-from testkit import SNAPSHOT, Mill, make_documents
+from testkit import Mill, make_documents
 
 from gristmill.__main__ import main
 from gristmill.takedowns.accounted import unread
 from gristmill.takedowns.foreign import search_foreign
+from gristmill.takedowns.raw_objects import CHANGED
 from gristmill.takedowns.wanted import Wanted
 
 LIST = "blocklists/takedowns.jsonl"
@@ -101,20 +103,85 @@ def test_a_foreign_file_is_read_or_excluded_by_name(mill: Mill, capsys: pytest.C
 def test_a_name_is_a_whole_file_or_folder(mill: Mill) -> None:
     mill.store.put("copies/a.jsonl", ROW.replace(b'"source":"pages",', b""))
     wanted = Wanted({("pages", "doc-00003"): ""})
-    files = search_foreign(mill.store, ["copies/a.jsonl"], wanted, scan=True, exclude=["cop", "copies/a"])
+    files = search_foreign(mill.store, {"copies/a.jsonl": "why"}, wanted, scan=True, exclude=["cop", "copies/a"])
     assert (files.found, files.excluded) == (["copies/a.jsonl: row 0"], [])
 
 
-def test_raw_objects_that_no_document_was_made_from_are_named(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
-    mill.store.put("sources/pages/raw/2024/.backup/old.jsonl", ROW)
-    mill.store.put("sources/pages/raw/2025/a.jsonl", ROW)
+UNUSED = (
+    "sources/pages/raw/2024/.backup/old.jsonl",
+    "sources/pages/raw/2024/a.jsonl.gz.bak",
+    "sources/pages/raw/2025/a.jsonl",
+    "sources/pages/raw/a.jsonl.gz",
+    "sources/others/raw/2024/a.jsonl",
+)
+
+
+@pytest.mark.parametrize("path", UNUSED)
+def test_raw_objects_that_no_document_was_made_from_are_not_proven(
+    mill: Mill, capsys: pytest.CaptureFixture[str], path: str
+) -> None:
+    raw = ROW.replace(b'"source":"pages","id"', b'"id":"else","uuid"')  # the converter may take any field
+    packed = gzip.compress if path.endswith(".gz") else bytes
+    mill.store.put(path, packed(raw))
     left = unread(mill.store)
-    assert left.raw == ["sources/pages/raw/2024/.backup/old.jsonl", "sources/pages/raw/2025/a.jsonl"]
-    assert (left.old, left.strays, left.foreign) == ({}, {}, [])
+    assert (list(left.raw), left.old, left.strays, left.foreign) == ([path], {}, {}, [])
+    code, lines = proven(mill, capsys)
+    assert (code, lines["raw"].partition(" (")[0].partition(";")[0]) == (
+        1,
+        f"not proven: not searched: {path}: {left.raw[path]}",
+    )
+    code, lines = proven(mill, capsys, "--scan")
+    assert code == 1
+    assert lines["raw"].startswith(f"found: {path}: row 0; ")
+    mill.store.delete([path])
+    erased(mill)
+    mill.store.put(path, packed(b"checksums"))
+    assert proven(mill, capsys, "--scan")[1]["raw"].startswith(f"not proven: not searched: {path}: its rows are no")
+    code, lines = proven(mill, capsys, "--exclude", path)
+    assert (code, lines["raw"].partition("; data outside")[0]) == (
+        0,
+        f"absent: no row of 1 partitions of documents was made of them; not searched: {path}, excluded by name",
+    )
+    mill.store.put(path, packed(b'{"id":"doc-00009","source":"pages"}\n'))
+    code, lines = proven(mill, capsys, "--scan")
+    assert (code, lines["raw"].partition("; not searched")[0]) == (
+        0,
+        "absent: no row of 1 partitions of documents was made of them, and 1 other objects have no row with these ids",
+    )
+
+
+def erased(mill: Mill) -> None:
+    """The raw data without the document, and the documents made of them."""
     mill.raw("a.jsonl.gz", make_documents(3))
     mill.convert()
-    words = (
-        f"no row of 1 partitions of documents was made of them; not searched: {'; '.join(left.raw)}, which no document"
-    )
-    assert proven(mill, capsys)[1]["raw"].startswith(f"absent: {words}")
-    assert mill.documents().snapshot == SNAPSHOT
+
+
+def test_a_raw_object_that_was_put_back_is_not_proven(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    path = "sources/pages/raw/2024/a.jsonl.gz"
+    old = mill.store.read(path)
+    erased(mill)
+    new = mill.store.read(path)
+    assert proven(mill, capsys)[0] == 0
+    mill.store.put(path, old)
+    code, lines = proven(mill, capsys)
+    assert (code, lines["raw"].partition(";")[0]) == (1, f"not proven: not searched: {path}: {CHANGED}")
+    code, lines = proven(mill, capsys, "--scan")
+    assert (code, lines["raw"].partition(";")[0]) == (1, f"found: {path}: row 3")
+    mill.store.put(path, new)  # another file with the same bytes
+    code, lines = proven(mill, capsys)
+    assert (code, lines["raw"].partition(":")[0]) == (0, "absent")
+
+
+def test_raw_data_that_cannot_be_listed_are_not_proven(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    erased(mill)
+    (mill.root / "sources/pages/raw/2023").symlink_to(mill.root.parent / "unmounted")
+    code, lines = proven(mill, capsys, "--exclude", "nothing")
+    assert (code, lines["raw"].partition(": the target")[0]) == (1, "not proven: not searched: sources/pages/raw/2023")
+
+
+def test_raw_data_outside_of_the_lake_are_said_to_be_there(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    erased(mill)
+    shutil.move(mill.root / "sources/pages/raw", mill.root.parent / "elsewhere")
+    code, lines = proven(mill, capsys)
+    said = "not searched: sources/pages/raw, which is outside of the lake or gone; data outside of the lake"
+    assert (code, said in lines["raw"], lines["raw"].partition(":")[0]) == (0, True, "absent")

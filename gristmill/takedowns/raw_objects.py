@@ -1,0 +1,90 @@
+"""Raw objects beside what the ledgers say that documents were made from: only what was read is known to be searched."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from gristmill.errors import StoreError
+from gristmill.lake.address import Place
+from gristmill.lake.asset_kinds import DOCUMENTS, RAW, kind_of
+from gristmill.lake.ledger.model import Shard
+from gristmill.lake.ledger.receipts import RawVersion, raw_stamps
+from gristmill.lake.rows.raw_parts import PartEdges, sha256_of_part
+from gristmill.lake.store.hashing import sha256_of
+from gristmill.lake.store.protocol import Entry, Store
+from gristmill.stages.conversion.parts import part_of
+
+UNUSED = "no document was made from it"
+CHANGED = "it has changed since documents were made from it"
+
+
+class _RawReading(NamedTuple):
+    """One reading of a raw object, or of a part of it: the sha256 in the ledger, and the version in the run's note."""
+
+    sha256: str
+    version: RawVersion | None
+    part: PartEdges | None
+
+
+class RawObjects:
+    """The raw objects that documents were made from.
+
+    Args:
+        store: the lake.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._read: dict[str, dict[Place, list[_RawReading]]] = {}
+        self._sources: set[str] = set()
+        self._here: set[str] = set()
+
+    def add(self, there: Place, rows: Iterable[Shard]) -> None:
+        """Takes the raw objects that the table of a partition names.
+
+        Args:
+            there: the partition.
+            rows: its table.
+        """
+        versions: dict[str, RawVersion] | None = None
+        for row in rows:
+            part = part_of(row) if there.kind is DOCUMENTS else None
+            for read in row.inputs:
+                if kind_of(read.asset) is not RAW:
+                    continue
+                if versions is None:
+                    versions = raw_stamps(self._store, there)
+                self._sources.add(read.asset)
+                name = part.object if part else read.shard
+                reading = _RawReading(read.content, versions.get(read.shard), part)
+                for path in (f"{read.asset}/{there.snapshot}/{name}", f"{read.asset}/{name}"):
+                    self._read.setdefault(path, {}).setdefault(there, []).append(reading)
+
+    def why_unread(self, entry: Entry) -> str:
+        """Why nobody knows the documents of a raw object; empty if documents were made from it as it is now.
+
+        Args:
+            entry: of the object. It is read only if its version is not the one that was read.
+        """
+        read = self._read.get(entry.path)
+        if read is None:
+            return UNUSED
+        self._here.update(asset for asset in self._sources if entry.path.startswith(f"{asset}/"))
+        try:
+            same = any(all(self._is_same(entry, each) for each in readings) for readings in read.values())
+        except StoreError as error:
+            return f"it cannot be read ({str(error).removeprefix(f'{entry.path}: ')})"
+        return "" if same else CHANGED
+
+    def _is_same(self, entry: Entry, reading: _RawReading) -> bool:
+        version, part = reading.version, reading.part
+        if version is not None and version.sha256 == reading.sha256 and version.same(entry):
+            return True
+        if part is None:
+            return sha256_of(self._store, entry.path) == reading.sha256
+        return entry.size == part.size and sha256_of_part(self._store, entry.path, part.part) == reading.sha256
+
+    def elsewhere(self) -> list[str]:
+        """The raw assets of which no object was asked for that documents were made from: they lie outside of the lake,
+        or are gone.
+        """
+        return sorted(self._sources - self._here)
