@@ -2,7 +2,7 @@
 `release diff [LAKE] A B` shows what differs between two releases. `release list [LAKE]` shows all of them.
 
 A release never changes. `gc` keeps all that it names. Its data card and the trainer's configuration lie in
-`releases/<name>/` of the lake.
+`releases/<name>/` of the lake. In a copied lake, the same words direct the configuration to the copy.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -23,6 +23,7 @@ from gristmill.releases.card import card_of
 from gristmill.releases.card_text import card_text
 from gristmill.releases.croissant import croissant_of
 from gristmill.releases.difference import differences
+from gristmill.releases.moved import redirect_release
 from gristmill.releases.pinned import RELEASES, PinnedRelease, read_pinned, release_names
 from gristmill.releases.pinning import pinned_release, train_weights, trainer_files, trainer_reading, write_release
 
@@ -48,7 +49,8 @@ def run(arguments: Namespace) -> int:
 
     Raises:
         RecipeError: the words have another form, no mix has the name, or a draft made a part of it.
-        DataError: an index is missing, or the lake has another release of this name.
+        DataError: an index is missing, the lake has another release of this name, or a copied lake lacks an object of
+            the release.
         StoreError: the lake does not answer.
     """
     words = list(arguments.words)
@@ -76,6 +78,12 @@ def run(arguments: Namespace) -> int:
 
 
 def _release(store: Store, arguments: Namespace, mix: str, tokenizer: str, name: str) -> None:
+    if moved := redirect_release(store, name, mix, tokenizer, arguments.export):
+        show(
+            "the lake has this release already, and was copied from another lake; directed to this one:"
+            f" {', '.join(moved)}"
+        )
+        return
     catalogue = read_catalogue(shelves_of(arguments))
     known("mix", catalogue.mixes, mix, "release")
     if store.head(ledger_of_asset(cache_index(mix, tokenizer))) is None:  # what was made may have left the shelf since

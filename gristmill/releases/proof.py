@@ -1,7 +1,5 @@
 """The proof of a release: its objects and files are in the lake, and have the digests that it names."""
 
-import json
-import re
 from collections.abc import Iterator
 
 from gristmill.errors import DataError
@@ -10,10 +8,8 @@ from gristmill.execution.work import Say
 from gristmill.lake.ledger.index_ledger import content_digest
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.protocol import Store
+from gristmill.releases.moved import lake_left
 from gristmill.releases.pinned import PinnedRelease, pinned_path
-
-_PATH = re.compile(rb'("(?:[^"\\]|\\.)+)/(?:releases|token_caches|exports)/')
-"""A JSON string that is a path in a lake, up to the lake's root."""
 
 _MEND = "restore it from a copy: a release never changes"
 
@@ -55,20 +51,11 @@ def _of_file(store: Store, where: str, path: str, digest: str, say: Say) -> Iter
         same = content_digest(tagged[0], path, store.url) == digest
     except DataError:
         same = False
-    root = "" if same else _root_in(tagged[0])
-    if root and content_digest(tagged[0], path, root) == digest:
+    left = "" if same else lake_left(tagged[0], path, digest)
+    if left:
         say(
-            f"{path}: a trainer that is given it reads the lake {root}, from which this one was copied; `release` with"
-            " the same words writes it for this one"
+            f"{path}: a trainer that is given it reads the lake {left}, from which this one was copied; `release` with"
+            " the same words directs it to this one"
         )
     elif not same:
         yield Finding(path, None, f"its content is not the one that {where} names, or it names another lake", _MEND)
-
-
-def _root_in(data: bytes) -> str:
-    """The lake that a file names in its first path; empty if it has no path, or is damaged."""
-    found = _PATH.search(data)
-    try:
-        return str(json.loads(found[1] + b'"')) if found and b"\0" not in data else ""
-    except ValueError:
-        return ""
