@@ -8,7 +8,7 @@ replaced without --force.
 
 import os
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from gristmill.formats.dolma.mixer_config import MIX_FIELDS, mixer_config
 from gristmill.lake.store.endpoint import check_options
 from gristmill.lake.store.open import open_store
 from gristmill.stages.dolma_dedupe.config import DEDUPE_FIELDS, UNNEEDED, dedupe_config
+from gristmill.stages.dolma_tagging.attribute_folder import AttributeFolder, some_of
 from gristmill.stages.dolma_tagging.config import FIELDS, read_config, tag_config, without_taggers
 
 HELP = "the Dolma toolkit's command line on plain paths: tag, dedupe, mix"
@@ -100,6 +101,7 @@ def _tag(arguments: Namespace, variables: HiddenVariables) -> int:
     for output in plan.outputs:
         show(f"{output.root}: {', '.join(output.taggers)}")
     show(f"{len(plan.items):,} files to tag, {plan.done:,} files of attributes are done")
+    _show_left(plan.outputs, variables)
     if config.dryrun:
         return 0
     progress = Progress()
@@ -128,6 +130,7 @@ def _dedupe(arguments: Namespace, variables: HiddenVariables) -> int:
     for output in plan.outputs:
         show(f"{output.root}: {config.numbered(config.attribute)}")
     show(f"{len(plan.missing):,} files to compare, {plan.done:,} files of attributes are done")
+    _show_left(plan.outputs, variables)
     if plan.keys:
         show(f"{config.numbered(config.bloom_file)}: their keys are saved here")
     if config.dryrun:
@@ -174,6 +177,14 @@ def _mix(arguments: Namespace, variables: HiddenVariables) -> int:
     if plan.items:
         show(f"{facts.get('kept', 0):,} of {facts.get('documents', 0):,} documents kept in {len(plan.items):,} files")
     return 0
+
+
+def _show_left(outputs: Sequence[AttributeFolder], variables: HiddenVariables) -> None:
+    """A line on attributes of documents that are gone. They stay: another step may need them."""
+    left = [f"{output.root}/{name}" for output in outputs for name in output.stale]
+    if left:
+        words = f"{len(left):,} files of attributes are left that no document gives any more"
+        show(variables.hidden(f"{words}; remove them if nobody needs them: {some_of(left)}"))
 
 
 def _workers(processes: int, items: int) -> int:

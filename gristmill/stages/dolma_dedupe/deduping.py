@@ -86,7 +86,7 @@ def plan_dedupe(config: DedupeConfig, options: Mapping[str, str], *, force: bool
     """
     files, missed = compared_files(config, options)
     saved = SavedKeys(config.numbered(config.bloom_file), options) if config.bloom_file else None
-    _check_outputs(files, saved, config)
+    inputs = _inputs(files, saved, config)
     known = _known(saved, config) if saved and config.read_only else None
     chain = hashlib.sha256()
     folders: dict[str, dict[str, tuple[TaggedFile, str]]] = {}
@@ -94,7 +94,7 @@ def plan_dedupe(config: DedupeConfig, options: Mapping[str, str], *, force: bool
         chain.update(msgspec.json.encode([file.url, file.version.size, file.version.etag]))
         recipe = known.digest if known else chain.hexdigest()
         folders.setdefault(real(file.output), {})[file.name] = file, recipe[:16]
-    outputs = [_looked_up(root, named, config, options, force=force) for root, named in folders.items()]
+    outputs = [_looked_up(root, named, config, inputs, options, force=force) for root, named in folders.items()]
     done = {file for output in outputs for file in output.files if file.name in output.done}
     missing = frozenset(files) - done
     if known:
@@ -104,15 +104,15 @@ def plan_dedupe(config: DedupeConfig, options: Mapping[str, str], *, force: bool
     return DedupePlan(outputs, files if keys else files[:last], missing, len(done), missed, keys=keys)
 
 
-def _check_outputs(files: Sequence[TaggedFile], saved: SavedKeys | None, config: DedupeConfig) -> None:
-    """Checks that what is written is apart from what is read: the keys are one or the other."""
-    outputs = [(file.output, file.name) for file in files]
+def _inputs(files: Sequence[TaggedFile], saved: SavedKeys | None, config: DedupeConfig) -> Inputs:
+    """What is read, once it is clear that no output is among it. The keys are read or written."""
+    attributes = [(file.output, file.name) for file in files]
     keys = [saved] if saved else []
-    if config.read_only:
-        Inputs([*files, *keys], config.documents).check_written(outputs)
-        return
-    Inputs(files, config.documents).check_written([*outputs, *((each.root, each.name) for each in keys)])
-    Inputs(keys, ()).check_written(outputs)
+    inputs = Inputs([*files, *keys], config.documents)
+    inputs.check_written(attributes)
+    if not config.read_only:
+        Inputs(files, config.documents).check_written((each.root, each.name) for each in keys)
+    return inputs
 
 
 def _known(saved: SavedKeys, config: DedupeConfig) -> KnownKeys:
@@ -147,6 +147,7 @@ def _looked_up(
     root: str,
     named: Mapping[str, tuple[TaggedFile, str]],
     config: DedupeConfig,
+    inputs: Inputs,
     options: Mapping[str, str],
     *,
     force: bool,
@@ -155,7 +156,7 @@ def _looked_up(
     recipes = {name: recipe for name, (_, recipe) in named.items()}
     taggers = {_TAGGER: config.digest}
     folder = AttributeFolder(root, MADE_BY, config.name, taggers, config.digest, files, recipes)
-    return folder.looked_up(options, force=force)
+    return folder.looked_up(options, inputs, force=force)
 
 
 def run_dedupe(plan: DedupePlan, config: DedupeConfig, options: Mapping[str, str], say: Say) -> int:

@@ -111,7 +111,7 @@ def _folder(
     recipes = {file.name: stream.digest for stream, file in made}
     streams = {stream.name: stream.digest for stream, _ in made}
     folder = AttributeFolder(root, MADE_BY, "", streams, "", [file.as_one for _, file in made], recipes, alone=True)
-    return folder.looked_up(options, force=force, inputs=inputs)
+    return folder.looked_up(options, inputs, force=force)
 
 
 def run_mixing(

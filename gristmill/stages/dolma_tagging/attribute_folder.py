@@ -38,7 +38,7 @@ class AttributeFolder:
         recipes: by name of a file what follows `recipe`, if its content depends on more than its documents.
         alone: whether the folder may have no other outputs: who reads it takes all files.
         done: records of the files that are done, by name.
-        stale: outputs of earlier runs that must go, by name.
+        stale: outputs of earlier runs that these documents do not give any more, by name. If `alone`, they must go.
     """
 
     root: str
@@ -57,15 +57,15 @@ class AttributeFolder:
         return self.recipe + self.recipes.get(name, "")
 
     def looked_up(
-        self, options: Mapping[str, str], *, force: bool, again: bool = False, inputs: Inputs | None = None
+        self, options: Mapping[str, str], inputs: Inputs, *, force: bool, again: bool = False
     ) -> "AttributeFolder":
         """The folder with the files that are done.
 
         Args:
             options: of the bucket's client.
+            inputs: what the run reads: none of it is removed.
             force: whether files that others made are replaced, and records that do not fit are not read.
             again: whether no file counts as done.
-            inputs: what the run reads: none of it is removed.
 
         Raises:
             RecipeError: the attributes were made with other settings, or what an earlier run made is read.
@@ -87,28 +87,33 @@ class AttributeFolder:
                 done[file.name] = record
         if foreign and not force:
             raise DataError(
-                f"not made by this command, or changed since: {_some(foreign)}; give another {self._other}, or replace"
-                " them with --force"
+                f"not made by this command, or changed since: {some_of(foreign)}; give another {self._other}, or"
+                " replace them with --force"
             )
-        return replace(self, done=done, stale=self._stale(store, known, inputs, force=force) if self.alone else ())
+        if self.alone:
+            return replace(self, done=done, stale=self._stale(store, known, inputs, force=force))
+        return replace(self, done=done, stale=self._left(store, known, inputs))
 
-    def _stale(
-        self, store: Store, known: Mapping[str, FileRecord], inputs: Inputs | None, *, force: bool
-    ) -> Sequence[str]:
+    def _left(self, store: Store, known: Mapping[str, FileRecord], inputs: Inputs) -> Sequence[str]:
+        """What documents of these patterns gave, and do not give any more. Those of other patterns may lie here too."""
+        names = {file.name for file in self.files}
+        other = (name for name in sorted(known.keys() - names) if inputs.matches(known[name].input))
+        return [name for name in other if _head(store, name)]
+
+    def _stale(self, store: Store, known: Mapping[str, FileRecord], inputs: Inputs, *, force: bool) -> Sequence[str]:
         """The outputs of earlier runs that these files do not replace."""
         names = {file.name for file in self.files}
         there = {name: entry for name in sorted(known.keys() - names) if (entry := _head(store, name))}
-        if inputs:
-            inputs.check_removed(self.root, there)
+        inputs.check_removed(self.root, there)
         if there and not force:
             raise DataError(
-                f"{self.root}: an earlier run wrote {_some(list(there))}, which these documents do not give any more;"
+                f"{self.root}: an earlier run wrote {some_of(list(there))}, which these documents do not give any more;"
                 f" give another {self._other}, or remove them, as --force does"
             )
         changed = [name for name, entry in there.items() if not _is_ours(store, name, entry, known[name])]
         if changed:
             raise DataError(
-                f"{self.root}: {_some(changed)} have changed since an earlier run wrote them, and these documents do"
+                f"{self.root}: {some_of(changed)} have changed since an earlier run wrote them, and these documents do"
                 f" not give them any more; move them away, or give another {self._other}"
             )
         return list(there)
@@ -157,8 +162,9 @@ class AttributeFolder:
         """
         store = open_outputs(self.root, options)
         store.sweep()
-        store.delete(self.stale)
-        remove_receipts(store, self.stale)
+        if self.alone:
+            store.delete(self.stale)
+            remove_receipts(store, self.stale)
 
     def conclude(self, options: Mapping[str, str]) -> None:
         """Writes the manifest: what the one before had, and the receipts of this run. Then these receipts go.
@@ -218,6 +224,11 @@ def _kept(store: Store) -> TagManifest | None:
         return None
 
 
-def _some(names: Sequence[str]) -> str:
+def some_of(names: Sequence[str]) -> str:
+    """The first names, and how many more there are.
+
+    Args:
+        names: of files.
+    """
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return f"{', '.join(names[:_SHOWN])}{more}"

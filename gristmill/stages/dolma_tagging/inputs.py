@@ -72,6 +72,14 @@ class Inputs:
                     " do not go to the folder that they are made from"
                 )
 
+    def matches(self, url: str) -> bool:
+        """Whether a pattern of documents matches a file, which may be gone.
+
+        Args:
+            url: path or address of the file.
+        """
+        return self._pattern(self._place(url)) is not None
+
     def _place(self, path: str) -> str:
         head, _, name = path.rpartition("/")
         return f"{self._real(head or '/').rstrip('/')}/{name}"

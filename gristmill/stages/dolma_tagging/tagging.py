@@ -54,7 +54,7 @@ def plan_tagging(config: TagConfig, options: Mapping[str, str], *, force: bool =
         digests = {name: digest_of_tagger(name) for name, _ in taggers}
         spec = OutputSpec(root, taggers, digest_of([taggers, digests]))
         output = AttributeFolder(root, MADE_BY, config.experiment or "", digests, spec.recipe, files).looked_up(
-            options, force=force, again=config.ignore_existing
+            options, groups.inputs, force=force, again=config.ignore_existing
         )
         outputs.append(output)
         for file in output.files:
@@ -71,6 +71,7 @@ def plan_tagging(config: TagConfig, options: Mapping[str, str], *, force: bool =
 class _Groups:
     outputs: list[tuple[str, tuple[tuple[str, str], ...], list[TaggedFile]]]
     missed: list[str]
+    inputs: Inputs
 
 
 def _groups(config: TagConfig, options: Mapping[str, str]) -> _Groups:
@@ -87,10 +88,12 @@ def _groups(config: TagConfig, options: Mapping[str, str]) -> _Groups:
             experiment = variable_name(name if config.experiment is None else config.experiment)
             grouped.setdefault(root, {})[name] = (name, experiment)
             members.setdefault(root, {})[file.name] = file
-    outputs = ((root, name) for root, named in members.items() for name in named)
-    Inputs(files, config.documents).check_written(outputs)
+    inputs = Inputs(files, config.documents)
+    inputs.check_written((root, name) for root, named in members.items() for name in named)
     return _Groups(
-        [(root, tuple(taggers.values()), list(members[root].values())) for root, taggers in grouped.items()], missed
+        [(root, tuple(taggers.values()), list(members[root].values())) for root, taggers in grouped.items()],
+        missed,
+        inputs,
     )
 
 

@@ -140,3 +140,28 @@ def test_an_error_of_a_worker_hides_the_value_too(
     err = capsys.readouterr().err
     assert str(home) not in err
     assert "${oc.env:KEY}/documents/0.jsonl: row 0" in err
+
+
+@pytest.mark.parametrize("command", ["tag", "dedupe"])
+def test_attributes_of_documents_that_are_gone_are_told_and_stay(
+    home: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    for name in ("1", "2"):
+        (home / f"documents/{name}.jsonl").write_text(f'{{"id":"{name}","text":"one","source":"s"}}\n')
+    labels = {
+        "tag": "taggers: [char_length_v1]\nexperiment: e",
+        "dedupe": "dedupe: {name: e, paragraphs: {attribute_name: a}}",
+    }
+    for pattern in ("*", "[12]"):
+        (home / f"{len(pattern)}.yaml").write_text(f"documents: ['documents/{pattern}.jsonl']\n{labels[command]}\n")
+    words = "files of attributes are left that no document gives any more; remove them if nobody needs them: "
+    assert main(["dolma", command, "-c", "1.yaml"]) == 0
+    (home / "documents/1.jsonl").unlink()
+    assert words not in capsys.readouterr().out
+    for left, config in (("1", "1.yaml"), ("1", "4.yaml")):
+        assert main(["dolma", command, "-c", config]) == 0
+        assert f"1 {words}{home}/attributes/e/{left}.jsonl\n" in capsys.readouterr().out
+    assert sorted(path.name for path in (home / "attributes/e").glob("*.jsonl")) == ["0.jsonl", "1.jsonl", "2.jsonl"]
+    (home / "attributes/e/1.jsonl").unlink()
+    assert main(["dolma", command, "-c", "1.yaml"]) == 0
+    assert words not in capsys.readouterr().out
