@@ -1,6 +1,6 @@
 """Reads a shard's columns, if they are there and were made from the shard as it is now."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -9,6 +9,8 @@ import pyarrow.parquet as pq
 
 from gristmill.errors import DataError, StoreError
 from gristmill.lake.address import Place
+from gristmill.lake.asset_kinds import DOCUMENTS
+from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.derived import columns_path
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.json_object import NOT_DECODED
@@ -18,7 +20,8 @@ from gristmill.scores.label_columns import FORMAT, KEY, ColumnsHead
 
 _TAIL = 1 << 16
 
-Head = TypeVar("Head", ColumnsHead, DocumentColumnsHead)
+Head = TypeVar("Head", ColumnsHead, DocumentColumnsHead, None)
+_Stated = TypeVar("_Stated", ColumnsHead, DocumentColumnsHead)
 
 
 class _Ranges:
@@ -62,7 +65,7 @@ class ColumnsFile(Generic[Head]):
     """The columns of a shard.
 
     Attributes:
-        head: what the file says of itself.
+        head: what the file says of itself; None if nobody has asked.
     """
 
     def __init__(self, where: str, file: Any, head: Head) -> None:
@@ -83,20 +86,14 @@ class ColumnsFile(Generic[Head]):
         """
         lost = sorted({*(columns or ())} - {*self.names})
         if lost:
-            raise self._damaged(f"it has no column {lost[0]!r}")
+            raise _damaged(self._where, f"it has no column {lost[0]!r}")
         try:
             found = self._file.read(columns=None if columns is None else list(columns))
         except (pa.ArrowException, OSError) as error:
-            raise self._damaged(str(error)) from error
+            raise _damaged(self._where, str(error)) from error
         if found.num_rows != self._file.metadata.num_rows:  # the head of a page has no checksum
-            raise self._damaged(f"{found.num_rows:,} rows of {self._file.metadata.num_rows:,}")
+            raise _damaged(self._where, f"{found.num_rows:,} rows of {self._file.metadata.num_rows:,}")
         return found
-
-    def _damaged(self, what: str) -> DataError:
-        return DataError(
-            f"{self._where}: is damaged ({' '.join(what.split())}); delete it, and `gristmill report` or"
-            " `gristmill preview` makes it again"
-        )
 
 
 def open_columns(store: Store, partition: Place, shard: Shard) -> ColumnsFile[ColumnsHead] | None:
@@ -113,6 +110,16 @@ def open_columns(store: Store, partition: Place, shard: Shard) -> ColumnsFile[Co
     return _opened(store, partition, shard, ColumnsHead, FORMAT)
 
 
+def has_columns(store: Store, partition: Place, shard: Shard) -> bool:
+    """Whether a shard of documents or of a set has columns of its present content; the arguments of open_columns().
+
+    Raises:
+        StoreError: the lake does not answer.
+    """
+    opened = open_document_columns if partition.kind is DOCUMENTS else open_columns
+    return opened(store, partition, shard) is not None
+
+
 def open_document_columns(store: Store, partition: Place, shard: Shard) -> ColumnsFile[DocumentColumnsHead] | None:
     """The columns of a shard of documents; None as for open_columns(), whose arguments it has.
 
@@ -122,7 +129,42 @@ def open_document_columns(store: Store, partition: Place, shard: Shard) -> Colum
     return _opened(store, partition, shard, DocumentColumnsHead, DOCUMENT_FORMAT)
 
 
-def _opened(store: Store, partition: Place, shard: Shard, kind: type[Head], form: int) -> ColumnsFile[Head] | None:
+def read_pairs(store: Store, path: str) -> Iterator[Pair]:
+    """(source, id) of each row of a file of columns, whatever shard it was made from.
+
+    Args:
+        store: the lake.
+        path: of the file.
+
+    Raises:
+        DataError: it is no such file, or damaged.
+        StoreError: the lake does not answer.
+    """
+    entry = store.head(path)
+    if entry is None:
+        return
+    try:
+        file = pq.ParquetFile(
+            pa.PythonFile(_Ranges(store, path, entry.size), mode="r"), page_checksum_verification=True
+        )
+    except StoreError:
+        raise
+    except (pa.ArrowException, OSError) as error:
+        raise _damaged(path, str(error)) from error
+    table = ColumnsFile(path, file, None).table(["source", "id"])
+    yield from zip(table["source"].to_pylist(), table["id"].to_pylist(), strict=True)
+
+
+def _damaged(where: str, what: str) -> DataError:
+    return DataError(
+        f"{where}: is damaged ({' '.join(what.split())}); delete it, and `gristmill report` or"
+        " `gristmill preview` makes it again"
+    )
+
+
+def _opened(
+    store: Store, partition: Place, shard: Shard, kind: type[_Stated], form: int
+) -> ColumnsFile[_Stated] | None:
     path = columns_path(partition, shard.name)
     entry = store.head(path)
     if entry is None:

@@ -5,7 +5,7 @@ made from such a shard, and recorded the same content, has the same rows. What w
 other documents: it is reported as not searched.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from gristmill.errors import GristmillError
@@ -24,13 +24,18 @@ from gristmill.lake.asset_kinds import (
     rank_of,
 )
 from gristmill.lake.identity import Pair
-from gristmill.lake.ledger.derived import columns_path
 from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.store.protocol import Store
 from gristmill.takedowns.id_rows import rows_by_shard, scanned_rows
 from gristmill.takedowns.places import AREA_OF_KIND, Area, FoundPlace, Search
 from gristmill.takedowns.shown_place import shown_raw, shown_tokens
-from gristmill.takedowns.side_files import example_places, labelled_places, printed_places, quarantine_places
+from gristmill.takedowns.side_files import (
+    column_places,
+    example_places,
+    labelled_places,
+    printed_places,
+    quarantine_places,
+)
 from gristmill.takedowns.wanted import Wanted
 from gristmill.tracing.parts import traced_part
 from gristmill.tracing.raw import Shelves
@@ -122,17 +127,18 @@ class Finder:
         there = partition.place
         first = any(kind_of(upstream.asset) is RAW for upstream in partition.head.inputs)
         for pair, shard, row in self._rows_in(there.asset, there.snapshot):
-            self._columns(there, shard, pair)
             if first:
                 where = shown_raw(partition, shard, row, self._shelves)
                 asset = next(each.asset for each in partition.head.inputs if kind_of(each.asset) is RAW)
                 self.search.found.append(FoundPlace(*pair, "raw", asset, there.snapshot, shard, where))
+        self._columns(partition, [(pair, shard) for pair, shard, _ in self._rows_in(there.asset, there.snapshot)])
         self._add(quarantine_places(self._store, partition, self._wanted))
 
-    def _columns(self, there: Place, shard: str, pair: Pair) -> None:
-        path = columns_path(there, shard)
-        if self._store.head(path) is not None:
-            self._found(pair, "columns", there, shard, path)
+    def _columns(self, partition: Partition, rows: Sequence[tuple[Pair, str]]) -> None:
+        by_shard: dict[str, list[Pair]] = {}
+        for pair, shard in rows:
+            by_shard.setdefault(shard, []).append(pair)
+        self._add(column_places(self._store, partition, self._wanted, by_shard, self.search))
 
     def _rows_in(self, asset: str, snapshot: str) -> Iterator[tuple[Pair, str, int]]:
         """(pair, shard, row) of each wanted document in a partition that was searched."""
@@ -158,7 +164,7 @@ class Finder:
                 rows += [(pair, name, row) for pair, row in found.rows.items()]
         for pair, name, row in rows:
             self._found(pair, "attributes", there, name, f"{there.shard(name)}: row {row}")
-            self._columns(there, name, pair)
+        self._columns(partition, [(pair, name) for pair, name, _ in rows])
         self._add(example_places(self._store, partition, self._wanted))
 
     def _fingerprints(self, partition: Partition) -> None:

@@ -178,7 +178,9 @@ def _releases(store: Store, old: Mapping[str, str]) -> ProofLine:
 def _kept(what: str, search: Search, areas: tuple[Area, ...], searched: Area) -> ProofLine:
     found = [each for each in search.found if each.area in areas]
     if found:
-        return ProofLine(what, "remains", f"{_places(found)}; a takedown leaves these")
+        left = search.skipped(areas)
+        more = f"; not searched: {_some(left)}" if left else ""
+        return ProofLine(what, "remains", f"{_places(found)}; a takedown leaves these{more}")
     skipped = search.skipped((*areas, searched))
     if skipped:
         return ProofLine(what, "not proven", _some(skipped))

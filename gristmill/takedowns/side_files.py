@@ -1,7 +1,7 @@
 """Files beside shards that name documents or have copies of their texts: each is read whole."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -11,7 +11,8 @@ from gristmill.errors import GristmillError
 from gristmill.lake.address import Place
 from gristmill.lake.asset_kinds import LABELS, MODEL
 from gristmill.lake.identity import Pair
-from gristmill.lake.ledger.derived import examples_path
+from gristmill.lake.ledger.derived import columns_folder, columns_path, examples_path
+from gristmill.lake.ledger.model import Shard
 from gristmill.lake.ledger.walk import list_assets
 from gristmill.lake.rows.quarantined import QuarantinedRow
 from gristmill.lake.rows.shard_file import read_blocks, rows_of
@@ -135,6 +136,42 @@ def _numbers(data: bytes, ids: set[str]) -> Iterator[tuple[int, str]]:
 
     column = pq.read_table(pa.BufferReader(data), columns=["id"])["id"].to_pylist()
     yield from ((number, value) for number, value in enumerate(column) if value in ids)
+
+
+def column_places(
+    store: Store, partition: Partition, wanted: Wanted, rows: Mapping[str, Collection[Pair]], search: Search
+) -> Iterator[FoundPlace]:
+    """The columns beside shards that name wanted documents. Those of another content than the shard has are read.
+
+    Args:
+        store: the lake.
+        partition: of documents or of a set.
+        wanted: the documents.
+        rows: those that each shard has, by its name.
+        search: takes the files that cannot be read, and are not beside a shard with such documents.
+    """
+    shards = {columns_path(partition.place, name): shard for name, shard in partition.shards.items()}
+    for entry in store.list(columns_folder(partition.place)):
+        shard = shards.get(entry.path)
+        if shard is None:
+            continue  # no ledger names it: see accounted.py
+        pairs = set(rows.get(shard.name, ()))
+        try:
+            pairs |= _stale_pairs(store, partition.place, shard, wanted)
+        except GristmillError as error:
+            if not pairs:
+                search.skip("columns", entry.path, str(error).removeprefix(f"{entry.path}: "))
+        for pair in sorted(pairs):
+            yield _place(pair, "columns", partition.place, shard.name, entry.path)
+
+
+def _stale_pairs(store: Store, there: Place, shard: Shard, wanted: Wanted) -> set[Pair]:
+    """The wanted documents in columns of another content; none if they have that of the shard."""
+    from gristmill.scores.column_file import has_columns, read_pairs  # noqa: PLC0415 - pyarrow takes 0.4 s to import
+
+    if has_columns(store, there, shard):
+        return set()
+    return {pair for pair in read_pairs(store, columns_path(there, shard.name)) if pair in wanted.reasons}
 
 
 def labelled_places(store: Store, wanted: Wanted, search: Search) -> Iterator[FoundPlace]:

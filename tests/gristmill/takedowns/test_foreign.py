@@ -10,6 +10,9 @@ import pytest
 from testkit import Mill, make_documents
 
 from gristmill.__main__ import main
+from gristmill.lake.ledger.derived import columns_path
+from gristmill.lake.ledger.files import read_ledger
+from gristmill.scores.document_columns import make_document_columns
 from gristmill.takedowns.accounted import unread
 from gristmill.takedowns.foreign import search_foreign
 from gristmill.takedowns.raw_objects import CHANGED
@@ -185,3 +188,21 @@ def test_raw_data_outside_of_the_lake_are_said_to_be_there(mill: Mill, capsys: p
     code, lines = proven(mill, capsys)
     said = "not searched: sources/pages/raw, which is outside of the lake or gone; data outside of the lake"
     assert (code, said in lines["raw"], lines["raw"].partition(":")[0]) == (0, True, "absent")
+
+
+def test_columns_of_an_earlier_shard_are_searched(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    there = mill.documents()
+    path = columns_path(there, "a")
+    [shard] = read_ledger(mill.store, there)[1]
+    make_document_columns(mill.store, there, shard, ())
+    old = mill.store.read(path)
+    erased(mill)
+    [shard] = read_ledger(mill.store, there)[1]
+    make_document_columns(mill.store, there, shard, ())
+    assert proven(mill, capsys)[1]["versions and sets"].partition(":")[0] == "absent"
+    mill.store.put(path, old)
+    assert proven(mill, capsys)[1]["versions and sets"] == f"remains: {path}; a takedown leaves these"
+    mill.store.put(path, ROW)
+    code, lines = proven(mill, capsys)
+    said = f"not proven: {path}: is damaged ("
+    assert (code, lines["versions and sets"].startswith(said)) == (1, True)
