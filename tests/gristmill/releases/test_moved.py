@@ -3,16 +3,15 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from releasekit import write_whole
-from testkit import SHELVES, Mill
-from wholelake import even, flip, make_cache
+from releasekit import change_whole, write_whole
+from testkit import Mill
+from wholelake import flip
 
 from gristmill.__main__ import main
 from gristmill.errors import DataError
 from gristmill.lake.ledger.files import dump
 from gristmill.releases.moved import redirect_release
 from gristmill.releases.pinned import read_pinned
-from gristmill.stages.mixing.step import stream_step
 from gristmill.verification.lake_file import release_findings
 
 FILES = ("releases/first/cache_catalog.json", "releases/first/data.yaml")
@@ -21,14 +20,9 @@ WORDS = ("even", "tiny-1", ())
 
 @pytest.fixture
 def moved(whole: Mill, tmp_path: Path) -> Mill:
-    """A copy of a lake that had a release, and whose mix has another document since; the lake itself is gone."""
+    """A copy of a lake that had a release, and whose mix has changed since; the lake itself is gone."""
     write_whole(whole)
-    whole.raw("a.jsonl.gz", [{"id": "doc-00004", "source": "pages", "text": "one new text", "metadata": {"number": 4}}])
-    whole.convert()
-    whole.tag("words-1", "characters-1")
-    whole.revise()
-    whole.make(stream_step(even(), "pages", "2024", SHELVES))
-    make_cache(whole)
+    change_whole(whole)
     return Mill(Path(shutil.move(whole.root, tmp_path / 'a "new" place')))
 
 

@@ -1,11 +1,13 @@
 """A release of the small lake of wholelake.py."""
 
 from testkit import SHELVES, Mill
+from wholelake import even, make_cache
 
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.releases.card import DataCard, card_of
 from gristmill.releases.pinned import PinnedRelease
 from gristmill.releases.pinning import pinned_release, train_weights, trainer_files, trainer_reading, write_release
+from gristmill.stages.mixing.step import stream_step
 
 
 def release_of_whole(mill: Mill, name: str = "first") -> PinnedRelease:
@@ -25,3 +27,13 @@ def card_of_whole(mill: Mill) -> DataCard:
     release = release_of_whole(mill)
     weights = train_weights(trainer_files(mill.store, release), release)
     return card_of(release, read_catalogue(SHELVES), weights, trainer_reading(mill.store, release))
+
+
+def change_whole(mill: Mill) -> None:
+    """Gives shard `a` another document alone, and makes everything up to the token cache again."""
+    mill.raw("a.jsonl.gz", [{"id": "doc-00004", "source": "pages", "text": "one new text", "metadata": {"number": 4}}])
+    mill.convert()
+    mill.tag("words-1", "characters-1")
+    mill.revise()
+    mill.make(stream_step(even(), "pages", "2024", SHELVES))
+    make_cache(mill)
