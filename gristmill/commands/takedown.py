@@ -64,7 +64,7 @@ def run(arguments: Namespace) -> int:
     store, shelves = lake.store(), Shelves(shelves_of(arguments), lake.options)
     wanted, skipped = _wanted(arguments, store, shelves)
     if not wanted:
-        show(_nothing(arguments, store))
+        show(_nothing(arguments, store, skipped))
         return _told(skipped)
     if arguments.prove:
         return _prove(store, wanted, skipped, name, shelves, arguments)
@@ -96,13 +96,15 @@ def _told(skipped: Sequence[Unsearched]) -> int:
     return 1
 
 
-def _nothing(arguments: Namespace, store: Store) -> str:
-    """A line for people whose URL or digest no document has."""
+def _nothing(arguments: Namespace, store: Store, skipped: Sequence[Unsearched]) -> str:
+    """A line for people whose URL or digest no document has, of those that were searched."""
+    document = "searched document" if skipped else "document"
     if arguments.url is None:
-        return f"unknown: no document has a text of the digest {arguments.content}"
+        return f"unknown: no {document} has a text of the digest {arguments.content}"
+    near = "--scan searches all" if skipped and not arguments.scan else near_urls(store, arguments.url)
     return (
-        f"unknown: no document has a metadata.url like {arguments.url}, and no blocklist or record of an erasure has an"
-        f" id like it; {near_urls(store, arguments.url)}; --ids takes ids that are addresses"
+        f"unknown: no {document} has a metadata.url like {arguments.url}, and no blocklist or record of an erasure"
+        f" has an id like it; {near}; --ids takes ids that are addresses"
     )
 
 

@@ -1,7 +1,8 @@
 """Documents that are chosen by their URL, by the digest of their text, or because they are near to others.
 
 URLs come from the columns beside documents, digests from the fingerprints of a dedupe of whole texts, near documents
-from the clusters of a dedupe by MinHash. Where these are missing, a partition was not searched; a scan reads its rows.
+from the clusters of a dedupe by MinHash. Where a first version lacks these, it was not searched; a scan reads its rows.
+Those of later versions are asked too: they may be the only ones.
 """
 
 import re
@@ -66,7 +67,7 @@ def url_matcher(pattern: str) -> "re.Pattern[str]":
 
 
 def by_url(store: Store, pattern: str, search: Search, *, scan: bool) -> Pairs:
-    """The documents of first versions whose `metadata.url` matches a pattern.
+    """The documents whose `metadata.url` matches a pattern, in a first version or in columns of a later one.
 
     Args:
         store: the lake.
@@ -119,7 +120,7 @@ def _columns(store: Store, there: Place, shard: Shard) -> Iterator[tuple[str, st
 
 
 def by_content(store: Store, digest: str, search: Search, *, scan: bool) -> Pairs:
-    """The documents of first versions whose text has a digest.
+    """The documents whose text has a digest, in a first version or in fingerprints of a later one.
 
     Args:
         store: the lake.
@@ -180,13 +181,14 @@ def _each(
     scan: tuple[type[Any], Callable[[Any], bool]] | None,
     why: str,
 ) -> Pairs:
-    """Asks each shard of the first versions; where `of_shard` cannot tell, its rows are read, or it is not searched."""
+    """Asks each shard; where `of_shard` cannot tell of a first version, its rows are read, or it is not searched."""
     found: Pairs = set()
-    for partition in first_versions(store, search):
+    for partition in _versions(store, search):
+        first = _is_first(partition)
         for shard in partition.shards.values():
             where = f"{partition.place.asset} ({partition.place.snapshot}), shard {shard.name}"
             try:
-                if of_shard(partition, shard):
+                if of_shard(partition, shard) or not first:
                     continue
                 if scan is None:
                     search.skip("documents", where, f"{why}; --scan reads its rows")
@@ -206,6 +208,14 @@ def first_versions(store: Store, search: Search) -> Iterator[Partition]:
         store: the lake.
         search: is told which ledgers cannot be read.
     """
+    return filter(_is_first, _versions(store, search))
+
+
+def _is_first(partition: Partition) -> bool:
+    return any(kind_of(each.asset) is RAW for each in partition.head.inputs)
+
+
+def _versions(store: Store, search: Search) -> Iterator[Partition]:
     for there in list_ledgers(store):
         if there.kind is not DOCUMENTS:
             continue
@@ -214,5 +224,5 @@ def first_versions(store: Store, search: Search) -> Iterator[Partition]:
         except GristmillError as error:
             search.skip("documents", f"{there.asset} ({there.snapshot})", error)
             continue
-        if partition is not None and any(kind_of(each.asset) is RAW for each in partition.head.inputs):
+        if partition is not None:
             yield partition

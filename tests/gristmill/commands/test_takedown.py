@@ -83,6 +83,17 @@ def test_a_url_that_no_document_has_is_told(mill: Mill, capsys: pytest.CaptureFi
     assert line.endswith("; --ids takes ids that are addresses")
 
 
+@pytest.mark.parametrize("which", [("--url", "https://none.example/*"), ("--content", "0" * 32)])
+def test_what_was_not_searched_makes_no_name_unknown(
+    mill: Mill, capsys: pytest.CaptureFixture[str], which: tuple[str, str]
+) -> None:
+    assert main(["takedown", str(mill.root), *which, *SHELF]) == 1
+    said, *skipped = capsys.readouterr().out.splitlines()
+    assert said.startswith("unknown: no searched document has a ")
+    assert ("--scan searches all" in said) == (which[0] == "--url")
+    assert len([each for each in skipped if each.startswith("not searched: sources/pages/v0/documents (2024)")]) == 3
+
+
 def test_a_mix_that_names_no_such_list_is_wrong(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
     code, lines = taken(mill, capsys, "--blocklist", "others")
     assert code == 1

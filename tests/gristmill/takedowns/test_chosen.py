@@ -77,6 +77,20 @@ def test_texts_are_found_by_fingerprints_and_by_a_scan(mill: Mill) -> None:
     assert not search.unsearched
 
 
+def test_columns_of_a_later_version_alone_find_urls(mill: Mill) -> None:
+    mill.convert()
+    mill.tag("words-1", "characters-1")
+    mill.revise()
+    later = mill.documents("v1")
+    make_document_columns(mill.store, later, mill.table(later)["a"], ())
+    kept = {row["id"] for row in mill.rows(later.shard("a"))}
+    assert kept == {"a0", "a1", "a2", "a3"}
+    found = by_url(mill.store, "https://a.example/*", search := Search(), scan=False)
+    assert found == {("pages", "a0"), ("pages", "a1")}
+    [skipped] = search.unsearched
+    assert skipped.what.startswith("sources/pages/v0/documents (2024), shard a: it has no columns")
+
+
 @pytest.mark.parametrize("digest", ["", "0" * 31, "G" * 32, "0" * 64])
 def test_what_is_no_digest_is_refused(mill: Mill, digest: str) -> None:
     with pytest.raises(RecipeError, match="32 digits"):
