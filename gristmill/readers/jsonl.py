@@ -214,10 +214,13 @@ def why_no_row(error: Exception, where: str, data: bytes) -> Refused:
 
 
 def not_utf8(data: bytes) -> str:
-    r"""What is wrong with bytes of JSON that are not UTF-8, and the mend; empty if they are.
+    r"""Tells whether bytes of JSON are not UTF-8.
 
     Args:
         data: one row.
+
+    Returns:
+        What is wrong with them, and the mend; empty if they are UTF-8.
 
     >>> not_utf8(b'"caf\xe9"')
     'its byte 4 (0xe9) is not UTF-8, which JSON must be; if the file is Latin-1: iconv -f latin1 -t utf-8 OLD > NEW'
