@@ -178,6 +178,7 @@ FILES = sorted(
 PATHS_OF_OBJECTS = {
     "gristmill/stages/dolma_dedupe/config.py": "names of attributes, as Dolma writes them",
     "gristmill/stages/dolma_dedupe/files.py": "paths of files",
+    "gristmill/stages/dolma_tagging/inputs.py": "paths of files",
     "gristmill/templates/new_project.py": "paths in a project",
     "gristmill/formats/energon/keys.py": "names of media",
     "gristmill/lake/address.py": "names of shards",
