@@ -30,7 +30,7 @@ def children_deaf() -> Iterator[None]:
 
 
 def obey_parent() -> None:
-    """For a child that ends when its parent hangs up or kills it: Ctrl-C is none of its business."""
+    """Ignores Ctrl-C in a child process, which ends when its parent hangs up or kills it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 

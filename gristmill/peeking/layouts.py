@@ -101,7 +101,9 @@ def in_snapshots(names: Iterable[str]) -> bool:
 
 
 def first_folders(names: Sequence[Path], reader: str) -> tuple[Mapping[str, Any], str]:
-    """The rule for files whose first folders look like snapshots. They are none if equal names in them are equal ids.
+    """The rule for files whose first folders look like snapshots.
+
+    They count as one snapshot if equal names in them would be equal ids.
 
     Args:
         names: of the files, below the raw data.

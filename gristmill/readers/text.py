@@ -113,8 +113,8 @@ def text_as_declared(raw: bytes, encoding: str) -> str:
         encoding: what they declare; any text.
 
     Raises:
-        LookupError: there is no such encoding of texts. Codecs of Python that decode other things are none; those of
-            domain names take time by the square of the length.
+        LookupError: there is no such encoding of texts. Codecs of Python that decode other things do not count as one;
+            those of domain names take time by the square of the length.
         UnicodeError: the bytes are not in it.
 
     >>> text_as_declared(b"caf\xe9", "latin-1")

@@ -106,7 +106,7 @@ def replace_manifest(store: Store, change: Callable[[TagManifest | None], TagMan
 
     Args:
         store: of the attributes.
-        change: the new manifest from that which is there. One that was edited, or is none, counts as absent.
+        change: makes the new manifest from the stored one. An edited or damaged manifest counts as absent.
     """
     while True:
         tagged = store.read_tagged(MANIFEST)

@@ -92,7 +92,7 @@ class RealFolders:
         return self._real_part(path) != path
 
     def check(self, folder: str) -> None:
-        """Checks a folder that is listed. One that is missing is none to object to.
+        """Checks a folder that is listed. A missing folder is no error.
 
         Args:
             folder: its path in the store, without a slash at its end.
