@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from gristmill.errors import GristmillError
+from gristmill.errors import GristmillError, StoreError
 from gristmill.lake.address import part_at, place
 from gristmill.lake.asset_kind import LEDGERS, expression_of
 from gristmill.lake.asset_kinds import (
@@ -29,9 +29,10 @@ from gristmill.lake.ledger.derived import columns_path, examples_path
 from gristmill.lake.ledger.files import list_ledgers, read_head, read_ledger
 from gristmill.lake.ledger.index_ledger import read_index_ledger
 from gristmill.lake.ledger.lake_id import LAKE_FILE
-from gristmill.lake.ledger.receipts import objects_of
+from gristmill.lake.ledger.receipts import objects_of, read_run_note
+from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.json_object import NOT_DECODED
-from gristmill.lake.store.protocol import Store
+from gristmill.lake.store.protocol import Entry, ObjectVersion, Store
 from gristmill.releases.pinned import RELEASES, name_of_release
 from gristmill.releases.pins import pins
 from gristmill.stages.export.index import release_folder
@@ -54,6 +55,9 @@ _OWN = re.compile(
 """Objects of the lake that have no ledger, and no text of a document."""
 
 _AT_WORK = "a run is at work there, or was killed: make it, or run again"
+_REPLACED = (
+    "it is not the object that its ledger names, such as a copy that was put back; gristmill make makes it again"
+)
 _OLD = "no ledger names it; remove it with gristmill gc"
 _UNNAMED = "no ledger names it; gristmill gc removes what runs left; move other files out of the lake"
 
@@ -63,7 +67,7 @@ class UnreadObjects(NamedTuple):
 
     Attributes:
         old: in the places of what training reads.
-        strays: in other places of the lake; and what is not finished.
+        strays: in other places of the lake; what is not finished; and what is not the object that its ledger names.
         foreign: the paths of files that are not of the lake.
         raw: raw objects that no document was made from as they are now.
         elsewhere: the raw assets that documents were made from, and that have no such object in the lake.
@@ -90,7 +94,7 @@ def unread(store: Store) -> UnreadObjects:
         StoreError: the lake does not answer.
     """
     odd: dict[str, str] = {}
-    named, raw = _named(store)
+    named, made, raw = _named(store)
     found = UnreadObjects({}, {}, [], {}, [])
     pinned = pins(store, damaged=True)
     indexes: dict[str, tuple[Mapping[str, str] | None, str]] = {}
@@ -98,6 +102,9 @@ def unread(store: Store) -> UnreadObjects:
         "", "", lambda each: odd.update({each.path: each.reason})
     ):  # may be millions of raw objects
         path = entry.path
+        if path in made:
+            found.strays.update(_replaced(store, entry, *made[path]))
+            continue
         if path in named or _OWN.fullmatch(path) or ROWS.fullmatch(path):
             continue
         if _RAW.match(path):
@@ -120,8 +127,8 @@ def unread(store: Store) -> UnreadObjects:
             keeping = pinned.get(place_of.rstrip("/").rpartition("/")[2], [])
             sort.setdefault(place_of, _kept_for(keeping) if keeping else _OLD if part else why)
     found.elsewhere.extend(raw.elsewhere())
-    for path, why in odd.items():
-        (found.raw if _RAW.match(f"{path}/") else found.strays)[path] = why
+    found.raw.update({path: why for path, why in odd.items() if _RAW.match(f"{path}/")})
+    found.strays.update({path: why for path, why in odd.items() if path not in found.raw})
     found.strays.update({each.path: "a file that is not finished: " + _AT_WORK for each in store.unfinished()})
     return found
 
@@ -132,12 +139,28 @@ def _kept_for(files: Sequence[str]) -> str:
     return f"no ledger names it, but {', '.join(files)}, so gc keeps it; {withdraw}, then gristmill gc"
 
 
-def _named(store: Store) -> tuple[set[str], RawObjects]:
-    """The objects that ledgers and releases name, and the raw objects that documents were made from.
+def _replaced(store: Store, entry: Entry, sha256: str, version: ObjectVersion | None) -> dict[str, str]:
+    """Why an object is not the one that its ledger names, by its path; empty if it is.
 
-    A ledger that cannot be read names nothing.
+    The object is read if its version is not that of the run's note.
+    """
+    if version is not None and version.same(entry):
+        return {}
+    try:
+        return {} if sha256_of(store, entry.path) == sha256 else {entry.path: _REPLACED}
+    except StoreError as error:
+        return {entry.path: f"it cannot be read ({str(error).removeprefix(f'{entry.path}: ')})"}
+
+
+def _named(store: Store) -> tuple[set[str], dict[str, tuple[str, ObjectVersion | None]], RawObjects]:
+    """What ledgers name. A ledger that cannot be read names nothing.
+
+    Returns:
+        Ledgers, releases and what is derived; the objects of shards, with their sha256 and the version in the run's
+        note; and the raw objects that documents were made from.
     """
     named: set[str] = set()
+    made: dict[str, tuple[str, ObjectVersion | None]] = {}
     raw = RawObjects(store)
     for there in list_ledgers(store):
         named |= {there.ledger, there.table, there.run}
@@ -146,14 +169,15 @@ def _named(store: Store) -> tuple[set[str], RawObjects]:
         except GristmillError:
             continue
         named |= {examples_path(there), root_path(there)}
+        stamps = read_run_note(store, there).stamps
         for row in rows:
-            named.update(path for path, _, _ in objects_of(row, there))
+            made.update((path, (sha256, stamps.get(path))) for path, sha256, _ in objects_of(row, there))
             named.add(columns_path(there, row.name))
         raw.add(there, rows)
     for entry in store.list(RELEASES):
         if name_of_release(entry.path):
             named |= {entry.path, *_files(store, entry.path)}
-    return named, raw
+    return named, made, raw
 
 
 def _files(store: Store, path: str) -> Mapping[str, str]:

@@ -206,3 +206,16 @@ def test_columns_of_an_earlier_shard_are_searched(mill: Mill, capsys: pytest.Cap
     code, lines = proven(mill, capsys)
     said = f"not proven: {path}: is damaged ("
     assert (code, lines["versions and sets"].startswith(said)) == (1, True)
+
+
+def test_a_shard_that_was_put_back_is_not_searched(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    path = mill.documents().shard("a")
+    old = mill.store.read(path)
+    erased(mill)
+    new = mill.store.read(path)
+    mill.store.put(path, old)
+    code, lines = proven(mill, capsys)
+    said = f"not proven: not searched: {path}: it is not the object that its ledger names"
+    assert (code, lines["strays"].partition(",")[0]) == (1, said)
+    mill.store.put(path, new)  # another file with the same bytes
+    assert proven(mill, capsys)[0] == 0
