@@ -30,7 +30,7 @@ from gristmill.tracing.raw import Shelves
 HELP = "find every place of documents, add them to a blocklist, and prove that they are gone"
 
 BLOCKLIST = "takedowns"
-_EXCLUDE = "with --prove: a file or folder in the lake that is not of the lake, and need not be read; may be repeated"
+_EXCLUDE = "with --prove: a file or folder, not of the lake or raw, that need not be read; may be repeated"
 
 
 def declare(parser: ArgumentParser) -> None:
