@@ -42,7 +42,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mill]:
 
 def obey(mill: Mill, finding: Finding) -> None:
     """Does what a finding says."""
-    if finding.mend.startswith("remove it"):
+    if finding.mend.startswith(("remove it", f"remove {finding.path},")):
         mill.store.delete([finding.path])
     _, _, command = finding.mend.partition("`python -m gristmill ")
     if command:
