@@ -137,7 +137,7 @@ class _Tally:
     Attributes:
         wrong: number of findings.
         right: number of audits without a finding.
-        paths: of the ledgers with findings.
+        paths: the paths of the ledgers with findings.
         derived: the shards that were derived again.
         drawn: number of shards that were made again, or tokenized again.
     """

@@ -25,8 +25,8 @@ class DerivedShare:
     """How many bytes the shards of a lake have, and how many of them were derived again from raw data.
 
     Attributes:
-        bytes: of all shards, by the name of the kind of asset.
-        derived: of those that were derived again.
+        bytes: the bytes of all shards, by the name of the kind of asset.
+        derived: the bytes of the shards that were derived again.
     """
 
     bytes: dict[str, int] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class DerivedShare:
         Args:
             kind: name of the kind of its asset.
             size: its bytes.
-            derived: those of them that were derived again.
+            derived: number of these bytes that were derived again.
         """
         self.bytes[kind] = self.bytes.get(kind, 0) + size
         self.derived[kind] = self.derived.get(kind, 0) + derived
@@ -75,7 +75,7 @@ def derived_share(
 
     Args:
         store: the lake.
-        paths: of the ledgers.
+        paths: the paths of the ledgers.
         proven: the shards that were derived again. Those of a token cache have the names of the shards of its mix.
         whole: the paths of ledgers whose partition was made again as a whole, as the audit of exports does.
     """
@@ -115,10 +115,10 @@ class _Partition:
     """A partition while its bytes are counted.
 
     Attributes:
-        place: where it lies.
-        rows: of its table.
+        place: the place of the partition.
+        rows: the rows of its table.
         derived: the names of the shards that were derived from raw data.
-        derived_bytes: of these shards.
+        derived_bytes: the bytes of these shards.
     """
 
     def __init__(self, place: Place, head: Ledger, rows: Sequence[Shard]) -> None:
@@ -155,7 +155,7 @@ class _Partition:
         return bool(read) and all(each is not None and each.has(shard) for each in read)
 
     def has(self, name: str) -> bool:
-        """Whether the shard of this name was derived; if there is none, whether all shards were."""
+        """Whether the shard of this name was derived; without such a shard, whether all shards were."""
         return name in self.derived if name in self._names else len(self.derived) == len(self._names)
 
 

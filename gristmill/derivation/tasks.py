@@ -59,7 +59,7 @@ def tasks_of(
     Args:
         lake: the lake.
         shelves: the packages that hold the recipes.
-        paths: of the ledgers that are audited.
+        paths: the paths of the ledgers that are audited.
         samples: the sample of each option that was given, by its name.
         say: takes what no step of ours makes: adopted data, and partitions whose recipe is on no shelf.
     """

@@ -48,7 +48,7 @@ def _whole(mix: Mix, reading: Reading) -> str:
 
 
 def _cells(each: StreamReading) -> dict[str, str]:
-    """The cells of a stream, by their headings. Of what is not known there is none."""
+    """The cells of a stream, by their headings. An unknown value has no cell."""
     cells = {"stream": each.stream, "tokens": f"{each.tokens:,}"}
     if each.sequences is not None:
         cells |= {"sequences": f"{each.sequences:,}", "in them": f"{each.usable:,}"}

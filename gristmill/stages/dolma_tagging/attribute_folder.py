@@ -217,7 +217,7 @@ def _head(store: Store, name: str) -> Entry | None:
 
 
 def _kept(store: Store) -> TagManifest | None:
-    """The manifest; None if there is none that --force can use."""
+    """The manifest; None if --force can use no manifest."""
     try:
         return read_manifest(store)
     except DataError:

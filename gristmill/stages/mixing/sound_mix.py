@@ -60,7 +60,7 @@ def _heads(store: Store, mix: Mix, slices: Sequence[tuple[str, str]]) -> dict[st
 
 
 def _index_of(store: Store, mix: Mix) -> IndexLedger | None:
-    """The ledger of the mix's index; None if there is none, or if it is damaged."""
+    """The ledger of the mix's index; None if it is missing or damaged."""
     try:
         return read_index_ledger(store, ledger_of_asset(mix_index(mix.name)))
     except NewerSchema:
