@@ -1,5 +1,6 @@
 """Gristmill as it is installed: sdist and wheel, built from the checkout, and environments with the wheel alone."""
 
+import fcntl
 import hashlib
 import os
 import shutil
@@ -9,8 +10,6 @@ import tarfile
 from pathlib import Path
 
 from paths import ROOT
-
-from gristmill.lake.store.disk.file_lock import open_locked
 
 PINS = ROOT / "requirements" / "app.txt"
 
@@ -55,15 +54,13 @@ def pinned(python: str | Path) -> Path:
     named = run(python, "-c", "import platform; print(platform.python_version())", cwd=ROOT).strip()
     kept = ROOT / ".cache" / "wheel" / f"{named}-{hashlib.sha256(PINS.read_bytes()).hexdigest()[:12]}"
     kept.parent.mkdir(parents=True, exist_ok=True)
-    lock = open_locked(kept.with_suffix(".lock"), os.O_RDWR | os.O_CREAT)
-    try:
+    with kept.with_suffix(".lock").open("w") as lock:  # nobody ever removes it
+        fcntl.flock(lock, fcntl.LOCK_EX)
         if not (kept / "finished").exists():
             shutil.rmtree(kept, ignore_errors=True)
             run(python, "-m", "venv", kept, cwd=ROOT)
             pip(kept / "bin" / "python", "-r", PINS)
             (kept / "finished").touch()
-    finally:
-        os.close(lock)
     return kept
 
 

@@ -1,8 +1,7 @@
 """The language of a file by its name, its first line, or its text."""
 
-import time
-
 import pytest
+from cpu_time import cpu_seconds
 
 from gristmill.readers.code.languages import language_of
 
@@ -38,8 +37,9 @@ def test_a_language_is_found_by_name_first_line_or_text(path: str, text: str, la
 
 
 def test_no_text_makes_the_search_slow() -> None:
-    began = time.process_time()
-    for text in ("\n" * 200_000, " " * 200_000, "#!" + "=" * 200_000, "#!" + "/" * 200_000, "a(" * 100_000):
-        for path in ("a.h", "a.m", "a.pl", "a.ts", "a.v", "a.d", "run"):
-            language_of(path, text)
-    assert time.process_time() - began < 1
+    def search() -> None:
+        for text in ("\n" * 200_000, " " * 200_000, "#!" + "=" * 200_000, "#!" + "/" * 200_000, "a(" * 100_000):
+            for path in ("a.h", "a.m", "a.pl", "a.ts", "a.v", "a.d", "run"):
+                language_of(path, text)
+
+    assert cpu_seconds(search) < 1

@@ -1,8 +1,7 @@
 """All text of HTML."""
 
-import time
-
 import pytest
+from cpu_time import cpu_seconds
 
 from gristmill.readers.files.html_text import html_text
 from gristmill.readers.text import Unfit
@@ -17,10 +16,11 @@ def test_text_is_as_people_see_it() -> None:
 
 
 def test_deep_html_is_refused_before_it_costs_time() -> None:
-    began = time.process_time()
-    with pytest.raises(Unfit, match="more than 1000 elements inside each other"):
-        html_text("<div>" * 1001)
-    with pytest.raises(Unfit, match="html nested too deeply"):
-        html_text("<b>" * 1_000_000)
-    assert html_text("<p>a" * 5000).count("a") == 5000
-    assert time.process_time() - began < 2
+    def parse() -> None:
+        with pytest.raises(Unfit, match="more than 1000 elements inside each other"):
+            html_text("<div>" * 1001)
+        with pytest.raises(Unfit, match="html nested too deeply"):
+            html_text("<b>" * 1_000_000)
+        assert html_text("<p>a" * 5000).count("a") == 5000
+
+    assert cpu_seconds(parse) < 2

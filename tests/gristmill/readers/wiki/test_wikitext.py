@@ -1,8 +1,7 @@
 """Wikitext: what is text, by example; and pages that are made to take for ever."""
 
-import time
-
 import pytest
+from cpu_time import cpu_seconds
 
 from gristmill.readers.text import Unfit
 from gristmill.readers.wiki.wikitext import ALWAYS_LEFT_OUT, OPEN_LIMIT, plain
@@ -45,9 +44,7 @@ def test_tables_become_lines_if_they_are_asked_for() -> None:
 
 @pytest.mark.parametrize("opener", ["''", "==\n", "x\n=\n", " ", "'''''a", "\n* ", "&#"])
 def test_many_openers_take_no_long_time(opener: str) -> None:
-    started = time.process_time()
-    plain(opener * 5_000)
-    assert time.process_time() - started < 2
+    assert cpu_seconds(lambda: plain(opener * 5_000)) < 2
 
 
 def test_closers_before_openers_close_nothing() -> None:

@@ -1,6 +1,7 @@
-import time
+from functools import partial
 
 import pytest
+from cpu_time import cpu_seconds
 
 from gristmill.text.lists.urls import canonical_url
 
@@ -50,7 +51,5 @@ def test_what_has_no_host_is_no_url(url: str) -> None:
 
 
 def test_a_long_url_costs_no_more_than_its_beginning() -> None:
-    began = time.process_time()
     for hostile in ("http://a.b/" + "a/" * 500_000, "http://" + "a." * 500_000, "@" * 10**6, "/." * 10**6, "é" * 10**6):
-        canonical_url(hostile)
-    assert time.process_time() - began < 5
+        assert cpu_seconds(partial(canonical_url, hostile)) < 1
