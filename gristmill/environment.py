@@ -54,6 +54,7 @@ class Environment:
         project: folder of the project; empty without one.
         webhook: GRISTMILL_WEBHOOK: http(s) address that takes alerts; empty: nobody is told. It may be a secret.
         webhook_silence: GRISTMILL_WEBHOOK_SILENCE: seconds for which an alert is not repeated.
+        health_token: GRISTMILL_HEALTH_TOKEN: lets other machines read the UI's page /healthz; empty: nobody else may.
         code_url: GRISTMILL_CODE_URL: address of the project's folder on a git server, for links to recipes.
         ui_url: GRISTMILL_UI_URL: address of the UI, for the links in alerts.
     """
@@ -78,6 +79,7 @@ class Environment:
     project: str = ""
     webhook: str = field(default="", repr=False)
     webhook_silence: int = SILENCE
+    health_token: str = field(default="", repr=False)
     code_url: str = ""
     ui_url: str = ""
 
@@ -136,6 +138,7 @@ def read_environment(variables: Mapping[str, str] | None = None, folder: Path | 
         project=project.folder if project else "",
         webhook=_web_address(given, "GRISTMILL_WEBHOOK"),
         webhook_silence=_seconds(given, "GRISTMILL_WEBHOOK_SILENCE", SILENCE, "for which an alert is not repeated"),
+        health_token=given.get("GRISTMILL_HEALTH_TOKEN") or "",
         code_url=_web_address(given, "GRISTMILL_CODE_URL").rstrip("/"),
         ui_url=_web_address(given, "GRISTMILL_UI_URL").rstrip("/"),
     )

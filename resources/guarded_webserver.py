@@ -18,22 +18,27 @@ from dagster_webserver.cli import DEFAULT_DB_STATEMENT_TIMEOUT, DEFAULT_POOL_MAX
 from dagster_webserver.version import __version__
 from dagster_webserver.webserver import DagsterWebserver
 
-from gristmill.environment import read_environment
+from gristmill.environment import Environment, read_environment
+from resources.health import Looker
+from resources.health_page import HealthPage, Last
 from resources.ui_guard import UiGuard
+from resources.watchman import Watchman
 
 POLL = 2000
 """Milliseconds between two questions of an open page, as with `dagster-webserver`."""
 
 
-def guarded_app(context: WorkspaceProcessContext, prefix: str, hosts: tuple[str, ...]) -> UiGuard:
+def guarded_app(context: WorkspaceProcessContext, prefix: str, environment: Environment, last: Last) -> UiGuard:
     """Dagster's app, wrapped.
 
     Args:
         context: of Dagster's instance and its code.
         prefix: of all paths, such as `/dagster`; empty: none.
-        hosts: further values of the header Host (GRISTMILL_UI_HOSTS).
+        environment: has further values of the header Host, and the token of `/healthz`.
+        last: reads what the watchman found last.
     """
-    return UiGuard(DagsterWebserver(context, prefix, POLL).create_asgi_app(), hosts)
+    app = DagsterWebserver(context, prefix, POLL).create_asgi_app()
+    return UiGuard(HealthPage(app, f"{prefix}/healthz", last, environment.health_token), environment.ui_hosts)
 
 
 def serve_parser() -> ArgumentParser:
@@ -54,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         RecipeError: a variable of the environment has a value that is not valid.
     """
     given = serve_parser().parse_args(arguments)
-    hosts = read_environment().ui_hosts
+    environment = read_environment()
     configure_loggers(log_level="INFO")
     setup_interrupt_handlers()  # SIGTERM would end this process before it has ended its code servers
     with DagsterInstance.get() as instance:
@@ -63,7 +68,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         with WorkspaceProcessContext(
             instance, version=__version__, read_only=given.read_only, workspace_load_target=target
         ) as context:
-            app = guarded_app(context, given.path_prefix, hosts)
+            looker = Looker(instance, lambda: context.create_request_context().get_code_location_entries(), environment)
+            watchman = Watchman(instance, looker, environment, tells=not given.read_only)
+            app = guarded_app(context, given.path_prefix, environment, watchman.last)
+            watchman.start()
             with suppress(KeyboardInterrupt):  # uvicorn raises the signal again, after its own end
                 uvicorn.run(app, host=given.host, port=given.port, log_level="warning")
 

@@ -23,12 +23,14 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
 
+from gristmill.environment import read_environment
 from resources import guarded_webserver
 from resources.ui_guard import UiGuard
 
 pytestmark = pytest.mark.slow
 
 EVIL = "http://evil.example"
+TOKEN = "grist"
 REPORT = "/report_asset_materialization/books"
 CHECK = "/report_asset_check/books?check_name=whole&passed=true"
 PAUSE = 'mutation { setConcurrencyLimit(concurrencyKey: "forged", limit: 3) }'
@@ -45,7 +47,8 @@ class Ui:
             free.bind(("127.0.0.1", 0))
             self.port = int(free.getsockname()[1])
         self.log = folder / "log"
-        variables = {**os.environ, "DAGSTER_HOME": str(folder), "PYTHONPATH": python_path()}
+        own = {"DAGSTER_HOME": str(folder), "GRISTMILL_LAKE": str(folder / "no lake"), "GRISTMILL_HEALTH_TOKEN": TOKEN}
+        variables = {**os.environ, "PYTHONPATH": python_path(), **own}
         command = [sys.executable, "-m", "resources.guarded_webserver", "-w", str(folder / "workspace.yaml")]
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(
@@ -182,12 +185,31 @@ def test_what_is_served_is_the_guard_around_all_of_dagsters_app(monkeypatch: pyt
 
     monkeypatch.setattr(DagsterWebserver, "create_asgi_app", build)
     context: Any = object()
-    guarded: Any = guarded_webserver.guarded_app(context, "/dagster", ("ui.example.org",))
+    guarded: Any = guarded_webserver.guarded_app(
+        context, "/dagster", read_environment({"GRISTMILL_UI_HOSTS": "ui.example.org"}), lambda: None
+    )
     assert isinstance(guarded, UiGuard)
     for host in (b"evil.example", b"ui.example.org"):
         scope = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "headers": [(b"host", host)]}
         asyncio.run(guarded(scope, wait, send))
     assert asked == ["/dagster", "ui.example.org"]
+
+
+def test_a_monitor_of_this_machine_or_with_the_token_may_ask_whether_all_is_well(ui: Ui) -> None:
+    end = time.monotonic() + 60
+    while (found := ui.ask("GET", "/healthz"))[1].find("nobody has looked yet") > 0:
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    status, text = found
+    seen = json.loads(text)
+    assert (status, seen["well"], seen["queued"], seen["code_servers"]) == (503, False, 0, 0)
+    daemon, lake = sorted(seen["wrong"])
+    assert daemon.startswith("the daemon has shown no sign of life for 300 s")
+    assert lake == "the lake cannot be read (NoFolder)"
+    passed_on = {"X-Forwarded-For": "192.0.2.1"}
+    for token, expected in (("", 401), ("Bearer other", 401), (f"Bearer {TOKEN}", 503)):
+        assert ui.ask("GET", "/healthz", {**passed_on, "Authorization": token})[0] == expected
+    assert ui.ask("GET", "/healthz", {"Host": "evil.example"})[0] == 421
 
 
 def test_the_only_paths_that_take_orders_are_those_that_the_attacks_try() -> None:

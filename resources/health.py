@@ -1,0 +1,188 @@
+"""Whether the parts of a deployment answer: the daemon, sensors, the queue, the code servers, the alerts and the lake.
+
+What a look finds are numbers and words of Gristmill alone. No word of the data, of an error or of an address is in it.
+"""
+
+import json
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import dagster as dg
+
+from gristmill.environment import Environment
+from gristmill.lake.store.open import Lake
+
+GONE = 300.0
+"""Seconds without a heartbeat, after which a part of the daemon counts as gone."""
+FAILURES = 3
+"""A sensor of which so many ticks in a row failed counts as failing."""
+FORGOTTEN = 3600.0
+"""Seconds without a tick, after which nobody looks at a sensor: the code has it no more, or the daemon is gone."""
+LIMIT = 10.0
+"""Seconds that a look waits for each part."""
+WAITING = (dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING)
+ALERTS = "alerts"
+"""The sensor that posts alerts."""
+
+Locations = Callable[[], Mapping[str, Any]]
+"""The code locations, as Dagster's workspace has them, by name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Health:
+    """What a look found.
+
+    Attributes:
+        wrong: what is wrong, a sentence each, by a topic such as `daemon`; empty: all is well.
+        queued: number of runs that wait or start.
+        queue_seconds: since the oldest of them was created; 0 without one.
+        tick_seconds: since the newest tick of a sensor; None without one.
+        alert_seconds: since the newest alert was posted; None if none is known.
+        code_servers: number of code servers that answer.
+    """
+
+    wrong: Mapping[str, str] = field(default_factory=dict)
+    queued: int = 0
+    queue_seconds: int = 0
+    tick_seconds: int | None = None
+    alert_seconds: int | None = None
+    code_servers: int = 0
+
+
+class Looker:
+    """Looks at each part in a thread of its own, so that a part that hangs hides no other.
+
+    Args:
+        instance: Dagster's.
+        locations: reads the code locations.
+        environment: names the lake.
+    """
+
+    def __init__(self, instance: dg.DagsterInstance, locations: Locations, environment: Environment) -> None:
+        self._instance, self._locations = instance, locations
+        self._lake = Lake(environment.lake, environment.options)
+        self._hanging: dict[str, threading.Thread] = {}
+
+    def look(self, now: float) -> Health:
+        """Looks at everything, which takes at most LIMIT seconds a part.
+
+        Args:
+            now: the clock, in seconds since 1970.
+        """
+        found: dict[str, Any] = {}
+        parts: dict[str, Callable[[], None]] = {
+            "database": lambda: found.update(self._of_database(now)),
+            "code server": lambda: found.update(self._of_code()),
+            "lake": self._of_lake,
+        }
+        wrong: dict[str, str] = {}
+        for part, read in parts.items():
+            self._within_limit(part, read, wrong)
+        wrong.update(found.pop("daemons", {}) | found.pop("sensors", {}) | found.pop("servers", {}))
+        return Health(wrong=wrong, **found)
+
+    def _within_limit(self, part: str, read: Callable[[], None], wrong: dict[str, str]) -> None:
+        """Reads a part; what is wrong goes to `wrong`. While an earlier look at it hangs, there is no other."""
+        if (before := self._hanging.get(part)) and before.is_alive():
+            wrong[part] = f"the {part} has not answered since an earlier look"
+            return
+        failed: list[str] = []
+
+        def attempt() -> None:
+            try:
+                read()
+            except Exception as error:  # noqa: BLE001 - whatever it is, a person must hear that this part cannot be read
+                failed.append(type(error).__name__)
+
+        thread = threading.Thread(target=attempt, daemon=True, name=f"look at the {part}")
+        self._hanging[part] = thread
+        thread.start()
+        thread.join(LIMIT)
+        if thread.is_alive():
+            wrong[part] = f"the {part} did not answer within {LIMIT:.0f} s"
+        elif failed:
+            wrong[part] = f"the {part} cannot be read ({failed[0]})"
+
+    def _of_database(self, now: float) -> dict[str, Any]:
+        runs = self._instance.get_run_records(dg.RunsFilter(statuses=list(WAITING)), ascending=True)
+        oldest = min((record.create_timestamp.timestamp() for record in runs), default=now)
+        ticks, sensors, alert = self._of_sensors(now)
+        return {
+            "daemons": self._of_daemons(now),
+            "sensors": sensors,
+            "queued": len(runs),
+            "queue_seconds": _since(oldest, now),
+            "tick_seconds": None if ticks is None else _since(ticks, now),
+            "alert_seconds": None if alert is None else _since(alert, now),
+        }
+
+    def _of_daemons(self, now: float) -> dict[str, str]:
+        beats = self._instance.get_daemon_heartbeats()
+        gone = [
+            kind.lower().replace("_", " ")
+            for kind in sorted(self._instance.get_required_daemon_types())
+            if kind not in beats or now - beats[kind].timestamp > GONE
+        ]
+        if not gone:
+            return {}
+        return {"daemon": f"the daemon has shown no sign of life for {GONE:.0f} s ({', '.join(gone)})"}
+
+    def _of_sensors(self, now: float) -> tuple[float | None, dict[str, str], float | None]:
+        """When the newest tick was, which sensors fail, and when an alert was posted last."""
+        states = [
+            state
+            for state in self._instance.all_instigator_state()
+            if state.instigator_type.value == "SENSOR" and state.is_running
+        ]
+        newest: list[float] = []
+        failing: dict[str, str] = {}
+        posted: list[float] = []
+        for state in states:
+            key = state.instigator_origin_id, state.selector_id
+            last = self._instance.get_ticks(*key, after=now - FORGOTTEN, limit=FAILURES + 1)
+            newest += [tick.timestamp for tick in last[:1]]
+            ended = [tick for tick in last if tick.status.value != "STARTED"][:FAILURES]
+            if len(ended) == FAILURES and all(tick.status.value == "FAILURE" for tick in ended):
+                failing[f"sensor {state.name}"] = f"the last {FAILURES} ticks of the sensor {state.name} failed"
+            if state.name == ALERTS:
+                posted += _posted(getattr(state.instigator_data, "cursor", None))
+        return max(newest, default=None), failing, max(posted, default=None)
+
+    def _of_code(self) -> dict[str, Any]:
+        entries = self._locations()
+        answering = [name for name, entry in entries.items() if _answers(entry)]
+        wrong = {
+            f"code server {name}": f"the code server of {name} does not answer, or its code does not load"
+            for name in sorted(entries.keys() - set(answering))
+        }
+        return {"code_servers": len(answering), "servers": wrong}
+
+    def _of_lake(self) -> None:
+        next(iter(self._lake.store().list("ledgers/none/")), None)
+
+
+def _answers(entry: Any) -> bool:
+    """Whether a code location is loaded, and its server answers; code in this process always does."""
+    if entry.code_location is None:
+        return False
+    client = getattr(entry.code_location, "client", None)
+    if client is None:
+        return True
+    try:
+        return bool(client.ping("gristmill")["echo"] == "gristmill")
+    except Exception:  # noqa: BLE001 - Dagster raises errors of its own and of gRPC
+        return False
+
+
+def _posted(cursor: str | None) -> Sequence[float]:
+    """When the alerts in the cursor of the sensor `alerts` were posted."""
+    with suppress(ValueError, TypeError, KeyError, AttributeError):
+        return [float(when) for when, _ in json.loads(cursor or "")["posted"].values()]
+    return []
+
+
+def _since(when: float, now: float) -> int:
+    return max(0, round(now - when))

@@ -1,0 +1,139 @@
+"""What a look finds in a real database of Dagster: heartbeats and ticks as the daemon writes them."""
+
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import dagster as dg
+import pytest
+from dagster._core.remote_origin import (
+    ManagedGrpcPythonEnvCodeLocationOrigin,
+    RemoteInstigatorOrigin,
+    RemoteRepositoryOrigin,
+)
+from dagster._core.scheduler.instigation import (
+    InstigatorState,
+    InstigatorStatus,
+    InstigatorType,
+    SensorInstigatorData,
+    TickData,
+    TickStatus,
+)
+from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
+from dagster._daemon.types import DaemonHeartbeat
+from dagster._grpc.client import DagsterGrpcClient
+from dagster._utils.error import SerializableErrorInfo  # type: ignore[attr-defined]  # it does not export it
+
+from gristmill.environment import Environment
+from resources import health
+from resources.health import Looker
+
+NOW = 1_800_000_000.0
+DAEMON = "the daemon has shown no sign of life for 300 s"
+
+
+def beat(instance: dg.DagsterInstance, now: float = NOW) -> None:
+    for kind in instance.get_required_daemon_types():
+        instance.add_daemon_heartbeat(DaemonHeartbeat(now, kind, "d", None))
+
+
+def sensor(instance: dg.DagsterInstance, name: str, *ticks: str, cursor: str = "", stopped: bool = False) -> None:
+    """A sensor whose ticks ended so, one a minute, the newest at NOW."""
+    server = ManagedGrpcPythonEnvCodeLocationOrigin(LoadableTargetOrigin(module_name="definitions"), "gristmill")
+    origin = RemoteInstigatorOrigin(RemoteRepositoryOrigin(server, "__repository__"), name)
+    status = InstigatorStatus.STOPPED if stopped else InstigatorStatus.RUNNING
+    state = InstigatorState(origin, InstigatorType.SENSOR, status, SensorInstigatorData(cursor=cursor))
+    instance.add_instigator_state(state)
+    for number, each in enumerate(ticks, 1):
+        when, ended = NOW - 60 * (len(ticks) - number), TickStatus(each)
+        more: dict[str, Any] = {"run_ids": []} if ended is TickStatus.SUCCESS else {}
+        more |= {"error": SerializableErrorInfo("no disk", [], "OSError")} if ended is TickStatus.FAILURE else {}
+        kind, selector = InstigatorType.SENSOR, state.selector_id
+        instance.create_tick(TickData(origin.get_id(), name, kind, ended, when, selector_id=selector, **more))
+
+
+def looked(instance: dg.DagsterInstance, environment: Environment, **locations: Any) -> health.Health:
+    return Looker(instance, lambda: locations, environment).look(NOW)
+
+
+def test_all_is_well(instance: dg.DagsterInstance, environment: Environment) -> None:
+    beat(instance, NOW - 299)
+    sensor(instance, "alerts", "SUCCESS", cursor='{"posted": {"a": [1799999910.0, 0], "b": [1799999000.0, 2]}}')
+    found = looked(instance, environment, mine=SimpleNamespace(code_location=object()))
+    assert found == health.Health(tick_seconds=0, alert_seconds=90, code_servers=1)
+
+
+def test_a_daemon_without_a_heartbeat_is_gone(instance: dg.DagsterInstance, environment: Environment) -> None:
+    assert looked(instance, environment).wrong["daemon"].startswith(DAEMON)
+    beat(instance, NOW - 301)
+    assert looked(instance, environment).wrong["daemon"].startswith(DAEMON)
+    beat(instance, NOW - 300)
+    assert looked(instance, environment).wrong == {}
+
+
+def test_three_failed_ticks_in_a_row_are_a_sensor_that_fails(
+    instance: dg.DagsterInstance, environment: Environment
+) -> None:
+    beat(instance)
+    sensor(instance, "three", "SUCCESS", "FAILURE", "FAILURE", "FAILURE")
+    sensor(instance, "going_on", "FAILURE", "FAILURE", "FAILURE", "STARTED")
+    sensor(instance, "two", "SUCCESS", "FAILURE", "FAILURE")
+    sensor(instance, "mended", "FAILURE", "FAILURE", "FAILURE", "SKIPPED")
+    sensor(instance, "stopped", "FAILURE", "FAILURE", "FAILURE", stopped=True)
+    wrong = looked(instance, environment).wrong
+    assert wrong == {
+        f"sensor {name}": f"the last 3 ticks of the sensor {name} failed" for name in ("three", "going_on")
+    }
+    later = Looker(instance, dict, environment).look(NOW + 7200)  # nobody looks at them any more
+    assert list(later.wrong) == ["daemon"]
+
+
+def test_runs_that_wait_are_counted(instance: dg.DagsterInstance, environment: Environment) -> None:
+    beat(instance)
+
+    @dg.job
+    def mill() -> None:
+        """Nothing."""
+
+    for status in (dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.SUCCESS):
+        instance.create_run_for_job(mill, status=status)
+    found = Looker(instance, dict, environment).look(time.time() + 100)
+    assert found.queued == 2
+    assert 100 <= found.queue_seconds < 4000
+    assert Looker(instance, dict, environment).look(time.time() - 100).queue_seconds == 0  # a clock that was set back
+
+
+def test_a_lake_and_a_code_server_that_are_away(instance: dg.DagsterInstance, environment: Environment) -> None:
+    beat(instance)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        client = DagsterGrpcClient(host="127.0.0.1", port=free.getsockname()[1])
+    dead = SimpleNamespace(code_location=SimpleNamespace(client=client))
+    shutil.rmtree(environment.lake)
+    found = looked(instance, environment, dead=dead, unloaded=SimpleNamespace(code_location=None))
+    assert found.code_servers == 0
+    assert set(found.wrong) == {"lake", "code server dead", "code server unloaded"}
+
+
+def test_a_part_that_hangs_hides_no_other(
+    instance: dg.DagsterInstance, environment: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    end = threading.Event()
+
+    def hang() -> Mapping[str, Any]:
+        end.wait()
+        return {}
+
+    looker = Looker(instance, hang, environment)
+    monkeypatch.setattr(health, "LIMIT", 0.5)
+    try:
+        assert looker.look(NOW).wrong["code server"] == "the code server did not answer within 0 s"
+        again = looker.look(NOW).wrong
+        assert again["code server"] == "the code server has not answered since an earlier look"
+        assert again["daemon"].startswith(DAEMON)
+    finally:
+        end.set()

@@ -1,0 +1,105 @@
+"""The watchman, over a real database of Dagster: heartbeats and ticks as the daemon writes them."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+from dagster._daemon.types import DaemonHeartbeat
+
+from gristmill.environment import Environment
+from gristmill.errors import StoreError
+from resources.health import Looker
+from resources.watchman import DAY, Watchman
+
+NOW = 1_800_000_000.0
+DAEMON = "the daemon has shown no sign of life for 300 s"
+
+
+def beat(instance: dg.DagsterInstance, now: float = NOW) -> None:
+    for kind in instance.get_required_daemon_types():
+        instance.add_daemon_heartbeat(DaemonHeartbeat(now, kind, "d", None))
+
+
+def watchman_of(instance: dg.DagsterInstance, environment: Environment, **options: Any) -> Watchman:
+    return Watchman(instance, Looker(instance, dict, environment), environment, **options)
+
+
+def test_what_is_wrong_for_two_minutes_is_told_once_and_life_once_a_day(
+    instance: dg.DagsterInstance, environment: Environment
+) -> None:
+    told: list[str] = []
+
+    def post(address: str, message: Mapping[str, Any]) -> None:
+        assert address == environment.webhook
+        told.append(f"{message['event']}: {message['text']}")
+
+    watchman, other = (watchman_of(instance, environment, post=post) for _ in range(2))
+    silent = watchman_of(instance, environment, post=post, tells=False)
+    for seconds in (0, 30, 119):
+        for each in (silent, watchman, other):
+            each.turn(NOW + seconds)
+    assert [words.partition(";")[0] for words in told] == [
+        "alive: Gristmill is alive: 0 runs wait or start, the oldest for 0 s"
+    ]
+    assert f"; but {DAEMON}" in told[0]
+    told.clear()
+    for seconds in (120, 150, 5000):
+        for each in (silent, watchman, other):
+            each.turn(NOW + seconds)
+    assert len(told) == 1
+    assert told[0].startswith(f"not_well: {DAEMON}")
+    assert told[0].endswith(
+        "Next: see whether dagster-daemon runs, and what its log says; start it again\n"
+        f"Lake: {environment.lake}\nhttps://ui/deployment"
+    )
+    told.clear()
+    beat(instance, NOW + 6000)
+    watchman.turn(NOW + 6000)
+    assert told == []
+    for seconds in (7000, 7120):  # gone again
+        watchman.turn(NOW + seconds)
+    assert [words.partition(":")[0] for words in told] == ["not_well"]
+    told.clear()
+    watchman.turn(NOW + DAY)
+    other.turn(NOW + DAY)
+    assert [words.partition(":")[0] for words in told] == ["alive"]
+
+
+def test_a_message_that_the_webhook_did_not_take_is_posted_again(
+    instance: dg.DagsterInstance, environment: Environment
+) -> None:
+    beat(instance)
+    told: list[str] = []
+    away = True
+
+    def post(_: str, message: Mapping[str, Any]) -> None:
+        if away:
+            raise StoreError("the webhook of GRISTMILL_WEBHOOK did not answer")
+        told.append(message["event"])
+
+    watchman = watchman_of(instance, environment, post=post)
+    with pytest.raises(StoreError, match="did not answer"):
+        watchman.turn(NOW)
+    assert watchman.last() is not None  # the page shows the look all the same
+    away = False
+    watchman.turn(NOW + 30)
+    assert told == ["alive"]
+
+
+def test_a_database_that_is_away_is_told_too(
+    home: Path, instance: dg.DagsterInstance, environment: Environment
+) -> None:
+    beat(instance)
+    told: list[str] = []
+    watchman = watchman_of(
+        instance, environment, post=lambda _, message: told.append(message["text"].partition("\n")[0])
+    )
+    watchman.turn(NOW)
+    for name in home.rglob("*.db"):
+        name.write_bytes(b"no database" * 1000)
+    for seconds in (30, 100, 150, 200):
+        watchman.turn(NOW + seconds)
+    assert len(told) == 2
+    assert told[1].startswith("the database cannot be read (")
