@@ -39,6 +39,7 @@ from resources.no_files import NoFiles
 from sensors.alerts import alert_sensors
 from sensors.automation import automation_sensors
 from sensors.blocklists import blocklist_sensors
+from sensors.last_readings import last_reading_sensor
 from sensors.raw_arrivals import raw_arrival_sensors
 from sensors.resolutions import resolution_sensors
 from sensors.watched_folders import watched_folder_sensors
@@ -141,6 +142,7 @@ def build(
             *automation_sensors(catalogue, environment.interval),
             *watched_folder_sensors(catalogue, environment.interval),
             *alert_sensors(environment, catalogue),
+            last_reading_sensor(checks, environment.interval),
         ],
         **common,
     )

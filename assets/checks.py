@@ -6,7 +6,16 @@ from typing import Any, NamedTuple
 import dagster as dg
 
 from assets.support.keys import address_of, key_of, plain, snapshots_of
-from assets.support.last_reading import NEVER, READ, WRONG, last_result, repeated, show_last, still_wrong
+from assets.support.last_reading import (
+    FINDINGS,
+    NEVER,
+    READ,
+    WRONG,
+    last_reading,
+    repeated,
+    show_reading,
+    still_wrong,
+)
 from assets.support.next_steps import beside_result
 from assets.support.report import failures
 from assets.support.runs.tags import LAYER, SOURCE
@@ -56,7 +65,7 @@ def audit_checks(source: Source, checks: Mapping[str, Mapping[str, str]]) -> dg.
             return
         for key, result in _results(context, lake, source, keys):
             yield result
-            show_last(context.instance, context.run.run_id, key, result)
+            show_reading(context.instance, context.run.run_id, key, result)
 
     return audit
 
@@ -90,7 +99,7 @@ def audit_jobs(
                 if not result.passed:
                     context.log.error(f"{address_of(key.asset_key)}: {key.name}: {result.description}")
                 context.log_event(_evaluation(key, result))  # type: ignore[arg-type]  # it takes evaluations too
-                show_last(context.instance, context.run.run_id, key, result)
+                show_reading(context.instance, context.run.run_id, key, result)
         if unread:  # not tried again: that would read everything else again, too
             first = next(iter(unread.values()))
             raise dg.Failure(
@@ -171,8 +180,8 @@ def _results(
                 context.log.error(words)  # noqa: TRY400 - a stack trace tells a person nothing here
         reading = readings[of]
         if reading is not None:
-            last = last_result(context.instance, key) if named else None
-            yield key, _result(key, reading, last[1] if last else None)
+            last = last_reading(context.instance, key) if named else None
+            yield key, _result(key, reading, still_wrong(last, reading.read))
 
 
 def _audit(
@@ -202,10 +211,9 @@ def _audit(
     return reading
 
 
-def _result(key: dg.AssetCheckKey, reading: _Reading, last: dg.AssetCheckEvaluation | None) -> dg.AssetCheckResult:
-    """The result of an audit. `last`: the result before, if only one snapshot was asked for; what it found stays."""
+def _result(key: dg.AssetCheckKey, reading: _Reading, before: Sequence[str]) -> dg.AssetCheckResult:
+    """The result of an audit. `before`: other snapshots that were wrong when they were last read: that stays."""
     findings, read, wrong = reading
-    before = still_wrong(last, read)
     description = _description(key, findings, read)
     if before:
         description += f"; {', '.join(before)} had findings in an earlier audit, and was not read again"
@@ -217,7 +225,7 @@ def _result(key: dg.AssetCheckKey, reading: _Reading, last: dg.AssetCheckEvaluat
         description=description,
         metadata={
             **beside_result(key.name, passed=passed or not read),
-            "findings": len(findings),
+            FINDINGS: len(findings),
             READ: ", ".join(read) or NEVER,
             WRONG: ", ".join([*wrong, *before]) or NEVER,
             # An entry for each finding: Dagster's page does not show Markdown unfolded.

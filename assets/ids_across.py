@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import dagster as dg
 
 from assets.support.keys import key_of, plain, snapshots_of
-from assets.support.last_reading import repeated, show_last
+from assets.support.last_reading import repeated, show_reading
 from assets.support.report import check_result, failures
 from gristmill.lake.address import documents_asset
 from gristmill.recipes.source import Source
@@ -33,7 +33,7 @@ def across_check(source: Source) -> dg.AssetChecksDefinition:
             verdict = ids_across(lake.store(), documents_asset(source.name, source.versions[0]), keys)
         result = check_result(verdict, key)
         yield result
-        show_last(context.instance, context.run.run_id, spec.key, result)
+        show_reading(context.instance, context.run.run_id, spec.key, result)
 
     return across
 

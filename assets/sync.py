@@ -15,6 +15,7 @@ from assets.support.facts.resolution_facts import resolution_facts
 from assets.support.indexes import index_facts
 from assets.support.keys import key_of, snapshots_of
 from assets.support.lake_identity import show_lake, shown_lake
+from assets.support.last_reading import keep_shown, kept_readings, readings_of
 from assets.support.report import failures, ledger_facts
 from gristmill.lake.address import (
     Place,
@@ -58,6 +59,8 @@ def sync_job(catalogue: Catalogue, checks: Mapping[str, Collection[str]]) -> dg.
             arrived = _arrive(context.instance, lake, catalogue, context.log.warning)
             log: Any = context.log_event  # it takes check evaluations too, though its annotation does not say so
             reported = sync(context.instance, store, catalogue, checks, log)
+            for address, names in checks.items():
+                keep_shown(context.instance, readings_of(address, names), context.log.warning)
             show_lake(context.instance, store)
             unknown = list(unclaimed(store, catalogue))
         for remark in unknown:
@@ -125,7 +128,7 @@ def sync(
     reported = 0
     for asset, source in catalogue.slices():
         heads = {place: read_head(store, place) for place in partitions.get(asset, [])}
-        _forget(instance, asset, {place.snapshot for place in heads})
+        _forget(instance, asset, {place.snapshot for place in heads}, readings_of(asset, checks.get(asset, ())))
         entries: dict[str, LedgerEntry] = {}
         for place, head in heads.items():
             if head is not None:
@@ -231,18 +234,22 @@ def _packings(catalogue: Catalogue) -> Iterator[str]:
         yield from (cache_packing(mix.name, tokenizer.name) for tokenizer in catalogue.tokenizers_of(mix))
 
 
-def _forget(instance: dg.DagsterInstance, asset: str, held: set[str]) -> None:
+def _forget(
+    instance: dg.DagsterInstance, asset: str, held: set[str], readings: Collection[dg.AssetCheckKey] = ()
+) -> None:
     """Wipes Dagster's records of an asset, if one of them is of a partition that the lake does not hold.
 
     Args:
         instance: Dagster's instance.
         asset: address of the asset.
         held: its partitions in the lake.
+        readings: its checks that run by themselves; what they have read last stays.
     """
     key = key_of(asset)
     recorded = instance.get_materialized_partitions(key)
     if recorded - held or (not held and instance.get_latest_materialization_event(key) is not None):
-        instance.wipe_assets([key])
+        with kept_readings(instance, readings):
+            instance.wipe_assets([key])
 
 
 def _know(instance: dg.DagsterInstance, source: str, keys: set[str]) -> None:

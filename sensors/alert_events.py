@@ -9,7 +9,7 @@ from dagster._core.events import JobFailureData
 from dagster._core.storage.tags import WILL_RETRY_TAG
 
 from assets.support.keys import address_of
-from assets.support.last_reading import AS_OF
+from assets.support.last_reading import is_news
 from assets.support.next_steps import OF_KIND, next_of_check
 from gristmill.errors import shorten, visible
 from sensors.alert_messages import Alert
@@ -53,8 +53,8 @@ def alert_of(instance: dg.DagsterInstance, entry: dg.EventLogEntry, hours: Mappi
     result = None if failure else entry.dagster_event.asset_check_evaluation_data
     if result and (result.passed or result.severity != dg.AssetCheckSeverity.ERROR or result.blocking):
         return None  # a blocking check fails its run
-    if result and AS_OF in result.metadata:
-        return None  # the last result again, because a run has made the asset: nothing was read
+    if result and not is_news(result):
+        return None  # it was told when it was read
     run = instance.get_run_by_id(entry.run_id)
     if run is None:
         return None

@@ -151,6 +151,7 @@ def test_jobs_and_sensors_have_the_names_that_people_are_told() -> None:
         "diary_automation",
         "mix_blend_automation",
         "tokens_blend_automation",
+        "last_readings",
     }
 
 
@@ -163,7 +164,7 @@ def test_no_two_schedules_begin_in_the_same_hour() -> None:
 def test_a_source_that_is_not_watched_has_no_sensor() -> None:
     sources = {"diary": replace(KIT.sources["diary"], watched=False)}
     location = load(Catalogue(sources, {"count-1": KIT.taggers["count-1"]}, {}, {}))
-    assert {sensor.name for sensor in location.sensor_defs} == {"diary_automation"}
+    assert {sensor.name for sensor in location.sensor_defs} == {"diary_automation", "last_readings"}
 
 
 @CATALOGUES

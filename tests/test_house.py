@@ -261,7 +261,6 @@ UNTESTED: dict[str, str] = {
     "gristmill/lake/ledger/derived.py": "by tests/gristmill/scores/test_column_file.py",
     "assets/documents.py": "by tests/assets/test_runs.py and tests/sensors/test_raw_ticks.py",
     "assets/mixes.py": "declares what runs make: by tests/assets/test_runs.py",
-    "assets/support/last_reading.py": "by tests/assets/test_checks.py, in runs",
     "assets/support/mill.py": "by tests/gristmill/commands/test_run.py",
     "assets/tokens/token_caches.py": "declares what runs make: by tests/assets/test_runs.py",
     # gristmill

@@ -16,6 +16,7 @@ from assets.support.facts.column_facts import column_facts
 from assets.support.facts.score_facts import score_facts
 from assets.support.keys import address_of, key_of, plain
 from assets.support.lake_identity import check_lake
+from assets.support.last_reading import keep_shown, readings_of
 from assets.support.report import cache_facts, check_result, failures, ledger_metadata, recorded
 from assets.support.runs.tags import tag_run
 from gristmill.errors import RecipeError, Superseded
@@ -272,6 +273,8 @@ class Ops:
                 scores = score_facts(lake.store(), where, assembled.shards, output.step.labels)
                 metadata = {name: metadata[name] for name in ("dagster/row_count", "size")} | scores | metadata
             yield _published(metadata | column_facts(output.step, output.address), ledger.fingerprint)
+            # Dagster has recorded the output now.
+            keep_shown(context.instance, readings_of(output.address, checks), context.log.warning)
 
         return commit_partition
 
