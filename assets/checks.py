@@ -16,7 +16,7 @@ from assets.support.last_reading import (
     show_reading,
     still_wrong,
 )
-from assets.support.next_steps import beside_result
+from assets.support.next_steps import beside_result, told
 from assets.support.report import failures
 from assets.support.runs.tags import LAYER, SOURCE
 from gristmill.execution.finding import check_answers
@@ -104,7 +104,7 @@ def audit_jobs(
             first = next(iter(unread.values()))
             raise dg.Failure(
                 description=f"{counted(len(unread), 'asset')} could not be read to the end, all others were: {first}",
-                metadata={"kind": type(first).__name__, **{asset: str(error) for asset, error in unread.items()}},
+                metadata={**told(first), **{asset: str(error) for asset, error in unread.items()}},
                 allow_retries=False,
             )
 

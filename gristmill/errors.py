@@ -224,6 +224,22 @@ class TooManyRefused(DataError):  # noqa: N818
         return type(self), (str(self), self.reasons)
 
 
+class NotPublished(DataError):  # noqa: N818
+    """Blocking checks of a partition have failed, so it is not published.
+
+    Args:
+        message: names the partition, and says what each check has found.
+        checks: names of the checks.
+    """
+
+    def __init__(self, message: str, checks: Iterable[str]) -> None:
+        self.checks = tuple(checks)
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple[type["NotPublished"], tuple[str, tuple[str, ...]]]:
+        return type(self), (str(self), self.checks)
+
+
 def added_reasons(reasons: Iterable[RefusedReason]) -> tuple[RefusedReason, ...]:
     """The counts of several shards as one, the most frequent reason first. Of the examples the first stays.
 

@@ -10,7 +10,7 @@ from dagster._core.storage.tags import WILL_RETRY_TAG
 
 from assets.support.keys import address_of
 from assets.support.last_reading import is_news
-from assets.support.next_steps import OF_KIND, next_of_check
+from assets.support.next_steps import OF_DEAD, OF_KIND, RUN_NEXT, next_of_check
 from gristmill.errors import shorten, visible
 from sensors.alert_messages import Alert
 from sensors.lateness import LONGEST_NAME, late_alert
@@ -61,11 +61,10 @@ def alert_of(instance: dg.DagsterInstance, entry: dg.EventLogEntry, hours: Mappi
     snapshot = visible(shorten(run.tags.get("dagster/partition", ""), LONGEST_NAME))
     common = {"run": run.run_id, "job": run.job_name, "snapshot": snapshot}
     if result is None:
-        words, kind = _failure(entry.dagster_event)
+        words, kind, following = _failure(entry.dagster_event)
         if run.tags.get(WILL_RETRY_TAG) == "true" or kind == "Superseded":
             return None
         assets = _assets(instance, run)
-        following = OF_KIND.get(kind, "open the run's page; if its process died, re-execute it from failure")
         return Alert(event="run_failure", assets=assets, check="", error=_short(words), next=following, **common)
     return Alert(
         event="check_failure",
@@ -89,25 +88,25 @@ def _assets(instance: dg.DagsterInstance, run: dg.DagsterRun) -> list[str]:
     return sorted(keys[planned] - keys[made])
 
 
-def _failure(event: dg.DagsterEvent) -> tuple[str, str]:
-    """Why a run failed: in words, and the kind of error if one of our ops has failed.
+def _failure(event: dg.DagsterEvent) -> tuple[str, str, str]:
+    """Why a run failed, in words; the kind of error if one of our ops has failed; and what to do next.
 
-    If run monitoring, the queue or the code server wrote the event, because the run's process could not, there are
-    words alone.
+    If run monitoring, the queue or the code server wrote the event, because the run's process could not, there is no
+    kind.
     """
     data = event.event_specific_data
     first = data.first_step_failure_event if isinstance(data, JobFailureData) else None
     if first is None:
         error = data.error if isinstance(data, JobFailureData) else None
-        return (error.message if error else event.message or "no reason was recorded"), ""
+        return (error.message if error else event.message or "no reason was recorded"), "", OF_DEAD
     told = first.step_failure_data.user_failure_data
     if told is None:
         error = first.step_failure_data.error
         while error is not None and error.cause is not None:  # Dagster's own error is around it
             error = error.cause
-        return f"{first.step_key}: {error.message if error else 'no reason was recorded'}", ""
-    kind = told.metadata.get("kind")
-    return f"{first.step_key}: {told.description}", str(kind.value) if kind else ""
+        return f"{first.step_key}: {error.message if error else 'no reason was recorded'}", "", OF_DEAD
+    kind, following = (str(told.metadata[key].value) if key in told.metadata else "" for key in ("kind", RUN_NEXT))
+    return f"{first.step_key}: {told.description}", kind, following or OF_KIND.get(kind, OF_DEAD)
 
 
 def _short(words: str) -> str:

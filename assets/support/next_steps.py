@@ -1,20 +1,29 @@
-"""What to do next after a failure: shown beside failed checks, and sent with alerts."""
+"""What to do next after a failure: shown beside failed checks and failed runs, and sent with alerts."""
 
 from collections.abc import Mapping
 
+from gristmill.errors import NotPublished
+
+RUN_NEXT = "run next"
+"""Metadata of a failed check, and of a failure."""
+
 _AGAIN = "then materialize this partition again"
+_RERUN = "reload the code if it has changed, then re-execute the run from failure"
 
 OF_KIND: Mapping[str, str] = {
-    "DataError": "mend what the message names: the data; or the code of a reader or tagger, and reload the code; then"
-    " re-execute the run from failure",
-    "TooManyRefused": "the run's page has a table of the reasons, each with the place of an example; mend the data or"
-    " the reader, or raise quarantine_limit, then re-execute the run from failure",
-    "RecipeError": "mend what the message names: the configuration of the run; or a recipe or setting, and reload the"
-    " code; then launch the run again",
-    "StoreError": "see that the lake answers, then re-execute the run from failure; finished shards are kept",
+    "TooManyRefused": "do what the message says; the run's page has a table of the reasons, each with the place of an"
+    f" example. A raw file that is replaced is made again by itself; else {_RERUN}",
+    "DataError": f"do what the message says. A raw file that is replaced is made again by itself; else {_RERUN}",
+    "RecipeError": "do what the message says. A recipe under another name is made by itself; else reload the code if it"
+    " has changed, and launch the run again",
+    "Superseded": "nothing: a newer run has taken the partition over",
+    "StoreError": f"do what the message says, and see that the lake answers; then {_RERUN}; finished shards are kept",
     "bug": "the trace is in the run's log: please report it; `gristmill plan` shows what is missing meanwhile",
 }
-"""By the kind of a failure (see assets/support/report.py)."""
+"""By the kind of a failure: what comes after the mend, which the failure itself names."""
+
+OF_DEAD = "open the run's page. If its process died, and Runs has no newer run of it, re-execute it from failure"
+"""If none of our ops has failed."""
 
 OF_CHECK: Mapping[str, str] = {
     "ids_unique": f"remove the second document from the raw data, or mend the ids in `convert`, {_AGAIN}",
@@ -31,12 +40,15 @@ OF_CHECK: Mapping[str, str] = {
 """By the name of a blocking check, and of `ids_unique_across`."""
 
 OF_AUDIT = (
-    "do what the findings say: a shard that is removed is made again by materializing the snapshot; then execute this"
-    " audit again. `gristmill verify` lists all findings of the lake"
+    "do what the findings say (`gristmill verify` lists all of them), then execute this audit again: it stays red until"
+    " then"
 )
-OF_CHECKSUMS = "download the named raw objects again; the sensor reports them, and their documents are made again"
+OF_CHECKSUMS = (
+    "download the named raw objects again; the sensor reports them, and their documents are made again; then execute"
+    " this audit again: it stays red until then"
+)
 OF_LATE = (
-    "see whether the publisher has written a snapshot, and the last tick of the source's raw-arrival sensor;"
+    "see the last tick of the source's raw-arrival sensor, then whether the publisher has written a snapshot;"
     " `gristmill acquire` fetches one by hand, if somebody has written an acquisition for this source"
 )
 """If a source is late."""
@@ -46,9 +58,23 @@ OF_UNREADABLE = "open its page; an event that Gristmill cannot read is a bug of 
 """If an event of Dagster cannot be read."""
 
 
+def told(error: BaseException) -> dict[str, str]:
+    """The metadata of a failure: its kind, and what to run next, which alerts tell too.
+
+    Args:
+        error: of our own code; any other is a bug.
+
+    >>> told(NotPublished("not published: ids_unique: ...", ["ids_unique"]))["kind"]
+    'DataError'
+    """
+    kind = next((each.__name__ for each in type(error).__mro__ if each.__name__ in OF_KIND), "bug")
+    checks = error.checks if isinstance(error, NotPublished) else ()
+    return {"kind": kind, RUN_NEXT: "; ".join(dict.fromkeys(map(next_of_check, checks))) or OF_KIND[kind]}
+
+
 def beside_result(name: str, *, passed: bool) -> dict[str, str]:
     """The metadata entry of a check's result that says what to run next; none if it has passed."""
-    return {} if passed else {"run next": next_of_check(name)}
+    return {} if passed else {RUN_NEXT: next_of_check(name)}
 
 
 def next_of_check(name: str) -> str:

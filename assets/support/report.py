@@ -9,7 +9,7 @@ import dagster as dg
 
 from assets.support.facts.tables import table
 from assets.support.facts.totals import dropped_facts, totals_facts
-from assets.support.next_steps import beside_result
+from assets.support.next_steps import beside_result, told
 from gristmill.errors import DataError, RecipeError, StoreError, Superseded, TooManyRefused, is_failure, words_of
 from gristmill.execution.checks import Verdict
 from gristmill.execution.commit import PartitionPlan
@@ -48,7 +48,7 @@ def failures(lake: LakeResource, where: str = "") -> Iterator[None]:
     except (DataError, RecipeError, Superseded) as error:
         raise dg.Failure(
             description=str(error) if where and str(error).startswith(where) else f"{lead}{error}",
-            metadata={"kind": type(error).__name__, **_refused(error)},
+            metadata={**told(error), **_refused(error)},
             allow_retries=False,
         ) from error
     except StoreError as error:
@@ -56,7 +56,7 @@ def failures(lake: LakeResource, where: str = "") -> Iterator[None]:
         if tried >= _RETRIES:  # Dagster would begin its message with RetryRequested
             raise dg.Failure(
                 description=f"{lead}{error} (tried {_RETRIES + 1} times; re-execute from failure later)",
-                metadata={"kind": type(error).__name__},
+                metadata=told(error),
                 allow_retries=False,
             ) from error
         wait = lake.retry_delay * (2 ** (tried + 1) - 1)
@@ -68,7 +68,7 @@ def failures(lake: LakeResource, where: str = "") -> Iterator[None]:
             raise
         raise dg.Failure(
             description=f"{words_of(error)} (a bug: see the trace in the log; a retry does not help)",
-            metadata={"kind": "bug"},
+            metadata=told(error),
             allow_retries=False,
         ) from error
 

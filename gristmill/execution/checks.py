@@ -115,7 +115,7 @@ def row_alignment(documents: Sequence[Shard], rows: Sequence[Shard]) -> Verdict:
     facts |= {"documents": _shown(of_documents.get(name)), "found": _shown(of_rows.get(name))}
     text = (
         f"{len(wrong)} shards do not match their documents row by row; the first: shard {name}: the documents have"
-        f" {facts['documents']}, this has {facts['found']}; make it again"
+        f" {facts['documents']}, this has {facts['found']}; make the documents again, then this"
     )
     return Verdict("row_alignment", passed=False, description=text, metadata=facts)
 

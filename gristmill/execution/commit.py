@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from gristmill.errors import DataError, RecipeError, StoreError
+from gristmill.errors import DataError, NotPublished, RecipeError, StoreError
 from gristmill.execution.checks import Check, Verdict
 from gristmill.execution.claim import Claimant, check_claim, claimed_by, others_at_work, write_claim
 from gristmill.execution.plan import PartitionState, Target, Want, plan_changes, read_state
@@ -318,9 +318,10 @@ def publish(store: Store, partition: PartitionPlan, assembled: Assembled) -> Led
 
 
 def _refuse_failed(place: Place, verdicts: Sequence[Verdict]) -> None:
-    failed = [f"{verdict.name}: {verdict.description}" for verdict in verdicts if not verdict.passed]
+    failed = [verdict for verdict in verdicts if not verdict.passed]
     if failed:
-        raise DataError(f"{place.asset}: not published: {'; '.join(failed)}")
+        told = "; ".join(f"{verdict.name}: {verdict.description}" for verdict in failed)
+        raise NotPublished(f"{place.asset}: not published: {told}", (verdict.name for verdict in failed))
 
 
 def _same_note(old: RunNote, new: RunNote) -> bool:

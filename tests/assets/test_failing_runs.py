@@ -13,6 +13,7 @@ from dagster_kit import (
 from gristmill.environment import read_environment
 from gristmill.errors import RecipeError
 from gristmill.lake.address import place
+from gristmill.lake.ledger.code import CHANGED_CODE
 
 
 @pytest.mark.slow
@@ -23,6 +24,7 @@ def test_a_wrong_label_is_named_with_tagger_shard_and_row(works: Works) -> None:
     assert not done.success
     [said] = done.failures.values()
     assert f"{place(MOODY_V1, '2024').shard('a')}: tagger 'moody-1' on row 1 (id 'letter-2')" in said
+    assert said.endswith(f"; {CHANGED_CODE}"), "the mend is not another one than that of the plan"
 
 
 def test_a_delay_that_is_no_number_of_seconds_is_refused() -> None:

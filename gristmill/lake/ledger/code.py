@@ -13,6 +13,9 @@ Codes = dict[str, str]
 Empty: not recorded, as in ledgers that an older version wrote. Such a partition is trusted.
 """
 
+CHANGED_CODE = "`gristmill plan` then says whether finished snapshots need the change under another name"
+"""The end of the mend of code that failed. What is finished may refuse changed code: see check_same_code()."""
+
 
 def joined(code: str, options: str) -> str:
     """The digest of code together with that of its reader's options.

@@ -6,6 +6,7 @@ from typing import Literal, overload
 
 from gristmill.errors import DataError, GristmillError, defined_at, failed_at, is_failure
 from gristmill.lake.address import raw_asset
+from gristmill.lake.ledger.code import CHANGED_CODE
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.json_values import not_json
 from gristmill.lake.rows.raw_spans import SpannedRows
@@ -56,7 +57,7 @@ def converted(
             raise
         raise DataError(
             f"{raw_asset(source.name)}/{snapshot}/{raw.name}: the converter failed"
-            f" ({failed_at(error, source.convert)}); mend it, or let it yield a Refused row"
+            f" ({failed_at(error, source.convert)}); mend it, or let it yield a Refused row; {CHANGED_CODE}"
         ) from error
 
 

@@ -12,6 +12,7 @@ from gristmill.lake.address import Place
 from gristmill.lake.asset_kinds import MODEL
 from gristmill.lake.identity import IdDigest
 from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.code import CHANGED_CODE
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.ledger.receipts import Receipt
 from gristmill.lake.rows.batches import read_rows
@@ -120,9 +121,9 @@ class _SetOutput:
 
     @property
     def _mend(self) -> str:
-        declares = self._tagger.labels is not None
-        mend = "mend the tagger and give it the next number" + (", or mend its labels=" if declares else "")
-        return f"{mend} ({defined_at(self._tagger.document or self._tagger.batch or self._tagger.open)})"
+        tagger = self._tagger
+        mend = "mend the tagger" + (" or its labels=" if tagger.labels is not None else "")
+        return f"{mend} ({defined_at(tagger.document or tagger.batch or tagger.open)}); {CHANGED_CODE}"
 
     def close(self) -> Receipt:
         written = self._writer.close()

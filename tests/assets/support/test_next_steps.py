@@ -1,5 +1,19 @@
-from assets.support.next_steps import OF_AUDIT, OF_CHECK, OF_CHECKSUMS, OF_KIND, beside_result, next_of_check
+"""What to do next: the same words on the page of a run, on that of a check, and in an alert."""
+
+import pytest
+
+from assets.support.next_steps import OF_AUDIT, OF_CHECK, OF_CHECKSUMS, OF_KIND, beside_result, next_of_check, told
 from assets.support.step_ops import CLAIMS
+from gristmill.errors import (
+    Conflict,
+    DataError,
+    MalformedRow,
+    NotPublished,
+    RecipeError,
+    StoreError,
+    Superseded,
+    TooManyRefused,
+)
 
 
 def test_every_check_says_what_to_run_next_if_it_has_failed() -> None:
@@ -10,7 +24,29 @@ def test_every_check_says_what_to_run_next_if_it_has_failed() -> None:
     assert next_of_check("checksums_match_audit") == OF_CHECKSUMS
 
 
-def test_what_to_do_next_also_fits_code_and_the_configuration_of_a_run() -> None:
-    assert "the code of a reader or tagger" in OF_KIND["DataError"]
-    assert "the configuration of the run" in OF_KIND["RecipeError"]
+def test_what_comes_after_the_mend_also_fits_code_and_the_configuration_of_a_run() -> None:
+    assert "reload the code" in OF_KIND["DataError"]
+    assert "launch the run again" in OF_KIND["RecipeError"]
     assert "force" not in OF_AUDIT  # the findings name the shard to remove, and only that is made again
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (DataError("a"), "DataError"),
+        (MalformedRow("a.jsonl.gz", 1, "no JSON"), "DataError"),
+        (TooManyRefused("a"), "TooManyRefused"),
+        (RecipeError("a"), "RecipeError"),
+        (StoreError("a"), "StoreError"),
+        (Conflict("a"), "StoreError"),
+        (Superseded("a"), "Superseded"),
+        (ZeroDivisionError("a"), "bug"),
+    ],
+)
+def test_each_failure_has_one_of_the_kinds_that_people_are_told(error: Exception, kind: str) -> None:
+    assert told(error) == {"kind": kind, "run next": OF_KIND[kind]}
+
+
+def test_a_partition_that_checks_refuse_says_what_the_checks_say() -> None:
+    error = NotPublished("not published", ["row_alignment", "ids_stable"])
+    assert told(error) == {"kind": "DataError", "run next": f"{OF_CHECK['row_alignment']}; {OF_CHECK['ids_stable']}"}

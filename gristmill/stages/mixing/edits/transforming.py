@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from gristmill.errors import DataError, MalformedRow
+from gristmill.lake.ledger.code import CHANGED_CODE
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.json_values import not_json
 from gristmill.lake.store.json_object import NOT_DECODED
@@ -14,7 +15,7 @@ from gristmill.stages.mixing.edits.edited_rows import EditedRows
 
 TRANSFORM = "transform "
 """Counts and reasons of a transform begin with this, and with its name."""
-_MEND = "mend the transform, or drop such rows by a rule"
+_MEND = f"mend the transform, or drop such rows by a rule; {CHANGED_CODE}"
 
 
 def transforms_named(names: Iterable[str], shelves: Sequence[str]) -> tuple[Transform, ...]:
