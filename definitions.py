@@ -71,7 +71,7 @@ def assets_of(
     """All assets of a deployment, with references to their recipes."""
     raw = [references.of_spec(raw_spec(source)) for source in catalogue.sources.values()]
     others = [each.map_asset_specs(references.of_spec) for each in others_of(catalogue)]
-    return [*raw, *define_steps(references.of_steps(steps)), *others]
+    return [*raw, *define_steps(references.of_steps(steps), catalogue), *others]
 
 
 def others_of(catalogue: Catalogue) -> list[dg.AssetsDefinition]:

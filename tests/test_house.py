@@ -35,7 +35,7 @@ TEST_SHELVES = sorted(p for p in (ROOT / "tests" / "support").rglob("*.py") if p
 
 HUBS = {"errors", "lake.address", "lake.identity", "lake.asset_kind", "lake.asset_kinds"}
 LAKE = {"lake.store", "lake.rows", "lake.ledger", *HUBS}
-BELOW_STAGES = {"interrupts", "recipes", "encoding", "execution", "formats.levanter", "text", *LAKE}
+BELOW_STAGES = {"interrupts", "drift", "recipes", "encoding", "execution", "formats.levanter", "text", *LAKE}
 STAGES = {
     f"stages.{name}"
     for name in (
@@ -63,7 +63,8 @@ ACROSS = {"raw_data", *BELOW_STAGES, *STAGES}
 SHELF = {"recipes", "readers", "encoding", "text", "errors", "lake.rows", "formats.fasttext"}
 EVERYTHING = {
     "engines", "readers", "reports", "verification", "tracing", "maintenance", "pipeline", "environment", "project",
-    "pool", "reading", "trial", "scores", "queries", "peeking", "preparing", "watching", "templates", "formats.energon",
+    "pool", "reading", "trial", "drift", "scores", "queries", "peeking", "preparing", "watching", "templates",
+    "formats.energon",
     "formats.fasttext", "formats.dolma", "previews", "derivation",
     "installation", "dagster_location", "dashboard", "acquisition", "api", "commands", "takedowns", "releases", *ACROSS,
 }  # fmt: skip
@@ -134,7 +135,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "verification": {"formats.fasttext", "scores", "releases", *ACROSS},
     "tracing": ACROSS,
     "maintenance": {"tracing", "scores", "releases", *ACROSS},
-    "pipeline": ACROSS,
+    "drift": {"reports", "recipes", "text", *LAKE},
+    "pipeline": {"drift", "reports", "scores", *ACROSS},
     "derivation": {"pipeline", "installation", *ACROSS},
     "takedowns": {"tracing", "scores", "releases", *ACROSS},
     **dict.fromkeys(SHELVES, SHELF),
@@ -182,6 +184,7 @@ UNTESTED: dict[str, str] = {
     "gristmill/pipeline/expected_tokens.py": "by tests/gristmill/commands/test_weights.py",
     "gristmill/commands/_shared/selected_mix.py": "by tests/gristmill/commands/test_preview.py",
     "gristmill/stages/dolma_mixing/jq_worker.py": "by tests/gristmill/stages/dolma_mixing/test_jq_process.py",
+    "gristmill/recipes/drift/drop_reasons.py": "words, by tests/gristmill/recipes/drift/test_bounds.py",
     "gristmill/recipes/mixture/languages.py": "by tests/gristmill/recipes/mixture/test_origin_columns.py",
     "gristmill/stages/mixing/edits/edited_rows.py": "by tests/gristmill/stages/mixing/edits/test_editor.py",
     "gristmill/previews/row_batches.py": "by tests/gristmill/previews/test_slice_preview.py",

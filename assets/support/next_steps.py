@@ -35,9 +35,11 @@ OF_CHECK: Mapping[str, str] = {
     "blocklist_respected": f"see that the blocklist can be read, {_AGAIN}",
     "export_complete": f"materialize the slice of the mix, {_AGAIN} with `force: true`",
     "cache_complete": f"materialize the slice of the mix, {_AGAIN} with `force: true`",
+    "volume": "compare the raw data of this snapshot with that before. If the new level is right, say accept= in the"
+    f" recipe of the source; if a bound is too narrow, change bounds=. Reload the code, {_AGAIN}",
     "ids_unique_across": "`gristmill trace` shows both places of an id; remove one from the raw data",
 }
-"""By the name of a blocking check, and of `ids_unique_across`."""
+"""By the name of a check that a commit does, and of `ids_unique_across`."""
 
 OF_AUDIT = (
     "do what the findings say (`gristmill verify` lists all of them), then execute this audit again: it stays red until"

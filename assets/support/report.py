@@ -7,6 +7,7 @@ from typing import Any
 
 import dagster as dg
 
+from assets.support.facts.score_facts import picture
 from assets.support.facts.tables import table
 from assets.support.facts.totals import dropped_facts, totals_facts
 from assets.support.next_steps import beside_result, told
@@ -17,8 +18,9 @@ from gristmill.lake.address import Place
 from gristmill.lake.asset_kinds import DOCUMENTS, MIX
 from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.store.protocol import Store
+from gristmill.recipes.drift.drop_reasons import QUARANTINE
 from gristmill.reports.histogram import Histogram, draw
-from gristmill.stages.conversion.examples import QUARANTINE, examples
+from gristmill.stages.conversion.examples import examples
 from gristmill.stages.token_cache.part import part_records
 from gristmill.stages.token_cache.statistics import TokenStatistics, add_statistics, edges_of
 from resources.lake import LakeResource
@@ -87,13 +89,24 @@ def check_result(verdict: Verdict, key: dg.AssetKey) -> dg.AssetCheckResult:
         asset_key=key,
         check_name=verdict.name,
         description=verdict.description,
-        metadata={**beside_result(verdict.name, passed=verdict.passed), **verdict.metadata},
-        severity=dg.AssetCheckSeverity.ERROR,
+        metadata={
+            **beside_result(verdict.name, passed=verdict.passed),
+            **_drawn(verdict),
+            **verdict.metadata,
+        },
+        severity=dg.AssetCheckSeverity.ERROR if verdict.blocks else dg.AssetCheckSeverity.WARN,
     )
 
 
-def recorded(context: dg.OpExecutionContext, result: dg.AssetCheckResult) -> Iterator[dg.AssetCheckResult]:
-    """Records the result of a blocking check, also in a run that did not select the check.
+def _drawn(verdict: Verdict) -> dict[str, Any]:
+    drawn = dg.MetadataValue.md(picture(verdict.name, verdict.picture))
+    return {"last snapshots": drawn} if verdict.picture else {}
+
+
+def recorded(
+    context: dg.OpExecutionContext, result: dg.AssetCheckResult, *, blocking: bool
+) -> Iterator[dg.AssetCheckResult]:
+    """Records the result of a check, also in a run that did not select the check.
 
     Automation selects the checks of documents and not those of attribute sets in the same run, because a run may make
     some of the sets alone. A result that is not selected would bring a warning into the run's log, so it is an event.
@@ -101,6 +114,7 @@ def recorded(context: dg.OpExecutionContext, result: dg.AssetCheckResult) -> Ite
     Args:
         context: of the op that did the check.
         result: the result.
+        blocking: whether the partition is published only if it passes.
 
     Yields:
         The result, if the run has selected the check.
@@ -116,7 +130,7 @@ def recorded(context: dg.OpExecutionContext, result: dg.AssetCheckResult) -> Ite
         metadata=result.metadata,
         description=result.description,
         severity=result.severity,
-        blocking=True,
+        blocking=blocking,
         partition=context.partition_key,
     )
     context.log_event(evaluation)  # type: ignore[arg-type]  # it takes evaluations too

@@ -11,20 +11,26 @@ import dagster as dg
 from assets.support.automation import when_needed
 from assets.support.keys import key_of, plain, snapshots_of
 from assets.support.runs.tags import asset_tags
-from assets.support.step_ops import Ops, StepAssets
+from assets.support.step_ops import VOLUME_CLAIM, Ops, StepAssets
+from gristmill.pipeline.volume import VOLUME, volume_of
+from gristmill.recipes.catalogue import Catalogue
 
 
-def define_steps(steps: Sequence[StepAssets]) -> list[dg.AssetsDefinition]:
+def define_steps(steps: Sequence[StepAssets], catalogue: Catalogue) -> list[dg.AssetsDefinition]:
     """The assets of all steps, one definition for each step.
 
     The graphs share their ops, because Dagster takes a millisecond to define an op. An op finds its step by the assets
     that the run has selected.
+
+    Args:
+        steps: what makes the assets.
+        catalogue: the recipes; those with bounds have a check `volume` that blocks.
     """
-    ops = Ops({output.address: step for step in steps for output in step.outputs})
-    return [_define(step, ops) for step in steps]
+    ops = Ops({output.address: step for step in steps for output in step.outputs}, catalogue)
+    return [_define(step, ops, catalogue) for step in steps]
 
 
-def _define(step: StepAssets, ops: Ops) -> dg.AssetsDefinition:
+def _define(step: StepAssets, ops: Ops, catalogue: Catalogue) -> dg.AssetsDefinition:
     outputs = step.outputs
     snapshots = snapshots_of(step.source)
     return dg.AssetsDefinition.from_graph(
@@ -37,10 +43,14 @@ def _define(step: StepAssets, ops: Ops) -> dg.AssetsDefinition:
         can_subset=len(outputs) > 1,
         check_specs=[
             dg.AssetCheckSpec(
-                name=check, asset=key_of(output.address), description=statement, blocking=True, partitions_def=snapshots
+                name=check,
+                asset=key_of(output.address),
+                description=statement,
+                blocking=check != VOLUME or volume_of(catalogue, output.address, ()).blocking,
+                partitions_def=snapshots,
             )
             for output in outputs
-            for check, statement in output.checks.items()
+            for check, statement in (*output.checks.items(), (VOLUME, VOLUME_CLAIM))
         ],
         descriptions_by_output_name={plain(output.address): output.description for output in outputs},
         metadata_by_output_name={plain(output.address): dict(output.metadata) for output in outputs},
@@ -80,7 +90,7 @@ def _graph(step: StepAssets, ops: Ops) -> dg.GraphDefinition:
         graph_outputs.append(
             dg.OutputMapping(graph_output_name=name, mapped_node_name=alias, mapped_node_output_name="result")
         )
-        for check in output.checks:
+        for check in (*output.checks, VOLUME):
             # Dagster expects this name for the output of a check.
             check_output = f"{'__'.join(key_of(output.address).path)}_{check}".replace("-", "_")
             graph_outputs.append(

@@ -14,12 +14,13 @@ import dagster as dg
 
 from assets.support.facts.column_facts import column_facts
 from assets.support.facts.score_facts import score_facts
-from assets.support.keys import address_of, key_of, plain
+from assets.support.keys import address_of, key_of, plain, snapshots_of
 from assets.support.lake_identity import check_lake
 from assets.support.last_reading import keep_shown, readings_of
 from assets.support.report import cache_facts, check_result, failures, ledger_metadata, recorded
 from assets.support.runs.tags import tag_run
 from gristmill.errors import RecipeError, Superseded
+from gristmill.execution.checks import warnings_of
 from gristmill.execution.commit import Assembled
 from gristmill.execution.runner import raise_failures
 from gristmill.execution.step import Step, StoredPlan, assemble_one, grind, plan, publish_one, resume
@@ -27,6 +28,8 @@ from gristmill.execution.survey import check_accepted
 from gristmill.lake.address import place
 from gristmill.lake.asset_kinds import RESOLUTION, TOKEN_CACHE, kind_of
 from gristmill.lake.store.protocol import Store
+from gristmill.pipeline.volume import VOLUME, Volume, volume_of
+from gristmill.recipes.catalogue import Catalogue
 from gristmill.reports.sizes import counted
 from gristmill.stages.dedupe.labels.step import DedupeLabelsStep
 from gristmill.stages.mixing.carrying.step import CarryingStep
@@ -46,6 +49,9 @@ CLAIMS = {
     "cache_complete": "each document of the slice is a row of exactly one part, and all objects of all parts exist",
 }
 """What each blocking check claims, for people."""
+
+VOLUME_CLAIM = "as many rows, bytes and tokens as in earlier snapshots, as few dropped, and scores alike"
+"""What the check of all partitions claims. It blocks if the recipe has bounds; else it warns."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,8 +187,8 @@ def _left_by(
 class Ops:
     """The ops of all steps. An op finds its step by the assets that the run requests."""
 
-    def __init__(self, steps: Mapping[str, StepAssets]) -> None:
-        self._steps = steps
+    def __init__(self, steps: Mapping[str, StepAssets], catalogue: Catalogue) -> None:
+        self._steps, self._catalogue = steps, catalogue
         self._sources = {address: step.source for address, step in steps.items()}
         self.plan = cache(self._plan_op)
         self.grind = cache(self._grind_op)
@@ -193,6 +199,11 @@ class Ops:
         chosen = {address_of(key) for key in context.selected_asset_keys}
         step = self._steps[min(chosen)]
         return step, [output.address for output in step.outputs if output.address in chosen]
+
+    def _volume(self, context: dg.OpExecutionContext, assets: StepAssets, address: str) -> Volume:
+        """The check that compares a partition with those of earlier snapshots that Dagster knows."""
+        known = context.instance.get_dynamic_partitions(snapshots_of(assets.source).name or "")
+        return volume_of(self._catalogue, address, known, describes=True)
 
     def _plan_op(self, inputs: int) -> dg.OpDefinition:
         @dg.op(
@@ -244,7 +255,7 @@ class Ops:
             name="__".join(["commit", *checks]),
             ins={"ground": dg.In(dg.Nothing)},
             # Not required: automation requests a subset of assets without their checks.
-            out={"result": dg.Out(dg.Nothing), **{check: dg.Out(is_required=False) for check in checks}},
+            out={"result": dg.Out(dg.Nothing), **{check: dg.Out(is_required=False) for check in (*checks, VOLUME)}},
             description="Assembles the ledger from the receipts, checks it, and publishes it.",
         )
         def commit_partition(
@@ -262,9 +273,13 @@ class Ops:
                 if planned is None:
                     planned = _claim(context, lake, assets, [output.address], force=False)
                     grind(planned, engine.engine(), context.log.info)
-                assembled = assemble_one(output.step, planned, output.address, _about(context))
+                volume = self._volume(context, assets, output.address)
+                assembled = assemble_one(output.step, planned, output.address, _about(context), {VOLUME: volume})
+            for warning in warnings_of(assembled.verdicts):
+                context.log.warning(f"{output.address}: {warning}")
             for verdict in assembled.verdicts:
-                yield from recorded(context, check_result(verdict, key_of(output.address)))
+                blocking = verdict.name != VOLUME or volume.blocking
+                yield from recorded(context, check_result(verdict, key_of(output.address)), blocking=blocking)
             with failures(lake):
                 ledger = publish_one(planned, output.address, assembled)
             metadata = _metadata(lake.store(), assembled, planned, output.address)

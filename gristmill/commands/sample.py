@@ -16,10 +16,9 @@ from gristmill.lake.ledger.files import check_same_recipe, list_ledgers, read_le
 from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.rows.blocklist import read_blocklist
 from gristmill.lake.store.protocol import Store
+from gristmill.recipes.drift.drop_reasons import BLOCKED, SAMPLED_OUT, TOO_FEW_BYTES, TOO_LITTLE_LEFT, TOO_SHORT
 from gristmill.recipes.selection import Selection
-from gristmill.stages.mixing.edits.editor import TOO_FEW_BYTES, TOO_LITTLE_LEFT, TOO_SHORT
 from gristmill.stages.mixing.edits.transforming import transforms_named
-from gristmill.stages.mixing.row_filter import BLOCKED, SAMPLED_OUT
 from gristmill.stages.mixing.sample import KEPT, Sample, SampledRow, draw
 from gristmill.stages.mixing.step import MixingStep, revision_step, stream_step
 from gristmill.text.differences import first_differences

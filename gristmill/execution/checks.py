@@ -35,16 +35,25 @@ class Verdict:
         passed: whether the partition may be published.
         description: one sentence for people, which names the first violation.
         metadata: how much was compared, and where the first violation is.
+        blocks: whether the partition is not published if it has not passed. Else it is a warning.
+        picture: a drawing for people, as SVG; empty: none.
     """
 
     name: str
     passed: bool
     description: str
     metadata: dict[str, int | float | str] = field(default_factory=dict)
+    blocks: bool = True
+    picture: str = ""
+
+
+def warnings_of(verdicts: Sequence[Verdict]) -> list[str]:
+    """What people should know of a partition that is published all the same."""
+    return [f"{each.name}: {each.description}" for each in verdicts if not (each.passed or each.blocks)]
 
 
 Check = Callable[[Store, Place, Sequence[Shard]], Verdict]
-"""A blocking check: it takes the lake, the partition and its table, before the ledger is published."""
+"""A check: it takes the lake, the partition and its table, before the ledger is published."""
 
 
 def counted(shards: Sequence[Shard]) -> dict[str, int | float | str]:

@@ -78,7 +78,7 @@ class Assembled(msgspec.Struct, frozen=True):
         shards: rows of the ledger's table.
         lines: the table as it is stored, uncompressed.
         note: the run's note, stored beside head and table.
-        verdicts: results of its blocking checks.
+        verdicts: results of its checks.
         strays: objects in its folders that no row names.
     """
 
@@ -190,15 +190,17 @@ def assemble(
     checks: Callable[[str], Mapping[str, Check]],
     about: Mapping[str, Any],
     made: Mapping[str, Receipt] | None = None,
+    more: Mapping[str, Check] | None = None,
 ) -> Assembled:
     """Assembles the partition with its new shards, and checks it. Publishes nothing.
 
     Args:
         store: the lake.
         partition: the plan of claim_and_plan().
-        checks: returns the blocking checks of an asset, by name: Step.checks.
+        checks: returns the checks of an asset, by name: Step.checks.
         about: facts about the run, for its note.
         made: receipts that the caller holds already, by shard; the others are read from the lake.
+        more: further checks, by name.
 
     Raises:
         Superseded: a newer run has claimed the partition.
@@ -224,7 +226,7 @@ def assemble(
     table = table_bytes(shards)
     ledger = compose(place, partition.recipe, partition.upstream, shards, table)
     note = msgspec.structs.replace(note, table=ledger.table.sha256, left=strays)
-    verdicts = tuple(check(store, place, shards) for check in checks(place.asset).values())
+    verdicts = tuple(check(store, place, shards) for check in (*checks(place.asset).values(), *(more or {}).values()))
     return Assembled(ledger, shards, table, note, verdicts, strays)
 
 
@@ -318,7 +320,7 @@ def publish(store: Store, partition: PartitionPlan, assembled: Assembled) -> Led
 
 
 def _refuse_failed(place: Place, verdicts: Sequence[Verdict]) -> None:
-    failed = [verdict for verdict in verdicts if not verdict.passed]
+    failed = [verdict for verdict in verdicts if verdict.blocks and not verdict.passed]
     if failed:
         told = "; ".join(f"{verdict.name}: {verdict.description}" for verdict in failed)
         raise NotPublished(f"{place.asset}: not published: {told}", (verdict.name for verdict in failed))

@@ -149,6 +149,25 @@ class GrindResult(msgspec.Struct):
             if count
         )
 
+    def effort(self, asset: str, items: Sequence[Item], assets: int) -> dict[str, float]:
+        """What the grind took, for the run note of an asset. Times and bytes read are those of all its assets.
+
+        Args:
+            asset: one of the assets that were ground.
+            items: all items.
+            assets: number of assets.
+        """
+        rows = [receipt.row for receipt in self.ground.get(asset, {}).values()]
+        return {
+            "cpu seconds": round(self.cpu, 3),
+            "wall seconds": round(self.seconds, 3),
+            "assets": assets,
+            "bytes read": sum(item.weight for item in items),
+            "bytes written": sum(row.bytes for row in rows),
+            "length written": sum(row.length for row in rows),
+            **self.facts,
+        }
+
 
 LOOK = "look whether the recipe compares what you mean: the sources, the unit and the sets"
 """What to do about a search that has found nothing."""

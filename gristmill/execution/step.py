@@ -240,7 +240,8 @@ def grind(planned: StoredPlan, engine: Engine, say: Say) -> GrindResult:
         if lost and claimed_by(store, partition.place) != partition.token:
             continue  # the files of another run lie there, or none at all
         made = tally.ground.get(asset)
-        store.put(_file(partition, "spent.json"), msgspec.json.encode(_effort(planned, items, tally, asset)))
+        effort = tally.effort(asset, items, len(planned.partitions))
+        store.put(_file(partition, "spent.json"), msgspec.json.encode(effort))
         if made:
             store.put(_file(partition, "ground.gz"), gzip_bytes(b"\n".join(dump(receipt) for receipt in made.values())))
         failed = [failure for failure in tally.failed if failure.asset in {"", asset}]
@@ -249,20 +250,6 @@ def grind(planned: StoredPlan, engine: Engine, say: Say) -> GrindResult:
         else:
             store.delete([_file(partition, "failed.json")])
     return tally
-
-
-def _effort(planned: StoredPlan, items: Sequence[Item], tally: GrindResult, asset: str) -> dict[str, float]:
-    """What the grind took, for the run note of an asset. The times and the bytes read are those of all its assets."""
-    rows = [receipt.row for receipt in tally.ground.get(asset, {}).values()]
-    return {
-        "cpu seconds": round(tally.cpu, 3),
-        "wall seconds": round(tally.seconds, 3),
-        "assets": len(planned.partitions),
-        "bytes read": sum(item.weight for item in items),
-        "bytes written": sum(row.bytes for row in rows),
-        "length written": sum(row.length for row in rows),
-        **tally.facts,
-    }
 
 
 def _left(store: Store, planned: StoredPlan, items: list[Item]) -> list[Item]:
@@ -276,14 +263,17 @@ def _left(store: Store, planned: StoredPlan, items: list[Item]) -> list[Item]:
     return [item for item in items if item.name not in done[0]]
 
 
-def assemble_one(step: Step, planned: StoredPlan, asset: str, about: Mapping[str, Any]) -> Assembled:
-    """Assembles the partition of one asset, and runs its blocking checks. Publishes nothing.
+def assemble_one(
+    step: Step, planned: StoredPlan, asset: str, about: Mapping[str, Any], more: Mapping[str, Check] | None = None
+) -> Assembled:
+    """Assembles the partition of one asset, and runs its checks. Publishes nothing.
 
     Args:
         step: the step that was planned; it names the checks.
         planned: its plan.
         asset: one of the assets that it makes.
         about: facts about the run, for its note besides version and packages.
+        more: further checks, by name: those that need more than the step knows (gristmill/pipeline/volume.py).
 
     Raises:
         GristmillError: a shard could not be ground; the class is that of the failure.
@@ -304,7 +294,7 @@ def assemble_one(step: Step, planned: StoredPlan, asset: str, about: Mapping[str
         effort = store.read_tagged(_file(partition, "spent.json"))
         if effort:
             about = {**about, "grind": msgspec.json.decode(effort[0])}
-    return assemble(store, partition, step.checks, about, made)
+    return assemble(store, partition, step.checks, about, made, more)
 
 
 def publish_one(planned: StoredPlan, asset: str, assembled: Assembled) -> Ledger:

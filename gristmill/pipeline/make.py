@@ -5,8 +5,9 @@ from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
 from gristmill.errors import AtWork, DataError, GristmillError, RecipeError, StoreError, Superseded
+from gristmill.execution.checks import warnings_of
 from gristmill.execution.claim import Claimant, let_go
-from gristmill.execution.step import Step, assemble_one, grind, plan, publish_one
+from gristmill.execution.step import Step, StoredPlan, assemble_one, grind, plan, publish_one
 from gristmill.execution.work import Engine, ProgressLine, Say
 from gristmill.lake.address import Place, place
 from gristmill.lake.ledger.lake_id import LAKE_FILE, make_lake_id
@@ -16,6 +17,7 @@ from gristmill.lake.store.open import Lake
 from gristmill.pipeline.dry_run import Prospect
 from gristmill.pipeline.planner import Planner
 from gristmill.pipeline.tasks import FolderTask, IndexTask, ResolutionTask, TokenizerTask
+from gristmill.pipeline.volume import VOLUME
 from gristmill.recipes.models.labelled_set import LabelledSet
 from gristmill.recipes.models.model import Model
 from gristmill.recipes.tokenizer import Tokenizer
@@ -175,7 +177,7 @@ class Maker:
                 self.say(f"warning: {warning}")
             for prospect in due:
                 try:
-                    ledger = publish_one(planned, prospect.asset, assemble_one(step, planned, prospect.asset, {}))
+                    ledger = self._publish(step, planned, prospect.asset)
                     if isinstance(step, ConversionStep) and prospect.asset not in self._noted:
                         self._note_source(place(prospect.asset, prospect.snapshot))
                 except GristmillError as error:
@@ -184,6 +186,13 @@ class Maker:
                     self._done(prospect)
                     yield ledger
         self._at_work = ()
+
+    def _publish(self, step: Step, planned: StoredPlan, asset: str) -> Ledger:
+        assembled = assemble_one(step, planned, asset, {}, {VOLUME: self.planner.volume(asset)})
+        ledger = publish_one(planned, asset, assembled)
+        for warning in warnings_of(assembled.verdicts):
+            self.say(f"warning: {asset} ({step.snapshot}): {warning}")
+        return ledger
 
     def _note_source(self, documents: Place) -> None:
         """Says once, of each source, that its documents have another source than its name."""

@@ -29,6 +29,7 @@ from gristmill.pipeline.steps import (
 from gristmill.pipeline.targets import Targets
 from gristmill.pipeline.tasks import FolderTask, IndexTask, ResolutionTask, Task, TokenizerTask
 from gristmill.pipeline.tokenizers import look_at
+from gristmill.pipeline.volume import Volume, source_of, volume_of
 from gristmill.raw_data.endings import NOT_SELECTED
 from gristmill.raw_data.unclaimed import unclaimed
 from gristmill.recipes.catalogue import Catalogue
@@ -162,6 +163,10 @@ class Planner:
     def named(self, prospect: Prospect) -> bool:
         """Whether a partition was asked for by its name, or by the name of something that it belongs to."""
         return self._targets.addresses is not None and self.asked(prospect)
+
+    def volume(self, asset: str) -> Volume:
+        """The check that compares a partition of an asset with those of earlier snapshots."""
+        return volume_of(self._catalogue, asset, self._known[source_of(self._catalogue, asset)])
 
     def survey(self, task: Task) -> list[Prospect]:
         """The state of each partition of a task now. The tasks before it must be surveyed, and may be done."""

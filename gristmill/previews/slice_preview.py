@@ -16,10 +16,11 @@ from gristmill.lake.rows.draw import fraction
 from gristmill.lake.store.protocol import Store
 from gristmill.previews.row_batches import Kinds, NeededBytes, RowBatch, RowReader
 from gristmill.previews.tally import Bits, ExampleRow, RowSizes, ScoreCurve, SliceTally, count_rules
+from gristmill.recipes.drift.drop_reasons import BLOCKED, SAMPLED_OUT
 from gristmill.scores.sketch import Sketch
 from gristmill.stages.mixing.columns.absent_columns import AbsentColumns
 from gristmill.stages.mixing.edits.transforming import transforms_named
-from gristmill.stages.mixing.row_filter import BLOCKED, SAMPLED_OUT, failure_in
+from gristmill.stages.mixing.row_filter import failure_in
 from gristmill.stages.mixing.rule_engine import RuleFailed, RulesStopped
 from gristmill.stages.mixing.rule_verdicts import RuleVerdicts
 from gristmill.stages.mixing.step import MixingStep, check_aligned

@@ -7,8 +7,8 @@ from gristmill.lake.asset_kinds import MIX
 from gristmill.previews.mix_preview import StreamPreview
 from gristmill.previews.retention import curve_of, thresholds_of
 from gristmill.previews.tally import NOTHING, Amount
+from gristmill.recipes.drift.drop_reasons import BLOCKED, SAMPLED_OUT
 from gristmill.reports.score_plot import short
-from gristmill.stages.mixing.row_filter import BLOCKED, SAMPLED_OUT
 
 MOST_PAIRS = 10
 """Pairs of rules that are listed."""

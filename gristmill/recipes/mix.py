@@ -89,6 +89,10 @@ class Stream(Selection):
         return f"stream {self.name or self.source!r}"
 
     @property
+    def _bounded(self) -> tuple[str, ...]:
+        return ("rows", "bytes", "tokens", "dropped", "removed")
+
+    @property
     def key(self) -> str:
         """The stream's name: `name`, or else the name of the source."""
         return self.name or self.source

@@ -8,6 +8,17 @@ from msgspec import Meta
 
 from gristmill.errors import RecipeError
 from gristmill.lake.address import ADOPTED_NAME, check_name, check_numbered
+from gristmill.recipes.drift.bounds import Bounds, check_bounds
+from gristmill.recipes.drift.drop_reasons import (
+    BLOCKED,
+    EDITS,
+    NOT_CHOSEN,
+    SAMPLED_OUT,
+    TOO_FEW_BYTES,
+    TOO_LITTLE_LEFT,
+    TOO_SHORT,
+    TRANSFORM,
+)
 from gristmill.recipes.edits.edit import Edit, Overlaps, is_of_edit
 from gristmill.recipes.edits.row_fields import check_fields
 from gristmill.recipes.mixture.held_out import KEY_NAME, HeldOut, held_out_of
@@ -54,6 +65,8 @@ class Selection:
         merge: attribute sets whose labels are put into the `attributes` of the written rows.
         origin: whether the written rows say where they come from, as `metadata.origin`: source, version, snapshot,
             shard and row of the version that is read.
+        bounds: how far what is made may differ from earlier snapshots, and the largest shares that its rules and edits
+            may drop; outside, it is not published. It changes no row. None: the check `volume` only warns.
         description: for people.
         held_out: how a mix holds rows out by a key. The mix sets it: see `Mix.validation_key`.
     """
@@ -74,6 +87,7 @@ class Selection:
     discard: tuple[str, ...] = ()
     merge: tuple[str, ...] = ()
     origin: bool = False
+    bounds: Bounds | None = None
     description: str = field(default="")
     held_out: HeldOut | None = None
 
@@ -98,6 +112,7 @@ class Selection:
         check_rules(self.columns, self.include, self.exclude)
         self._check_changes()
         self._check_limits()
+        self._check_bounds()
 
     def _check_limits(self) -> None:
         """Checks the options that say what becomes of edited texts."""
@@ -110,6 +125,20 @@ class Selection:
                     f"{self._title}: {option} is {value}, but neither edits= nor transforms= change a text; a rule"
                     " drops short documents"
                 )
+
+    def _check_bounds(self) -> None:
+        rules = (rule.name for rule in (*self.include, *self.exclude))
+        lists = (BLOCKED.format(name) for name in self.blocklists)
+        after = (TOO_LITTLE_LEFT, TOO_SHORT, TOO_FEW_BYTES) if self.changes_text else ()
+        transforms = [f"{TRANSFORM}{name}" for name in self.transforms]
+        check_bounds(
+            self.bounds,
+            self._title,
+            self._bounded,
+            reasons=[*rules, *lists, *([SAMPLED_OUT] if self.rate < 1 else ()), NOT_CHOSEN, *after],
+            begins=tuple(f"{name}: " for name in transforms),
+            changes=[*([EDITS] if self.edits else ()), *transforms],
+        )
 
     def _check_changes(self) -> None:
         check_fields(self.keep, self.discard, self._title)
@@ -137,6 +166,11 @@ class Selection:
     @property
     def _title(self) -> str:
         return "selection"
+
+    @property
+    def _bounded(self) -> tuple[str, ...]:
+        """The options of bounds that it takes."""
+        return ("rows", "bytes", "dropped", "removed")
 
     @property
     def _overlaps(self) -> str:

@@ -8,13 +8,15 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from gristmill.errors import RecipeError, known_names
-from gristmill.lake.address import ADOPTED_NAME, check_name
+from gristmill.lake.address import ADOPTED_NAME, check_name, why_no_snapshot
 from gristmill.lake.rows.row_blocks import ROW_LIMIT
 from gristmill.lake.store.endpoint import check_lake_url
 from gristmill.recipes.adopted.attribute_set import AdoptedSet
 from gristmill.recipes.adopted.layout import Partition
 from gristmill.recipes.adopted.raw_root import RawRoot
 from gristmill.recipes.code.digest import check_same_output
+from gristmill.recipes.drift.bounds import Bounds, check_bounds
+from gristmill.recipes.drift.drop_reasons import LEFT_OUT, QUARANTINE
 from gristmill.recipes.mixture.languages import check_language
 from gristmill.recipes.mixture.origin_columns import with_origins
 from gristmill.recipes.option_types import Json, check_pattern, check_types
@@ -22,7 +24,18 @@ from gristmill.recipes.raw_object import Converted, Limits, RawObject
 from gristmill.recipes.raw_rules import Everything, Folders, Hashed, Matching, OneToOne, Split, check_cuts, is_hidden
 from gristmill.recipes.selection import Selection
 
-__all__ = ["Everything", "Folders", "Hashed", "Matching", "OneToOne", "RawRoot", "Revision", "Source", "Split"]
+__all__ = [
+    "Bounds",
+    "Everything",
+    "Folders",
+    "Hashed",
+    "Matching",
+    "OneToOne",
+    "RawRoot",
+    "Revision",
+    "Source",
+    "Split",
+]
 
 CONVERSION = 1
 """Version of the way we write documents. Raising it rebuilds every v0."""
@@ -100,6 +113,10 @@ class Source:
         quiet: seconds for which a snapshot's listing must not change before the sensor reports it, for slow uploads.
         expected_hours: hours within which a new or changed snapshot is expected. Then the raw asset's page in Dagster
             says whether it is late, and an alert is posted. None: nothing is expected.
+        bounds: how far the documents of v0 may differ from those of earlier snapshots; outside, they are not published.
+            It changes no document. None: the check `volume` only warns.
+        accept: the snapshot from which a new level holds: neither it nor later ones are compared with earlier ones, in
+            all that is made from this source. It changes no document. Empty: all are compared.
         marker: name of the file, such as `_SUCCESS`, that marks a snapshot as complete; it is not data.
         mounted: name of a hidden file, such as `.mounted`, at the top of the raw data. Without it, their disk counts as
             not mounted: nothing is read or decided.
@@ -133,6 +150,8 @@ class Source:
     reason: str = ""
     quiet: Annotated[float, Meta(ge=0)] = 0.0
     expected_hours: Annotated[float, Meta(ge=0.02, le=87_600)] | None = None
+    bounds: Bounds | None = None
+    accept: str = ""
     marker: str | None = None
     mounted: str | None = None
     inventory: str | None = None
@@ -160,6 +179,7 @@ class Source:
         if self.inventory is not None and not self.inventory.startswith("s3://"):
             raise RecipeError(f"source {self.name!r}: inventory is {self.inventory!r}; give s3://bucket/...")
         check_language(self.language, f"source {self.name!r}")
+        self._check_levels()
         self._check_versions()
         who = f"source {self.name!r}, revision"
         bound = (with_origins(each, self.origins, f"{who} {each.version!r}") for each in self.revisions)
@@ -169,6 +189,14 @@ class Source:
                 check_pattern(pattern, f"source {self.name!r}: {field_name}")
         if isinstance(self.shards, Split):
             check_cuts(self.convert, f"source {self.name!r}")
+
+    def _check_levels(self) -> None:
+        """Checks what is declared about the levels of snapshots."""
+        who = f"source {self.name!r}"
+        check_bounds(self.bounds, who, ("rows", "bytes", "dropped"), begins=(QUARANTINE, LEFT_OUT))
+        reason = why_no_snapshot(self.accept) if self.accept else None
+        if reason:
+            raise RecipeError(f"{who}: accept is {self.accept!r}; give the key of a snapshot: {reason}")
 
     def _check_versions(self) -> None:
         """Checks the names of the revisions, and the versions of adopted sets."""

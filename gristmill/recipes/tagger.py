@@ -13,7 +13,7 @@ from gristmill.lake.address import check_numbered
 from gristmill.lake.ledger.model import Recipe
 from gristmill.lake.rows.document import Document, Span
 from gristmill.lake.rows.label_values import (
-    Bounds,
+    LabelRange,
     declared_as,
     is_label_name,
     is_span_array,
@@ -22,6 +22,7 @@ from gristmill.lake.rows.label_values import (
 )
 from gristmill.recipes.batch import Batch
 from gristmill.recipes.code.digest import check_same_output
+from gristmill.recipes.drift.bounds import Bounds, check_bounds
 from gristmill.recipes.label import Score, Spans
 from gristmill.recipes.option_types import Json, check_types
 from gristmill.text.huge.limits import MEND, MOST_SPANS, TooManySpans
@@ -89,6 +90,8 @@ class Tagger:
         draft: whether the recipe may change under its name.
         same_output: whether an edit of its code gives the same output, so that nothing is made again. Give a `reason`.
         reason: why the output is the same. Another edit takes another reason.
+        bounds: how far its sets may differ from those of earlier snapshots; outside, they are not published. It changes
+            no label. None: the check `volume` only warns.
         needs: the modules that its function imports when it is called, each with the package to install, such as
             `{"spacy": "spacy>=3.8"}`. A missing one is told before anything is ground. It changes no output.
     """
@@ -105,6 +108,7 @@ class Tagger:
     draft: bool = False
     same_output: bool = False
     reason: str = ""
+    bounds: Bounds | None = None
     needs: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -123,6 +127,7 @@ class Tagger:
             raise RecipeError(f"{what}: give open= and the models= that it reads together, or neither")
         for model in self.models:
             check_numbered(model, f"{what}: model")
+        check_bounds(self.bounds, what, ("rows", "bytes", "scores"))
         if self.labels is None:
             return
         names = [label.name for label in self.labels]
@@ -131,6 +136,9 @@ class Tagger:
                 raise RecipeError(f"{what}: label {name!r} is declared twice")
             if name.startswith(f"{self.name}__"):
                 raise RecipeError(f"{what}: label {name!r}: leave out the name of the set, which is added")
+        for name in self.bounds.scores if self.bounds else ():
+            if self.declaration(name) is None:
+                raise RecipeError(f"{what}: bounds, scores: no label {name!r}; {known_names(name, names)}")
 
     @property
     def declared(self) -> Mapping[str, Score | Spans] | None:
@@ -293,7 +301,7 @@ class Tagger:
         vast = [number for number, length in enumerate(lengths) if length > MOST_SPANS]
         for name, values in labels.items():
             label = declared_as(name, declared) if declared is not None else None
-            kind, bounds = (label.kind, Bounds(label.low, label.high)) if label else (None, Bounds())
+            kind, bounds = (label.kind, LabelRange(label.low, label.high)) if label else (None, LabelRange())
             wrong = wrong_label(values, lengths, kind, bounds, optional=label is None or label.optional)
             if wrong:
                 raise TaggerFailed(wrong[0], f"label {name!r}: {wrong[1]}")

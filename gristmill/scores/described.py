@@ -57,7 +57,7 @@ def describe(store: Store, partition: Place, shards: Sequence[Shard], kinds: Map
     """
     heads: list[ColumnsHead] = []
     read = 0
-    for shard, head in zip(shards, _heads(store, partition, shards), strict=True):
+    for shard, head in zip(shards, column_heads(store, partition, shards), strict=True):
         read += head is None
         heads.append(head or make_columns(store, partition, shard, kinds))
     parts: dict[str, list[LabelStatistics]] = {}
@@ -68,7 +68,13 @@ def describe(store: Store, partition: Place, shards: Sequence[Shard], kinds: Map
     return Described(partition, sum(s.rows for s in shards), labels, read, sum(head.left_out for head in heads))
 
 
-def _heads(store: Store, partition: Place, shards: Sequence[Shard]) -> Iterator[ColumnsHead | None]:
+def column_heads(store: Store, partition: Place, shards: Sequence[Shard]) -> Iterator[ColumnsHead | None]:
+    """What the columns of each shard say of themselves; None where they are missing or stale.
+
+    Raises:
+        StoreError: the lake does not answer.
+    """
+
     def head(shard: Shard) -> ColumnsHead | None:
         columns = open_columns(store, partition, shard)
         return columns.head if columns else None

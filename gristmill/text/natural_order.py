@@ -10,9 +10,14 @@ def newest(snapshots: Sequence[str]) -> str:
     >>> newest(["3.9", "3.11"]), newest(["2024-02", "2023-12"])
     ('3.11', '2024-02')
     """
-    return max(snapshots, key=_natural)
+    return max(snapshots, key=natural)
 
 
-def _natural(key: str) -> list[tuple[int, int, str]]:
+def natural(key: str) -> list[tuple[int, int, str]]:
+    """What sorts names in natural order.
+
+    >>> sorted(["3.11", "3.9"], key=natural)
+    ['3.9', '3.11']
+    """
     parts = re.findall(r"\d+|\D+", key)
     return [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in parts]

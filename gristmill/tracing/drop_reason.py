@@ -12,9 +12,10 @@ from gristmill.errors import DataError, shorten
 from gristmill.lake.address import place
 from gristmill.lake.asset_kinds import ATTRIBUTES, kind_of, names_of
 from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
+from gristmill.recipes.drift.drop_reasons import BLOCKED, SAMPLED_OUT
 from gristmill.recipes.selection import Selection, selection_of
 from gristmill.stages.mixing.edits.transforming import transforms_named
-from gristmill.stages.mixing.row_filter import BLOCKED, SAMPLED_OUT, RowFilter
+from gristmill.stages.mixing.row_filter import RowFilter
 from gristmill.tracing.rows import REMADE, LocatedRow, Partition, find_partition, row_of
 
 

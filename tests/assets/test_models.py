@@ -38,7 +38,7 @@ def test_a_model_shows_its_measures_and_depends_on_its_labels(mill: Mill) -> Non
 @pytest.mark.parametrize("name", ["rude-1", "listed-1"])
 def test_only_the_sets_of_a_model_depend_on_it(mill: Mill, name: str) -> None:
     known = start(mill)
-    graphs = define_steps(steps_of(known))
+    graphs = define_steps(steps_of(known), known)
     deps = {key: above for graph in graphs for key, above in graph.asset_deps.items()}
     documents, model = (
         key_of("sources/notes/v0/documents"),

@@ -5,7 +5,7 @@ of a machine or an etag. These are in the run's note, which is part of no finger
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -64,16 +64,6 @@ def compose(
         lines: `table_bytes(shards)`, if the caller has it already.
     """
     inputs = tuple(sorted((_with_fingerprint(i, shards) for i in inputs), key=lambda i: (i.asset, i.snapshot)))
-    totals = {
-        "shards": len(shards),
-        "rows": sum(s.rows for s in shards),
-        "bytes": sum(s.bytes for s in shards),
-        "length": sum(s.length for s in shards),
-        **sum_counts(s.counts for s in shards),
-    }
-    refused = sum(s.quarantine.rows for s in shards if s.quarantine)
-    if refused:
-        totals["quarantined"] = refused
     lines = table_bytes(shards) if lines is None else lines
     return Ledger(
         schema=SCHEMA,
@@ -82,10 +72,23 @@ def compose(
         fingerprint=fingerprint_of(place, recipe, inputs, shards),
         recipe=recipe,
         inputs=inputs,
-        totals=totals,
+        totals=totals_of(shards),
         dropped=sum_counts(s.dropped for s in shards),
         table=TableDigest(shards=len(shards), sha256=hashlib.sha256(lines).hexdigest()),
     )
+
+
+def totals_of(shards: Sequence[Shard]) -> dict[str, int]:
+    """The sums over the rows of a table, as the head has them."""
+    totals = {
+        "shards": len(shards),
+        "rows": sum(s.rows for s in shards),
+        "bytes": sum(s.bytes for s in shards),
+        "length": sum(s.length for s in shards),
+        **sum_counts(s.counts for s in shards),
+    }
+    refused = sum(s.quarantine.rows for s in shards if s.quarantine)
+    return totals | ({"quarantined": refused} if refused else {})
 
 
 def _with_fingerprint(upstream: Upstream, shards: Iterable[Shard]) -> Upstream:

@@ -30,14 +30,14 @@ _SLACK = 4e-6
 """A share may be 1.0000000000000002 by the errors of its sum. As written, with five decimals, it is 1."""
 
 
-class Bounds(NamedTuple):
+class LabelRange(NamedTuple):
     """The range of a label's scores.
 
     Attributes:
         low: the lowest score; None is no bound.
         high: the highest score.
 
-    >>> Bounds(0, 1).complaint(1.5)
+    >>> LabelRange(0, 1).complaint(1.5)
     '1.5 is above 1.0'
     """
 
@@ -79,7 +79,12 @@ def declared_as(name: str, declared: Mapping[str, T]) -> T | None:
 
 
 def wrong_label(
-    labels: Sequence[Any] | NDArray[Any], lengths: Sequence[int], kind: Kind | None, bounds: Bounds, *, optional: bool
+    labels: Sequence[Any] | NDArray[Any],
+    lengths: Sequence[int],
+    kind: Kind | None,
+    bounds: LabelRange,
+    *,
+    optional: bool,
 ) -> tuple[int, str] | None:
     """The first label of a batch that is wrong, or None.
 
@@ -93,9 +98,9 @@ def wrong_label(
     Returns:
         Its index, and what is wrong with it.
 
-    >>> wrong_label([0.5, 1.5], [4, 4], "score", Bounds(0, 1), optional=False)
+    >>> wrong_label([0.5, 1.5], [4, 4], "score", LabelRange(0, 1), optional=False)
     (1, '1.5 is above 1.0')
-    >>> wrong_label([[(0, 9, 1.0)]], [4], "spans", Bounds(), optional=False)
+    >>> wrong_label([[(0, 9, 1.0)]], [4], "spans", LabelRange(), optional=False)
     (0, 'a span [0, 9) in a text of 4 characters')
     """
     if isinstance(labels, np.ndarray):
@@ -140,7 +145,7 @@ def listed_spans(label: Any) -> Any:
     return [tuple(span) if isinstance(span, list) else span for span in label.tolist()]
 
 
-def _are_span_arrays(labels: Sequence[Any], lengths: Sequence[int], bounds: Bounds) -> bool:
+def _are_span_arrays(labels: Sequence[Any], lengths: Sequence[int], bounds: LabelRange) -> bool:
     """Whether all labels are arrays of numbers that are spans of their texts. False for some that are."""
     for label in labels:
         if not is_span_array(label) or label.shape != (len(label), _TRIPLE):
@@ -155,7 +160,7 @@ def _has_whole_edges(spans: NDArray[np.float64]) -> bool:
     return bool(np.isfinite(spans).all() and (spans[:, :2] == np.floor(spans[:, :2])).all())
 
 
-def _are_right(scores: NDArray[Any], bounds: Bounds, *, optional: bool) -> bool:
+def _are_right(scores: NDArray[Any], bounds: LabelRange, *, optional: bool) -> bool:
     """Whether all numbers of an array are finite and in the range, and none is masked unless that is optional."""
     if isinstance(scores, np.ma.MaskedArray):
         given = scores.compressed()
@@ -168,7 +173,7 @@ def _are_right(scores: NDArray[Any], bounds: Bounds, *, optional: bool) -> bool:
     return bool(np.isfinite([least, most]).all()) and not (bounds.complaint(least) or bounds.complaint(most))
 
 
-def _are_scores(scores: Sequence[Any], bounds: Bounds) -> bool:
+def _are_scores(scores: Sequence[Any], bounds: LabelRange) -> bool:
     """Whether all are numbers, finite and in the range. False for some that are, such as those of an infinite sum."""
     kinds = set(map(type, scores))
     if not all(issubclass(kind, Real) for kind in kinds) or not scores:
@@ -182,7 +187,7 @@ def _are_scores(scores: Sequence[Any], bounds: Bounds) -> bool:
     return finite and not bounds.complaint(least) and not bounds.complaint(most)
 
 
-def _are_spans(labels: Sequence[list[Any]], lengths: Sequence[int], bounds: Bounds) -> bool:
+def _are_spans(labels: Sequence[list[Any]], lengths: Sequence[int], bounds: LabelRange) -> bool:
     """Whether lists hold spans of their texts, with scores in the range. False for some that do."""
     spans = list(chain.from_iterable(labels))
     if not spans:
@@ -203,7 +208,7 @@ def _are_spans(labels: Sequence[list[Any]], lengths: Sequence[int], bounds: Boun
     return min(starts) >= 0 and all(map(le, starts, ends)) and all(map(le, ends, last))
 
 
-def _are_array_spans(spans: NDArray[Any], lengths: NDArray[Any], bounds: Bounds) -> bool:
+def _are_array_spans(spans: NDArray[Any], lengths: NDArray[Any], bounds: LabelRange) -> bool:
     """As _are_spans, for an array of shape (n, 3); `lengths` has that of the text of each span (n)."""
     if not len(spans):
         return True
@@ -212,7 +217,7 @@ def _are_array_spans(spans: NDArray[Any], lengths: NDArray[Any], bounds: Bounds)
     return bool(inside.all()) and not (bounds.complaint(scores.min()) or bounds.complaint(scores.max()))
 
 
-def _complaint(label: Any, length: int, kind: Kind | None, bounds: Bounds) -> str:
+def _complaint(label: Any, length: int, kind: Kind | None, bounds: LabelRange) -> str:
     """What is wrong with one label; empty if nothing is."""
     if label is None:
         return "it is missing, and it is not declared optional=True"
@@ -225,7 +230,7 @@ def _complaint(label: Any, length: int, kind: Kind | None, bounds: Bounds) -> st
     return _score_complaint(label, bounds)
 
 
-def _score_complaint(score: Any, bounds: Bounds) -> str:
+def _score_complaint(score: Any, bounds: LabelRange) -> str:
     if isinstance(score, int) and not _LEAST <= score <= _MOST:
         return f"an integer of {score.bit_length():,} bits: a score has at most 64"
     try:
@@ -237,7 +242,7 @@ def _score_complaint(score: Any, bounds: Bounds) -> str:
     return bounds.complaint(score)
 
 
-def _span_complaint(span: Any, length: int, bounds: Bounds) -> str:
+def _span_complaint(span: Any, length: int, bounds: LabelRange) -> str:
     if not isinstance(span, list | tuple) or len(span) != _TRIPLE:
         return f"{_shown(span)} is not a Span of start, end and score"
     start, end, score = span

@@ -10,6 +10,7 @@ import msgspec
 from gristmill.errors import RecipeError
 from gristmill.lake.address import NAME, VERSION, check_numbered
 from gristmill.lake.ledger.model import Recipe
+from gristmill.recipes.drift.bounds import Bounds, check_bounds
 from gristmill.recipes.duplicates.units import DocumentUnits, KeyUnits, MinHashUnits, NgramUnits, Unit
 from gristmill.recipes.label import Score, Spans
 from gristmill.recipes.option_types import check_types
@@ -39,6 +40,8 @@ class Dedupe:
         confirm: whether the text of each duplicate is read again and compared with that of its first occurrence. For
             whole documents, paragraphs, lines and sentences.
         memory: most bytes that one worker may use for comparing, in MiB. More data goes through files.
+        bounds: how far its sets may differ from those of earlier snapshots, and the largest share of documents that it
+            may mark; outside, they are not published. It changes no mark. None: the check `volume` only warns.
         description: for people.
         draft: whether the recipe may change under its name.
     """
@@ -50,6 +53,7 @@ class Dedupe:
     buckets: Annotated[int, msgspec.Meta(ge=1, le=65536)] = 16
     confirm: bool = False
     memory: Annotated[int, msgspec.Meta(ge=16)] = 256
+    bounds: Bounds | None = None
     description: str = ""
     draft: bool = False
 
@@ -72,6 +76,8 @@ class Dedupe:
             raise RecipeError(f"{what}: a source is named twice in {', '.join(self.sources)}; name each once")
         if self.numbered and self.scope != "snapshot":
             raise RecipeError(f"{what}: KeyUnits number the documents of one snapshot; say scope='snapshot'")
+        takes = ("rows", "bytes", "duplicates") if self.marked == "documents" else ("rows", "bytes")
+        check_bounds(self.bounds, what, takes)
         if self.confirm and isinstance(self.unit, NgramUnits | MinHashUnits | KeyUnits):
             near = "; MinHashUnits(exact=True) compares texts" if self.near else ""
             raise RecipeError(

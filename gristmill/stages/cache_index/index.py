@@ -19,7 +19,7 @@ from gristmill.recipes.source import Source
 from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.mixing.index import (
     Index,
-    close_slices,
+    closed_slices,
     finished_slices,
     index_path,
     inputs_of,
@@ -197,7 +197,7 @@ def _of_cache(
     streams = {
         s.key: finished_slices(store, cache_asset(mix.name, tokenizer.name, s.key), known[s.key]) for s in mix.streams
     }
-    return close_slices(cache_index(mix.name, tokenizer.name), streams, known, sources)
+    return closed_slices(store, cache_index(mix.name, tokenizer.name), streams, known, sources)
 
 
 def why_cache_open(

@@ -11,9 +11,8 @@ from gristmill.lake.rows.batches import decode_rows
 from gristmill.lake.rows.quarantined import QuarantinedRow, first_of_each_reason
 from gristmill.lake.rows.shard_file import read_blocks
 from gristmill.lake.store.protocol import Store
+from gristmill.recipes.drift.drop_reasons import QUARANTINE
 
-QUARANTINE = "quarantine: "
-"""Begins the reasons of refused rows in a ledger."""
 _MOST = 64 << 20
 """Unpacked bytes of one quarantine that are read at most."""
 _REASONS = 50

@@ -24,6 +24,7 @@ from gristmill.lake.store.read_ahead import reading_ahead
 from gristmill.raw_data.checksums import NamedHash, differences
 from gristmill.raw_data.roots import open_raw
 from gristmill.recipes.code.digest import check_worker, code_of
+from gristmill.recipes.drift.drop_reasons import LEFT_OUT, QUARANTINE
 from gristmill.recipes.raw_object import TOO_LONG, Converted, Copied, LeftOut, RawObject, Refused
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
@@ -177,8 +178,8 @@ class _Output:
         self.flush()
         stamps: dict[str, ObjectVersion] = {}
         quarantine = self.quarantine.close(stamps)
-        dropped = {f"quarantine: {reason}": n for reason, n in self.quarantine.reasons.items()}
-        dropped |= {f"left out: {reason}": n for reason, n in self.quarantine.left_out.items()}
+        dropped = {f"{QUARANTINE}{reason}": n for reason, n in self.quarantine.reasons.items()}
+        dropped |= {f"{LEFT_OUT}{reason}": n for reason, n in self.quarantine.left_out.items()}
         row, written = self.documents.close(
             self._recipe,
             tuple(self._inputs),

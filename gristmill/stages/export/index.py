@@ -19,7 +19,7 @@ from gristmill.stages.export.codec import Release
 from gristmill.stages.export.epoch import TokensMissing, epoch_of
 from gristmill.stages.export.release import release_of, small_files, write_large_files
 from gristmill.stages.export.taken_down import taken_down
-from gristmill.stages.mixing.index import Index, close_slices, finished_slices, index_path, inputs_of, why_open
+from gristmill.stages.mixing.index import Index, closed_slices, finished_slices, index_path, inputs_of, why_open
 from gristmill.stages.mixing.sound_mix import check_closed_mix
 
 _RELEASE = re.compile(rf"{expression_of(EXPORT_INDEX.address)}/(release-[0-9a-f]+/|metadataset-[0-9a-f]+\.yaml$)")
@@ -54,7 +54,7 @@ def index_export(
     store.sweep()
     slices = _slices(store, mix, export, known)
     _check_slices(mix, export, slices)
-    index = close_slices(export_index(mix.name, export.name), slices, known, sources)
+    index = closed_slices(store, export_index(mix.name, export.name), slices, known, sources)
     check_closed_mix(store, mix, [(each.stream, each.snapshot) for each in index.slices])
     release = _release(store, mix, export, index)
     _check_release(mix, export, release, slices)
@@ -87,7 +87,7 @@ def why_export_open(
         DataError: a ledger of a slice is wrong.
     """
     slices = _slices(store, mix, export, known)
-    index = close_slices(export_index(mix.name, export.name), slices, known, sources)
+    index = closed_slices(store, export_index(mix.name, export.name), slices, known, sources)
     try:
         release = _release(store, mix, export, index)
     except TokensMissing as error:

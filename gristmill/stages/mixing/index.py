@@ -5,7 +5,8 @@ from types import MappingProxyType
 
 import msgspec
 
-from gristmill.errors import RecipeError
+from gristmill.drift.editions import why_too_small
+from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import mix_asset, mix_index, place
 from gristmill.lake.asset_kinds import kind_of, ledger_of_asset, names_of
 from gristmill.lake.identity import digest_of
@@ -139,6 +140,40 @@ def close_slices(
     return Index(1, asset, fingerprint, tuple(slices), tuple(absent), tuple(left), totals_of_slices(slices))
 
 
+def closed_slices(
+    store: Store,
+    asset: str,
+    by_stream: Mapping[str, Mapping[str, Head]],
+    known: Mapping[str, Sequence[str]],
+    sources: Mapping[str, Source],
+) -> Index:
+    """The index over slices as close_slices() gives it, if it may be written.
+
+    Args:
+        store: the lake. Its index of this address may have an edition already: that is not held back any more.
+        asset: see close_slices(), as the next three.
+        by_stream: the heads of slices.
+        known: the keys of snapshots.
+        sources: the source of each stream.
+
+    Raises:
+        DataError: an edition would replace others of more than twice its size.
+    """
+    index = close_slices(asset, by_stream, known, sources)
+    for each in index.slices:
+        source = sources[each.stream]
+        if source.snapshots == "replace":
+            why = why_too_small(each.stream, by_stream[each.stream], each.snapshot, source)
+            if why and not _has(read_index(store, asset), each):
+                raise DataError(f"{asset}: not written: {why}")
+    return index
+
+
+def _has(index: Index | None, part: Slice) -> bool:
+    named = (part.stream, part.snapshot, part.fingerprint)
+    return index is not None and any((s.stream, s.snapshot, s.fingerprint) == named for s in index.slices)
+
+
 def fingerprint_of_slices(asset: str, slices: Sequence[Slice]) -> str:
     """The fingerprint of an index with these slices."""
     return digest_of([asset, [[s.stream, s.snapshot, s.fingerprint] for s in slices]])
@@ -208,4 +243,4 @@ def mix_index_of(store: Store, mix: Mix, sources: Mapping[str, Source], known: M
     """The index of a mix as it would be closed now. The arguments are those of index_mix."""
     streams = {s.key: finished_slices(store, mix_asset(mix.name, s.key), known[s.key]) for s in mix.streams}
     check_one_key({stream: tuple(heads.values()) for stream, heads in streams.items()})
-    return close_slices(mix_index(mix.name), streams, known, sources)
+    return closed_slices(store, mix_index(mix.name), streams, known, sources)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from gristmill.errors import DataError
 from gristmill.lake.ledger.counts import sum_counts
 from gristmill.lake.ledger.model import Ledger
-from gristmill.stages.mixing.row_filter import BLOCKED
+from gristmill.recipes.drift.drop_reasons import BLOCKED
 
 
 def check_keeps_rows(mix: str, slices: Mapping[str, Sequence[Ledger]]) -> None:

@@ -21,6 +21,7 @@ from gristmill.lake.rows.blocklist import Blocklist
 from gristmill.lake.rows.draw import fraction
 from gristmill.lake.rows.shard_file import read_blocks
 from gristmill.lake.store.protocol import Store
+from gristmill.recipes.drift.drop_reasons import BLOCKED, NOT_CHOSEN, SAMPLED_OUT
 from gristmill.recipes.edits.transform import Transform
 from gristmill.recipes.selection import Selection
 from gristmill.stages.mixing.columns.chosen_labels import read_labels
@@ -30,14 +31,11 @@ from gristmill.stages.mixing.edits.text_lengths import TextLengths
 from gristmill.stages.mixing.filtered_block import FilteredBlock
 from gristmill.stages.mixing.rule_engine import RuleEngine, RuleFailed, RulesStopped, ValueRefused
 
-SAMPLED_OUT = "sampled out"
-NOT_CHOSEN = "not chosen"
 WRONG_TYPE = (
     "if the file is right, the selection declares the column with another type than its values have: change that type,"
     " or leave the column out"
 )
 """The mend for a row that is valid JSON, but not of the declared types."""
-BLOCKED = "blocklist: {}"
 ABSENT = "absent: "
 """A count of rows that lack a column has the name of the column after this."""
 

@@ -14,10 +14,11 @@ from gristmill.errors import (
     Superseded,
     TooManyRefused,
 )
+from gristmill.pipeline.volume import VOLUME
 
 
 def test_every_check_says_what_to_run_next_if_it_has_failed() -> None:
-    assert OF_CHECK.keys() == {*CLAIMS, "ids_unique_across"}
+    assert OF_CHECK.keys() == {*CLAIMS, VOLUME, "ids_unique_across"}
     assert beside_result("ids_unique", passed=True) == {}
     assert beside_result("ids_unique", passed=False) == {"run next": OF_CHECK["ids_unique"]}
     assert next_of_check("row_alignment_audit") == OF_AUDIT

@@ -112,6 +112,7 @@ SELECTION = {
     "discard": NAMES,
     "merge": NAMES,
     "origin": FLAG,
+    "bounds": "None",
     "description": WORDS,
     "held_out": "None",
 }
@@ -129,7 +130,8 @@ TAKEN: dict[Any, dict[str, str]] = {
         "select": f"None {WORDS}", "checksums": f"None {WORDS}",
         "quarantine_limit": "0", "parameters": "{'x':1}", "revisions": "()", "adopted": "()",
         "raw": f"None {WORDS}", "watched": FLAG, "draft": FLAG, "reason": "''", "quiet": "0 1.5",
-        "expected_hours": "None 1.5", "marker": "None 'x' line", "mounted": "None", "inventory": "None",
+        "expected_hours": "None 1.5", "bounds": "None", "accept": "'' 'x'",
+        "marker": "None 'x' line", "mounted": "None", "inventory": "None",
     },
     Revision: {**SELECTION, "version": WORDS, "carry": NAMES},  # Source compares it
     RawRoot: {
@@ -160,7 +162,7 @@ TAKEN: dict[Any, dict[str, str]] = {
     Tagger: {
         "document": "function", "batch": "None", "open": "None", "labels": "None ()", "models": "()",
         "parameters": "{'x':1}", "description": WORDS,
-        "only": f"{NAMES} {{'x'}}", "draft": FLAG, "reason": "''",
+        "only": f"{NAMES} {{'x'}}", "bounds": "None", "draft": FLAG, "reason": "''",
     },
     Training: {"mix": WORDS, "special": NAMES},  # Tokenizer checks the name
     Tokenizer: {

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from gristmill.errors import MalformedRow, RecipeError
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.counts import add_counts
+from gristmill.recipes.drift.drop_reasons import EDITS, TOO_FEW_BYTES, TOO_LITTLE_LEFT, TOO_SHORT
 from gristmill.recipes.edits.edit import WHITE_SPACE
 from gristmill.recipes.edits.transform import Transform
 from gristmill.recipes.selection import Selection
@@ -13,12 +14,6 @@ from gristmill.stages.mixing.edits.shaping import RowShape
 from gristmill.stages.mixing.edits.stretches import SpanOutside, changed, stretches
 from gristmill.stages.mixing.edits.transforming import transform
 from gristmill.stages.mixing.filtered_block import FilteredBlock
-
-EDITS = "edits"
-"""Counts of edits begin with this."""
-TOO_LITTLE_LEFT = "too little left after edits"
-TOO_SHORT = "too short after edits"
-TOO_FEW_BYTES = "too few bytes after edits"
 
 
 class Editor:

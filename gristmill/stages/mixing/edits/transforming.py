@@ -9,12 +9,11 @@ from gristmill.lake.ledger.code import CHANGED_CODE
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.json_values import not_json
 from gristmill.lake.store.json_object import NOT_DECODED
+from gristmill.recipes.drift.drop_reasons import TRANSFORM
 from gristmill.recipes.edits.transform import Drop, Transform, TransformFailed
 from gristmill.recipes.shelf import find
 from gristmill.stages.mixing.edits.edited_rows import EditedRows
 
-TRANSFORM = "transform "
-"""Counts and reasons of a transform begin with this, and with its name."""
 _MEND = f"mend the transform, or drop such rows by a rule; {CHANGED_CODE}"
 
 

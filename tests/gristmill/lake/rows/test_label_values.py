@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from gristmill.lake.rows.attribute import encode_row, parse_rows, rounded, written_spans
 from gristmill.lake.rows.document import Span
-from gristmill.lake.rows.label_values import Bounds, Kind, is_label_name, listed_spans, wrong_label
+from gristmill.lake.rows.label_values import Kind, LabelRange, is_label_name, listed_spans, wrong_label
 
-ANY = Bounds()
+ANY = LabelRange()
 NUMBERS = st.floats(allow_nan=True) | st.integers() | st.booleans() | st.sampled_from([0, 0.5, 1, 2**64, -(2**63) - 1])
 SPAN = st.tuples(st.integers(-1, 5), st.integers(-1, 5), NUMBERS).map(lambda each: Span(*each)) | st.lists(
     NUMBERS, min_size=2, max_size=4
@@ -26,13 +26,13 @@ VALUES = st.none() | NUMBERS | st.text(max_size=3) | st.lists(SPAN | NUMBERS, ma
 @given(
     st.lists(VALUES, max_size=5) | st.lists(st.floats(0, 1), max_size=5) | st.lists(st.lists(SPAN), max_size=3),
     st.sampled_from([None, "score", "spans"]),
-    st.sampled_from([ANY, Bounds(0), Bounds(None, 1), Bounds(0, 1)]),
+    st.sampled_from([ANY, LabelRange(0), LabelRange(None, 1), LabelRange(0, 1)]),
     st.booleans(),
 )
 def test_a_batch_is_judged_as_its_labels_one_by_one(
     labels: list[Any],
     kind: Kind | None,
-    bounds: Bounds,
+    bounds: LabelRange,
     optional: bool,  # noqa: FBT001 - hypothesis gives it
 ) -> None:
     singly = [wrong_label([label], [3], kind, bounds, optional=optional) for label in labels]
@@ -82,7 +82,7 @@ def comes_back(label: Any) -> bool:
 )
 def test_a_label_that_is_wrong_is_told_with_its_number(label: Any, kind: Kind | None, complaint: str) -> None:
     good: Any = [] if kind == "spans" or (kind is None and isinstance(label, list)) else 1.0
-    found = wrong_label([good, good, label], [3, 3, 3], kind, Bounds(0, 1) if kind else ANY, optional=False)
+    found = wrong_label([good, good, label], [3, 3, 3], kind, LabelRange(0, 1) if kind else ANY, optional=False)
     assert found is not None
     assert found[0] == 2
     assert complaint in found[1]
@@ -90,16 +90,16 @@ def test_a_label_that_is_wrong_is_told_with_its_number(label: Any, kind: Kind | 
 
 def test_numbers_of_other_libraries_are_numbers() -> None:
     for scores in (list(np.array([0.5, 1.0])), [np.float32(0.5)], [np.int64(1)], [Decimal("0.5")], [Fraction(1, 2)]):
-        assert wrong_label(scores, [3] * len(scores), "score", Bounds(0, 1), optional=False) is None
+        assert wrong_label(scores, [3] * len(scores), "score", LabelRange(0, 1), optional=False) is None
     spans = [Span(np.int64(0), np.int64(3), np.float64(0.5))]  # type: ignore[arg-type]
-    assert wrong_label([spans], [3], "spans", Bounds(0, 1), optional=False) is None
+    assert wrong_label([spans], [3], "spans", LabelRange(0, 1), optional=False) is None
 
 
 def test_a_score_that_is_written_as_its_bound_is_in_the_range() -> None:
     assert rounded(1.0000000000000002) == 1.0
-    assert Bounds(0, 1).complaint(1.0000000000000002) == ""
-    assert Bounds(0, 1).complaint(1.00001) == "1.00001 is above 1.0"
-    assert Bounds(0, 1).complaint(-0.00001) == "-1e-05 is below 0.0"
+    assert LabelRange(0, 1).complaint(1.0000000000000002) == ""
+    assert LabelRange(0, 1).complaint(1.00001) == "1.00001 is above 1.0"
+    assert LabelRange(0, 1).complaint(-0.00001) == "-1e-05 is below 0.0"
 
 
 def test_finite_scores_whose_sum_is_not_pass() -> None:
@@ -147,12 +147,12 @@ def test_spans_belong_to_their_own_text_if_others_have_none() -> None:
 )
 def test_arrays_of_spans_are_judged_as_lists_are(spans: Any, complaint: str) -> None:
     labels = [np.array([[0, 2, 1]]), spans]
-    found = wrong_label(labels, [2, 4], "spans", Bounds(1, 1), optional=False)
+    found = wrong_label(labels, [2, 4], "spans", LabelRange(1, 1), optional=False)
     assert found == ((1, complaint) if complaint else None)
     assert found == wrong_label(
-        [listed_spans(label) for label in labels], [2, 4], "spans", Bounds(1, 1), optional=False
+        [listed_spans(label) for label in labels], [2, 4], "spans", LabelRange(1, 1), optional=False
     )
-    assert wrong_label([None, *labels], [9, 2, 4], "spans", Bounds(1, 1), optional=True) == (
+    assert wrong_label([None, *labels], [9, 2, 4], "spans", LabelRange(1, 1), optional=True) == (
         (2, complaint) if complaint else None
     )
-    assert wrong_label(labels, [2, 4], "score", Bounds(), optional=False) is not None
+    assert wrong_label(labels, [2, 4], "score", LabelRange(), optional=False) is not None

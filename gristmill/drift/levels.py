@@ -1,0 +1,68 @@
+"""Levels: the numbers of a snapshot that are compared with those of earlier ones. They come from its ledger alone."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+SIZES = ("rows", "bytes", "tokens")
+DROPPED = "dropped"
+"""The share of rows that were dropped for any reason. Of one reason: with its name behind."""
+REMOVED = "removed"
+"""The share of characters that were removed from changed texts: with what changed them behind."""
+DUPLICATES = "duplicates"
+_BEFORE, _AFTER = ": characters before", ": characters after"
+
+Quantiles = tuple[float, float, float]
+QUANTILES = (0.05, 0.5, 0.95)
+"""The quantiles of a label that are compared."""
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The numbers of a snapshot.
+
+    Attributes:
+        snapshot: its key.
+        sizes: how much it is, by the names in SIZES.
+        shares: which part of something was dropped, removed or marked, by name; each from 0 to 1.
+        quantiles: of each label that is compared, by its name.
+    """
+
+    snapshot: str
+    sizes: Mapping[str, int]
+    shares: Mapping[str, float]
+    quantiles: Mapping[str, Quantiles] = field(default_factory=dict)
+
+
+def levels_of(
+    snapshot: str,
+    totals: Mapping[str, int],
+    dropped: Mapping[str, int],
+    quantiles: Mapping[str, Quantiles] | None = None,
+    *,
+    marked: bool = False,
+) -> Levels:
+    """The numbers of a snapshot, from the head of its ledger.
+
+    Args:
+        snapshot: its key.
+        totals: of the head.
+        dropped: of the head: rows by reason.
+        quantiles: of its labels.
+        marked: whether its `duplicates` are documents, so that they are a share of its rows.
+
+    >>> levels_of("2024", {"rows": 6, "bytes": 90}, {"too-short": 3, "table": 1}).shares
+    {'dropped': 0.4, 'dropped: too-short': 0.3, 'dropped: table': 0.1}
+    """
+    shares = {}
+    rows, lost = totals.get("rows", 0), sum(dropped.values())
+    if lost:
+        shares[DROPPED] = lost / (rows + lost)
+        shares |= {f"{DROPPED}: {reason}": number / (rows + lost) for reason, number in dropped.items()}
+    for name, before in totals.items():
+        who = name.removesuffix(_BEFORE)
+        if who != name and before:
+            shares[f"{REMOVED}: {who}"] = max(0.0, 1 - totals.get(who + _AFTER, 0) / before)
+    if marked and rows:
+        shares[DUPLICATES] = totals.get("duplicates", 0) / rows
+    sizes = {name: totals[name] for name in SIZES if name in totals}
+    return Levels(snapshot, sizes, shares, quantiles or {})

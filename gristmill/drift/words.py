@@ -1,0 +1,83 @@
+"""What the comparison of a snapshot says to people: one sentence, and an entry for each number."""
+
+import math
+from collections.abc import Sequence
+
+from gristmill.drift.comparison import LEAST, Measure
+from gristmill.reports.score_plot import short
+
+_NAMED = 3
+"""Numbers that the sentence names; the entries have all of them."""
+
+
+def sentence_of(measures: Sequence[Measure], snapshots: Sequence[str], snapshot: str, source: str) -> str:
+    """The verdict as one sentence.
+
+    Args:
+        measures: the numbers of the snapshot.
+        snapshots: the keys of those that it was compared with.
+        snapshot: its key.
+        source: name of the source, whose recipe may accept a new level.
+    """
+    wrong = sorted((each for each in measures if each.wrong), key=lambda each: not each.blocked)
+    if wrong:
+        more = f"; and {len(wrong) - _NAMED} more" if len(wrong) > _NAMED else ""
+        told = "; ".join(f"{each.name} {value_of(each)}, {expected_of(each)}" for each in wrong[:_NAMED])
+        mends = ["look at its raw data"]
+        if any(not _over_share(each) for each in wrong):
+            mends.append(f"if this level is right, say accept={snapshot!r} in the recipe of source {source!r}")
+        if any(each.blocked for each in wrong):
+            mends.append("if a bound is too narrow, change bounds=")
+        return f"{told}{more}; {'; or, '.join(mends)}"
+    if len(snapshots) < LEAST:
+        return f"no verdict: {_counted(len(snapshots))} before it made by the same recipe, and {LEAST} are needed"
+    sizes = ", ".join(f"{each.name} {value_of(each)}" for each in measures if each.kind == "size")
+    return f"{sizes}: as in {', '.join(snapshots)}"
+
+
+def entries_of(measures: Sequence[Measure], snapshots: Sequence[str]) -> dict[str, str]:
+    """The numbers, each with what is expected of it; what is wrong first.
+
+    Args:
+        measures: the numbers of the snapshot.
+        snapshots: the keys of those that it was compared with.
+    """
+    ordered = sorted(measures, key=lambda each: (not each.blocked, not each.wrong))
+    numbers = {each.name: f"{value_of(each)}, {expected_of(each)}" for each in ordered}
+    return {"compared with": ", ".join(snapshots) or "nothing", **numbers}
+
+
+def value_of(measure: Measure) -> str:
+    """The value of a number in words."""
+    return shown(measure, measure.value)
+
+
+def shown(measure: Measure, value: float) -> str:
+    """A value of a number's kind in words.
+
+    Args:
+        measure: the number.
+        value: to show.
+    """
+    return f"{value:.2%}" if measure.kind == "share" else short(value)
+
+
+def expected_of(measure: Measure) -> str:
+    """What is expected of a number, in words."""
+    said = [f"level {shown(measure, measure.level)}"] if measure.level is not None else []
+    if measure.kind == "size" and measure.level:
+        said.append(f"{short(measure.value / measure.level)} of it")
+    for lead, least, most in (("expected", measure.least, measure.most), ("allowed", measure.floor, measure.ceiling)):
+        low = shown(measure, max(least, 0.0) if measure.kind == "share" else least) if least > -math.inf else ""
+        high = shown(measure, most) if most < math.inf else ""
+        if low or high:
+            said.append(f"{lead} {' to '.join(filter(None, (low, high)))}" if low else f"{lead} at most {high}")
+    return ", ".join(said) or "no level yet"
+
+
+def _over_share(measure: Measure) -> bool:
+    return measure.kind == "share" and measure.blocked
+
+
+def _counted(number: int) -> str:
+    return "no snapshot" if not number else f"{number} snapshot{'s' if number > 1 else ''}"

@@ -1,0 +1,18 @@
+"""The reasons under which ledgers count dropped rows, besides the names of rules."""
+
+BLOCKED = "blocklist: {}"
+"""With the name of the list."""
+SAMPLED_OUT = "sampled out"
+NOT_CHOSEN = "not chosen"
+TOO_LITTLE_LEFT = "too little left after edits"
+TOO_SHORT = "too short after edits"
+TOO_FEW_BYTES = "too few bytes after edits"
+
+EDITS = "edits"
+"""Counts of edits begin with this."""
+TRANSFORM = "transform "
+"""Counts and reasons of a transform begin with this, and with its name."""
+QUARANTINE = "quarantine: "
+"""The reason of refused rows begins with this."""
+LEFT_OUT = "left out: "
+"""The reason of records that are no documents by their kind begins with this."""

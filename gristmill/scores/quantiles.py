@@ -1,0 +1,75 @@
+"""The quantiles of a set's labels, from the statistics in its columns. No shard is read whose columns are there."""
+
+from collections.abc import Mapping, Sequence
+
+from gristmill.lake.address import Place
+from gristmill.lake.ledger.model import Shard
+from gristmill.lake.store.protocol import Store
+from gristmill.scores.described import MOST_SHOWN, column_heads
+from gristmill.scores.label_columns import ColumnsHead, make_columns
+from gristmill.scores.statistics import LabelStatistics, added
+
+SAMPLED = 64
+"""Most shards of a partition whose columns are read: of more, as many that lie evenly among them."""
+FREQUENT = 100
+"""A label counts if at least one of so many rows has it: the quantiles of a few rows are chance."""
+
+
+def quantiles_of(
+    store: Store, partition: Place, shards: Sequence[Shard], shares: Sequence[float], labels: Sequence[str] = ()
+) -> dict[str, tuple[float, ...]] | None:
+    """The quantiles of each label of a set.
+
+    Args:
+        store: the lake.
+        partition: of the set.
+        shards: the rows of its ledger's table.
+        shares: of the rows that are at or below each quantile, from 0 to 1.
+        labels: that are wanted however rare they are.
+
+    Returns:
+        By label; None if a shard that is looked at has no columns.
+
+    Raises:
+        StoreError: the lake does not answer.
+    """
+    heads: list[ColumnsHead] = []
+    for head in column_heads(store, partition, sampled(shards)):
+        if head is None:
+            return None
+        heads.append(head)
+    parts: dict[str, list[LabelStatistics]] = {}
+    for head in heads:
+        for each in head.statistics:
+            parts.setdefault(each.name, []).append(each)
+    rows = sum(shard.rows for shard in sampled(shards))
+    found = sorted((added(each) for each in parts.values()), key=lambda label: (-label.rows, label.name))
+    frequent = {label.name for label in found[:MOST_SHOWN] if label.rows * FREQUENT >= rows} | set(labels)
+    chosen = [label for label in found if label.name in frequent and label.rows]
+    return {label.name: tuple(label.sketch.quantile(share) for share in shares) for label in chosen}
+
+
+def describe_sampled(store: Store, partition: Place, shards: Sequence[Shard], kinds: Mapping[str, str] | None) -> None:
+    """Writes the columns that quantiles_of() looks at, where they are missing or stale.
+
+    Args:
+        store: the lake.
+        partition: of the set.
+        shards: the rows of its ledger's table.
+        kinds: of labels, as their tagger declares them; None: none is declared.
+
+    Raises:
+        DataError: a row is wrong.
+        StoreError: a shard is not the one that its ledger names, or the lake does not answer.
+    """
+    chosen = sampled(shards)
+    for shard, head in zip(chosen, column_heads(store, partition, chosen), strict=True):
+        if head is None:
+            make_columns(store, partition, shard, kinds)
+
+
+def sampled(shards: Sequence[Shard]) -> Sequence[Shard]:
+    """The shards that are looked at: all, or SAMPLED of them."""
+    if len(shards) <= SAMPLED:
+        return shards
+    return [shards[number * len(shards) // SAMPLED] for number in range(SAMPLED)]

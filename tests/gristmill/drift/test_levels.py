@@ -1,0 +1,33 @@
+from gristmill.drift.levels import levels_of
+
+
+def test_a_share_is_of_the_rows_that_were_read() -> None:
+    levels = levels_of("2024", {"shards": 1, "rows": 6, "bytes": 90, "length": 200}, {"too-short": 3, "table": 1})
+    assert levels.sizes == {"rows": 6, "bytes": 90}  # ten rows were read
+    assert levels.shares == {"dropped": 0.4, "dropped: too-short": 0.3, "dropped: table": 0.1}
+
+
+def test_tokens_are_a_size_where_they_are_counted() -> None:
+    assert levels_of("2024", {"rows": 6, "bytes": 90, "tokens": 40}, {}).sizes == {"rows": 6, "bytes": 90, "tokens": 40}
+
+
+def test_what_edits_remove_is_a_share_of_the_changed_texts() -> None:
+    totals = {
+        "rows": 2,
+        "edits: characters before": 100,
+        "edits: characters after": 25,
+        "transform long-1: characters before": 10,
+        "transform long-1: characters after": 12,
+    }
+    assert levels_of("2024", totals, {}).shares == {"removed: edits": 0.75, "removed: transform long-1": 0.0}
+
+
+def test_duplicates_are_a_share_only_if_they_are_documents() -> None:
+    totals = {"rows": 8, "duplicates": 2}
+    assert levels_of("2024", totals, {}, marked=True).shares == {"duplicates": 0.25}
+    assert levels_of("2024", totals, {}).shares == {}
+
+
+def test_nothing_is_no_share() -> None:
+    assert levels_of("2024", {"rows": 0, "bytes": 0}, {}, marked=True).shares == {}
+    assert levels_of("2024", {"rows": 0, "bytes": 0}, {"a": 4}).shares == {"dropped": 1.0, "dropped: a": 1.0}
