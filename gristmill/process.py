@@ -9,6 +9,7 @@ import hashlib
 import os
 import platform
 import re
+import signal
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -68,6 +69,23 @@ class Process(msgspec.Struct, frozen=True):
         if self.space != here.space:
             return None
         return bool(_NUMBER.fullmatch(self.pid)) and _runs(int(self.pid), self.started)
+
+
+def how_ended(code: int) -> str:
+    """How a process has ended, for people.
+
+    Args:
+        code: its exit code; below zero, the signal that ended it.
+
+    >>> how_ended(2)
+    'has ended with exit code 2'
+    """
+    if code >= 0:
+        return f"has ended with exit code {code}"
+    number = -code
+    name = signal.Signals(number).name if number in set(signal.Signals) else "unknown"
+    why = ": a person did it, or the system, whose memory was full" if number == signal.SIGKILL else ""
+    return f"was ended by signal {number} ({name}){why}"
 
 
 def this_process() -> Process:

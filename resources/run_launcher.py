@@ -1,68 +1,114 @@
-"""A run launcher whose runs are processes of the code server, and which can tell whether they are alive."""
+"""A run launcher whose runs are processes of their own, and which sees whether they live."""
 
-import json
-from typing import Any
+import subprocess
+import sys
+import threading
+import time
 
-from dagster import DefaultRunLauncher
-from dagster._core.errors import DagsterUserCodeUnreachableError
+from dagster import DagsterInstance, DagsterRun, DagsterRunStatus, DefaultRunLauncher
 from dagster._core.launcher import CheckRunHealthResult, LaunchRunContext, WorkerStatus
-from dagster._core.storage.dagster_run import DagsterRun
-from dagster._core.storage.tags import GRPC_INFO_TAG
-from dagster._grpc.client import DagsterGrpcClient
-from dagster._grpc.types import CanCancelExecutionRequest, CanCancelExecutionResult
-from dagster._serdes import deserialize_value
 
+from gristmill.process import how_ended, this_process
 from resources.pools import make_pools
+from resources.run_process import process_of
+from resources.run_worker import BEAT, worker_input
 
-_PATIENCE = 10
-"""Longest time in seconds that a code server may take to answer whether it knows a run."""
+SILENCE = 3 * BEAT
+"""Seconds without a new line in its log after which a run counts as dead whose process cannot be seen from here."""
 
 
 class WatchedRunLauncher(DefaultRunLauncher):
-    """Dagster's default launcher, extended: Dagster's run monitoring can ask it whether a run is alive.
+    """Starts each run as a process that depends on no other, and tells Dagster's run monitoring whether it lives.
 
-    A code server notices when one of its runs dies. If the code server dies together with its runs, Dagster's default
-    launcher cannot tell. Dagster then counts such runs as started for ever. They keep their places in the queue and
-    their slots in the pools, and automation waits for them. With this launcher, a run that its code server does not
-    know counts as dead: it fails, and `run_retries` starts it again.
+    Dagster's default launcher lets the code server start a run, and asks the code server about it. If the run dies at
+    that moment, the answer may never come, and no run starts any more. A request that takes too long is sent again, and
+    the run is executed twice. Here nobody asks the code server for anything:
 
-    If a living run is counted as dead, only time is lost: the new run takes over its claim in the lake, and it stops.
+    1. The queue of Dagster's daemon asks for a run. The launcher makes the rows of its pools (resources/pools.py), and
+       starts `resources.run_worker` in a session of its own. It is started, or it is not: nothing is sent twice.
+    2. The worker writes a tag of the run, with host, boot, process number and start, and executes the run.
+    3. A thread of the daemon waits for the worker. If that dies, the run fails at once, and `run_retries` begins anew.
+    4. A later daemon looks whether the process lives. If it cannot see it (another machine or container), it looks
+       whether the log of the run grows: each worker writes a line every five minutes.
+    5. Whoever terminates a run writes so into the database. The worker reads it there.
 
-    Before it launches a run, it makes the rows of the run's pools, one run after the other (see resources/pools.py).
+    If a living run is counted as dead all the same, only time is lost: the new run takes over its claim in the lake.
     """
 
+    def __init__(self, *arguments: object, **named: object) -> None:
+        super().__init__(*arguments, **named)  # type: ignore[arg-type]  # Dagster's own arguments
+        self._children: set[str] = set()
+        self._heard: dict[str, tuple[int, float]] = {}
+
     def launch_run(self, context: LaunchRunContext) -> None:
-        """Launches a run whose pools all have their rows."""
-        concurrency = context.dagster_run.run_op_concurrency
+        """Starts the process of a run whose pools all have their rows.
+
+        Raises:
+            OSError: the system starts no process. Then Dagster fails the run.
+        """
+        run, instance = context.dagster_run, self._instance
+        concurrency = run.run_op_concurrency
         if concurrency is not None:
-            make_pools(self._instance, concurrency.all_pools or ())
-        super().launch_run(context)
+            make_pools(instance, concurrency.all_pools or ())
+        told = worker_input(instance, run)
+        command = [sys.executable, "-m", "resources.run_worker", run.run_id]
+        child = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)  # noqa: S603 - our own module
+        self._children.add(run.run_id)
+        threading.Thread(target=self._wait, args=(instance, run.run_id, child, told), daemon=True).start()
+
+    def _wait(self, instance: DagsterInstance, run_id: str, child: "subprocess.Popen[bytes]", told: bytes) -> None:
+        """Tells a process what to execute, waits for it, and reports its end if the run has not ended."""
+        try:
+            child.communicate(told)
+            how = how_ended(child.wait())
+            run = instance.get_run_by_id(run_id)
+            if run is not None and not run.is_finished:
+                canceled = run.status == DagsterRunStatus.CANCELING
+                report = instance.report_run_canceled if canceled else instance.report_run_failed
+                report(run, f"its process {child.pid} {how}")
+        finally:  # also if the database is away: then run monitoring finds the dead process
+            self._children.discard(run_id)
 
     @property
     def supports_check_run_worker_health(self) -> bool:
         return True
 
     def check_run_worker_health(self, run: DagsterRun) -> CheckRunHealthResult:
-        """Asks the code server that started the run.
+        """Whether a run lives. It asks the system and Dagster's database, and no other process.
 
-        A code server on the network that does not answer may be restarting, so it is asked again at the next check.
-        A code server on a socket is on this machine. If no process listens on the socket, it has ended.
+        A run that no launcher has started (`dagster job execute`) names no process, and is taken for alive.
         """
-        if GRPC_INFO_TAG not in run.tags:  # started from the command line, without a launcher
+        process = process_of(run.tags)
+        if run.run_id in self._children or process is None:
             return CheckRunHealthResult(WorkerStatus.RUNNING)
-        server: dict[str, Any] = json.loads(run.tags[GRPC_INFO_TAG])
-        client = DagsterGrpcClient(
-            host=server.get("host") or "localhost",
-            port=server.get("port"),
-            socket=server.get("socket"),
-            use_ssl=bool(server.get("use_ssl")),
-        )
-        try:
-            answer = client.can_cancel_execution(CanCancelExecutionRequest(run_id=run.run_id), timeout=_PATIENCE)
-        except DagsterUserCodeUnreachableError:
-            if server.get("socket"):
-                return CheckRunHealthResult(WorkerStatus.NOT_FOUND, "the code server that started it has ended")
-            return CheckRunHealthResult(WorkerStatus.RUNNING, "its code server does not answer")
-        if deserialize_value(answer, CanCancelExecutionResult).can_cancel:
-            return CheckRunHealthResult(WorkerStatus.RUNNING)
-        return CheckRunHealthResult(WorkerStatus.NOT_FOUND, "its code server was restarted and does not know it")
+        alive = process.runs(this_process())
+        if alive is False:
+            return CheckRunHealthResult(WorkerStatus.NOT_FOUND, f"{process} has ended")
+        if alive is None and (silent := self._silence(run.run_id)) >= SILENCE:
+            return CheckRunHealthResult(WorkerStatus.NOT_FOUND, f"{process} has been silent for {silent:.0f} s")
+        return CheckRunHealthResult(WorkerStatus.RUNNING)
+
+    def _silence(self, run_id: str) -> float:
+        """Seconds since this launcher saw the log of a run grow. Clocks of two machines are not compared."""
+        last = self._instance.get_records_for_run(run_id, limit=1, ascending=False).records
+        newest, now = (last[0].storage_id if last else 0), time.monotonic()
+        before, since = self._heard.get(run_id, (-1, now))
+        if newest != before:
+            since = now
+        self._heard[run_id] = newest, since
+        return now - since
+
+    def terminate(self, run_id: str) -> bool:
+        """Writes that a run is to end. Its process sees it within seconds.
+
+        Returns:
+            Whether the run had not ended yet.
+        """
+        run = self._instance.get_run_by_id(run_id)
+        if run is None or run.is_finished:
+            return False
+        self._instance.report_run_canceling(run)
+        process = process_of(run.tags)
+        if process and process.runs(this_process()) is False and run_id not in self._children:
+            self._instance.report_run_canceled(run, "its process had ended before")
+        return True

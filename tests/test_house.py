@@ -105,7 +105,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "pool": {"interrupts", "errors"},
     "installation": {"project", "errors"},
     "dagster_location": {"installation"},
-    "dashboard": {"environment", "project", "installation", "execution", "lake.store", "errors"},
+    "dashboard": {"environment", "project", "installation", "process", "execution", "lake.store", "errors"},
     "peeking": {"readers", "recipes", "formats.energon", "text", "lake.rows", "lake.store", "errors"},
     "preparing": {"formats.energon", "lake.store", "lake.rows", "pool", "errors"},
     "watching": {"preparing", "raw_data", "recipes", "formats.energon", "lake.store", "lake.identity", "errors"},

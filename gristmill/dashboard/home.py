@@ -90,6 +90,8 @@ def child_variables(environment: Environment) -> Mapping[str, str]:
     }
     # Else a backfill fails for good if the daemon looks at it while the code is being loaded anew.
     patient = {"DAGSTER_BACKFILL_RETRY_DEFINITION_CHANGED_ERROR": "1"}
+    # Else Dagster starts a run twice whose process takes more than a minute to begin, and both fail.
+    patient |= {"DAGSTER_GRPC_TIMEOUT_SECONDS": "300"}
     return {**patient, **os.environ, **{name: value for name, value in chosen.items() if value}}
 
 

@@ -21,6 +21,7 @@ from types import FrameType
 
 from gristmill.errors import GristmillError, RecipeError
 from gristmill.execution.work import Say
+from gristmill.process import how_ended
 
 DAGSTER = [sys.executable, "-m", "dagster"]
 WEB_SERVER = """
@@ -93,13 +94,7 @@ class Child:
 
     def how(self) -> str:
         """Which process has ended, and by which exit code or signal."""
-        code = self.process.wait()
-        if code >= 0:
-            return f"the {self.name} has ended with exit code {code}"
-        number = -code
-        name = signal.Signals(number).name if number in set(signal.Signals) else "unknown"
-        why = ": a person did it, or the system, whose memory was full" if number == signal.SIGKILL else ""
-        return f"the {self.name} was ended by signal {number} ({name}){why}"
+        return f"the {self.name} {how_ended(self.process.wait())}"
 
     def ended(self, then: str = "") -> GristmillError:
         """The error for its end, with the last lines that it printed. A process that is killed prints nothing about it.

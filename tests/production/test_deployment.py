@@ -175,7 +175,7 @@ def test_wrong_data_is_not_tried_again(evening: Evening) -> None:
     said = failed.dagster_event.step_failure_data.user_failure_data
     assert said is not None
     assert "a.jsonl.gz" in str(said.description)
-    assert said.metadata["kind"].value == "DataError"
+    assert said.metadata["kind"].value == "TooManyRefused"
     assert (run.tags["dagster/failure_reason"], run.tags["dagster/will_retry"]) == ("STEP_FAILURE", "false")
 
 
@@ -192,17 +192,44 @@ def test_the_command_line_shows_the_pools(evening: Evening) -> None:
     assert "Running migration" in evening.live.dagster("instance", "migrate")
 
 
-def test_runs_that_died_with_their_code_server_are_started_again(evening: Evening, tmp_path: Path) -> None:
-    live = evening.live
-    store = open_store(live.environment["GRISTMILL_LAKE"])
-    row = {"id": "letter-three", "text": f"GATE {tmp_path}", "source": "gated"}
-    store.put(f"{raw_folder('gated', 'three')}a.jsonl.gz", packed([row]))
+def launch_into_the_gate(evening: Evening, snapshot: str, gate: Path) -> tuple[str, int]:
+    """A run of a new snapshot that waits, and its process."""
+    store = open_store(evening.live.environment["GRISTMILL_LAKE"])
+    row = {"id": f"letter-{snapshot}", "text": f"GATE {gate}", "source": "gated"}
+    store.put(f"{raw_folder('gated', snapshot)}a.jsonl.gz", packed([row]))
     evening.arrive()
-    run = live.launch("gated_journey", "three")
-    live.wait((tmp_path / "letter-three.pid").exists, "the run in the gate")
-    live.kill_code()
+    run = evening.live.launch("gated_journey", snapshot)
+    inside = gate / f"letter-{snapshot}.pid"
+    evening.live.wait(inside.exists, "the run in the gate")
+    return run, int(inside.read_text())
+
+
+def test_a_run_that_died_while_no_daemon_was_there_is_started_again(evening: Evening, tmp_path: Path) -> None:
+    live = evening.live
+    run, process = launch_into_the_gate(evening, "four", tmp_path)
+    live.kill_one("daemon")
+    os.kill(process, signal.SIGKILL)
     (tmp_path / "open").touch()
+    live.serve_daemon()
+    live.wait(lambda: len(evening.all_runs("four")) == 2, "a run in place of the dead one")
+    assert [live.status(run), live.finish(evening.all_runs("four")[1].run_id)] == ["FAILURE", "SUCCESS"]
+
+
+def test_a_terminated_run_ends_within_seconds_and_is_not_started_again(evening: Evening, tmp_path: Path) -> None:
+    run, _ = launch_into_the_gate(evening, "five", tmp_path)
+    evening.instance.run_coordinator.cancel_run(run)
+    assert evening.live.finish(run, seconds=60) == "CANCELED"
+    assert [each.run_id for each in evening.all_runs("five")] == [run]
+
+
+def test_a_run_outlives_its_code_server_and_its_daemon(evening: Evening, tmp_path: Path) -> None:
+    live = evening.live
+    run, _ = launch_into_the_gate(evening, "three", tmp_path)
+    for name in ("code", "daemon"):
+        live.kill_one(name)
     live.serve_code()
-    live.wait(lambda: len(evening.all_runs("three")) == 2, "a run in place of the dead one")
-    assert [live.status(run), live.finish(evening.all_runs("three")[1].run_id)] == ["FAILURE", "SUCCESS"]
+    live.serve_daemon()
+    (tmp_path / "open").touch()
+    assert live.finish(run) == "SUCCESS"
+    assert [each.run_id for each in evening.all_runs("three")] == [run]
     assert "three" in evening.instance.get_materialized_partitions(key_of(GATED))

@@ -90,6 +90,7 @@ def test_children_see_lake_shelves_and_location(tmp_path: Path, monkeypatch: pyt
     told = child_variables(environment(tmp_path))
     assert (told["GRISTMILL_LAKE"], told["GRISTMILL_SHELVES"]) == (str(tmp_path / "lake"), "a,b")
     assert (told["DAGSTER_HOME"], told["PYTHONPATH"]) == (str(tmp_path / "home"), f"{ROOT}:/theirs")
+    assert told["DAGSTER_GRPC_TIMEOUT_SECONDS"] == "300"  # a run of a slow machine is not started twice
 
 
 def test_a_second_command_says_that_it_waits_and_then_goes_on(tmp_path: Path) -> None:

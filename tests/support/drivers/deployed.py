@@ -6,7 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -70,7 +70,7 @@ class Deployed(Live):
 
     def _start(self, workspace: Path) -> None:
         self.serve_code()
-        self._others["daemon"] = self._run("dagster-daemon", "run", "-w", str(workspace))
+        self.serve_daemon()
         self.port = free_port()
         guarded = ["-m", "resources.guarded_webserver", "-w", str(workspace), "-h", "127.0.0.1", "-p", str(self.port)]
         self._process = self._run(Path(sys.executable).name, *guarded)
@@ -90,6 +90,10 @@ class Deployed(Live):
         """Starts the code server."""
         where = ["-h", "127.0.0.1", "-p", str(self._code_port)]
         self._others["code"] = self._run("dagster", "api", "grpc", "-m", "definitions", "-d", str(ROOT), *where)
+
+    def serve_daemon(self) -> None:
+        """Starts the daemon."""
+        self._others["daemon"] = self._run("dagster-daemon", "run", "-w", str(self.home / "workspace.yaml"))
 
     def _run(self, program: str, *arguments: str) -> subprocess.Popen[bytes]:
         with self.log.open("ab") as log:
@@ -134,14 +138,17 @@ class Deployed(Live):
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    def kill_code(self) -> None:
-        """SIGKILL to the code server and all runs that it started, as when their machine goes away."""
-        _kill(self._others.pop("code"))
+    def kill_one(self, name: str) -> None:
+        """SIGKILL to the code server ("code") or the daemon, and not to runs."""
+        _kill(self._others.pop(name))
 
     def kill(self) -> None:
         """SIGKILL to all of it, runs included."""
         while self._others:
             _kill(self._others.popitem()[1])
+        for run in list(runs_below(self.home)):
+            with suppress(ProcessLookupError):
+                os.kill(run, signal.SIGKILL)
         if self._process is not None:
             super().kill()
 
@@ -154,6 +161,16 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+
+
+def runs_below(home: Path) -> Iterator[int]:
+    """The processes of all runs with this DAGSTER_HOME."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if b"resources.run_worker" not in (folder / "cmdline").read_bytes().split(b"\0"):
+                continue
+            if f"DAGSTER_HOME={home}".encode() in (folder / "environ").read_bytes().split(b"\0"):
+                yield int(folder.name)
 
 
 def free_port() -> int:

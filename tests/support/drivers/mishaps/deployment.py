@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import dagster as dg
+from deployed import runs_below
 from mishaps.lakes import Tree, check_lake, tree_of
 from mishaps.runs import Drives, finish, put_letters
 from one_step import work
@@ -52,7 +53,7 @@ LONGEST = 600
 
 
 class Deployment:
-    """Code server and daemon as two processes, each in a group of its own; runs are processes of the code server."""
+    """Code server and daemon as two processes, each in a group of its own, and so is each run."""
 
     def __init__(self, folder: Path, mill: Mill, home: Path) -> None:
         self.home = home
@@ -95,7 +96,7 @@ class Deployment:
             )
 
     def kill(self, name: str) -> bool:
-        """SIGKILL to the daemon, to the code server with its runs, or to one of its runs; whether there was one."""
+        """SIGKILL to the daemon, to the code server, or to a run; whether there was one."""
         if name == "run":
             return self._kill_run()
         with suppress(ProcessLookupError):
@@ -104,19 +105,17 @@ class Deployment:
         return True
 
     def _kill_run(self) -> bool:
-        for folder in Path("/proc").iterdir():
-            with suppress(OSError, IndexError):
-                parent = (folder / "stat").read_text().rpartition(")")[2].split()[1]
-                if parent == str(self._processes["code"].pid):
-                    if b"resource_tracker" in (folder / "cmdline").read_bytes():
-                        continue
-                    os.kill(int(folder.name), signal.SIGKILL)
-                    return True
+        for process in runs_below(self.home):
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+                return True
         return False
 
     def close(self) -> None:
         for name in self._processes:
             self.kill(name)
+        while self._kill_run():
+            time.sleep(0.1)
 
 
 def kill_deployment(drives: Drives, dice: random.Random, number: int) -> int:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from mishaps import deployment, meetings, runs, servers, stages
+from mishaps import asked, deployment, meetings, runs, servers, stages
 from mishaps.lakes import Lakes
 from seaweed import Seaweed
 
@@ -130,12 +130,13 @@ def bucket_kinds(lakes: Lakes, bucket: servers.Bucket) -> list[Kind]:
     ]
 
 
-def dagster_kinds(drives: runs.Drives) -> list[Kind]:
+def dagster_kinds(drives: runs.Drives, folder: Path) -> list[Kind]:
     """Of whole Dagster runs and of a deployment."""
     return [
         Kind("Dagster run killed", partial(runs.kill_drive, drives), 42),
         Kind("Dagster runs at once", partial(runs.meet, drives), 3),
         Kind("daemon, code server or run killed", partial(deployment.kill_deployment, drives), deployment.KILLS - 2),
+        Kind("run killed while asked", partial(asked.kill_while_asked, folder), 100),
     ]
 
 
@@ -164,7 +165,7 @@ def main() -> int:
     try:
         lakes, drives = Lakes(folder / "lakes"), runs.Drives(folder / "drives")
         suite.say("the undisturbed lakes are made")
-        lanes = [plain_kinds(lakes) + bucket_kinds(lakes, servers.Bucket(server)), dagster_kinds(drives)]
+        lanes = [plain_kinds(lakes) + bucket_kinds(lakes, servers.Bucket(server)), dagster_kinds(drives, folder)]
         only = [word for word in os.environ.get("ONLY", "").split(",") if word]
         if only:
             lanes = [[kind for kind in lane if any(word in kind.name for word in only)] for lane in lanes]
