@@ -35,16 +35,23 @@ def sentence_of(measures: Sequence[Measure], snapshots: Sequence[str], snapshot:
     return f"{sizes}: as in {', '.join(snapshots)}"
 
 
-def entries_of(measures: Sequence[Measure], snapshots: Sequence[str]) -> dict[str, str]:
-    """The numbers, each with what is expected of it; what is wrong first.
+def entries_of(measures: Sequence[Measure], snapshots: Sequence[str]) -> dict[str, int | float | str]:
+    """The numbers, which Dagster plots, each with what is expected of it; what is wrong first. Quantiles are words.
 
     Args:
         measures: the numbers of the snapshot.
         snapshots: the keys of those that it was compared with.
     """
     ordered = sorted(measures, key=lambda each: (not each.blocked, not each.wrong))
-    numbers = {each.name: f"{value_of(each)}, {expected_of(each)}" for each in ordered}
-    return {"compared with": ", ".join(snapshots) or "nothing", **numbers}
+    found: dict[str, int | float | str] = {"compared with": ", ".join(snapshots) or "nothing"}
+    for each in ordered:
+        if each.kind == "quantile":
+            found[each.name] = f"{value_of(each)}, {expected_of(each)}"
+        else:
+            share = each.kind == "share"
+            found[f"{each.name} (%)" if share else each.name] = round(100 * each.value, 4) if share else each.value
+            found[f"{each.name}, expected"] = expected_of(each)
+    return found
 
 
 def value_of(measure: Measure) -> str:
@@ -66,7 +73,7 @@ def expected_of(measure: Measure) -> str:
     """What is expected of a number, in words."""
     said = [f"level {shown(measure, measure.level)}"] if measure.level is not None else []
     if measure.kind == "size" and measure.level:
-        said.append(f"{short(measure.value / measure.level)} of it")
+        said.append(f"{short(float(f'{measure.value / measure.level:.2g}'))} of it")
     for lead, least, most in (("expected", measure.least, measure.most), ("allowed", measure.floor, measure.ceiling)):
         low = shown(measure, max(least, 0.0) if measure.kind == "share" else least) if least > -math.inf else ""
         high = shown(measure, most) if most < math.inf else ""

@@ -181,7 +181,7 @@ def _picture(measures: Sequence[Measure], snapshots: Sequence[str]) -> str:
     """The drawing of the numbers that people look at first; empty if nothing is before."""
     if len(snapshots) < 2:
         return ""
-    ordered = sorted(measures, key=lambda each: (not each.wrong, each.kind != "size"))
+    ordered = sorted(measures, key=lambda each: (not each.wrong, each.kind == "quantile", "50%" not in each.name))
     return draw_levels([_panel(each) for each in ordered[:_DRAWN]], snapshots)
 
 

@@ -13,6 +13,9 @@ ACROSS = 3
 PANEL, TALL, GAP = 236, 128, 6
 """Width and height of a panel, and the gap between panels, in SVG units."""
 _TOP, _BOTTOM = 24, 18
+_LETTERS = 34
+"""Letters of a title."""
+_LEGEND = "dashed: the level, the median of those before; grey: expected; red: outside"
 
 
 @dataclass(frozen=True)
@@ -46,14 +49,14 @@ def draw_levels(panels: Sequence[Panel], snapshots: Sequence[str]) -> str:
         snapshots: the keys of the snapshots, as many as each panel has values.
     """
     rows = -(-len(panels) // ACROSS)
-    width, height = min(len(panels), ACROSS) * (PANEL + GAP), rows * (TALL + GAP)
+    width, height = ACROSS * (PANEL + GAP), rows * (TALL + GAP) + 16
     size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="11">']
     for number, panel in enumerate(panels):
         down, right = divmod(number, ACROSS)
         parts.append(f'<g transform="translate({right * (PANEL + GAP)},{down * (TALL + GAP)})">')
         parts += [*_panel(panel, snapshots), "</g>"]
-    return "".join([*parts, "</svg>"])
+    return "".join([*parts, text_at(4, height - 4, _LEGEND), "</svg>"])
 
 
 def _panel(panel: Panel, snapshots: Sequence[str]) -> list[str]:
@@ -69,8 +72,9 @@ def _panel(panel: Panel, snapshots: Sequence[str]) -> list[str]:
 
     newest = panel.values[-1]
     colour = MARK if panel.wrong else TEXT
-    title = f"{panel.title}: {'none' if newest is None else panel.words(newest)}"
-    parts = [_title(title, colour)]
+    said = "none" if newest is None else panel.words(newest)
+    title = text_at(4, 15, f"{_tail(panel.title, _LETTERS - len(said))}: {said}", size=12)
+    parts = [_coloured(title, colour)]
     if edges and panel.level is not None:
         top, bottom = at(min(panel.most, high)), at(max(panel.least, low))
         parts.append(
@@ -88,7 +92,7 @@ def _panel(panel: Panel, snapshots: Sequence[str]) -> list[str]:
                 f' height="{max(ends[1] - ends[0], 1):.1f}" fill="{fill}"'
                 f' fill-opacity="{1 if last else 0.55}"><title>{escape(f"{key}: {panel.words(value)}")}</title></rect>'
             )
-        parts.append(text_at(4 + (number + 0.5) * step, TALL - 5, _end(key, step), anchor="middle", size=9))
+        parts.append(text_at(4 + (number + 0.5) * step, TALL - 5, _tail(key, int(step / 5)), anchor="middle", size=9))
     if panel.level is not None:
         y = at(panel.level)
         parts.append(
@@ -97,12 +101,10 @@ def _panel(panel: Panel, snapshots: Sequence[str]) -> list[str]:
     return [*parts, f'<line x1="4" y1="{base}" x2="{PANEL - 4}" y2="{base}" stroke="{FAINT}"/>']
 
 
-def _title(words: str, colour: str) -> str:
-    shown = words if len(words) <= 40 else f"{words[:37]}..."
-    return text_at(4, 15, shown, size=12).replace(f'fill="{TEXT}"', f'fill="{colour}"')
+def _coloured(text: str, colour: str) -> str:
+    return text.replace(f'fill="{TEXT}"', f'fill="{colour}"')
 
 
-def _end(key: str, step: float) -> str:
-    """The end of a key, which tells snapshots apart, as long as there is room."""
-    room = max(int(step / 5), 2)
-    return key if len(key) <= room else f"…{key[-(room - 1) :]}"
+def _tail(words: str, room: int) -> str:
+    """As much of the end of words as there is room for: it tells keys, labels and quantiles apart."""
+    return words if len(words) <= room else f"…{words[1 - max(room, 2) :]}"

@@ -26,7 +26,9 @@ def test_what_blocks_is_named_first() -> None:
     now = Levels("2024", {"rows": 4}, {"dropped": 0.9})
     measures = compare(now, BEFORE, Bounds(dropped={"*": 0.5}))
     assert sentence_of(measures, KEYS, "2024", "wiki").startswith("dropped 90.00%, level 10.00%")
-    assert list(entries_of(measures, KEYS)) == ["compared with", "dropped", "rows"]
+    entries = entries_of(measures, KEYS)
+    assert list(entries) == ["compared with", "dropped (%)", "dropped, expected", "rows", "rows, expected"]
+    assert (entries["dropped (%)"], entries["rows"]) == (90.0, 4)  # numbers, which Dagster plots
 
 
 def test_no_verdict_says_why() -> None:
@@ -35,12 +37,14 @@ def test_no_verdict_says_why() -> None:
     assert sentence_of(measures, KEYS[:1], "2024", "wiki") == words
     assert entries_of(measures, []) == {
         "compared with": "nothing",
-        "rows": "4, no level yet",
-        "dropped": "0.00%, no level yet",
+        "rows": 4,
+        "rows, expected": "no level yet",
+        "dropped (%)": 0.0,
+        "dropped, expected": "no level yet",
     }
 
 
 def test_a_verdict_without_findings_names_the_sizes_and_the_snapshots() -> None:
     measures = compare(Levels("2024", {"rows": 90}, {"dropped": 0.1}), BEFORE, NO_BOUNDS)
     assert sentence_of(measures, KEYS, "2024", "wiki") == "rows 90: as in 2022, 2023"
-    assert entries_of(measures, KEYS)["rows"] == "90, level 100, 0.9 of it, expected 50 to 200"
+    assert entries_of(measures, KEYS)["rows, expected"] == "level 100, 0.9 of it, expected 50 to 200"

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 from gristmill.reports.level_plot import Panel, draw_levels
@@ -19,8 +20,15 @@ def test_each_snapshot_has_a_bar_and_one_without_the_number_has_none() -> None:
 
 
 def test_panels_lie_three_beside_each_other() -> None:
-    assert 'width="726" height="268"' in draw_levels([ROWS] * 4, KEYS)
-    assert 'width="242" height="134"' in draw_levels([ROWS], KEYS)
+    assert 'width="726" height="284"' in draw_levels([ROWS] * 4, KEYS)
+    assert 'width="726" height="150"' in draw_levels([ROWS], KEYS)
+
+
+def test_of_a_long_title_and_key_the_end_is_shown() -> None:
+    panel = replace(ROWS, title="fraction_of_characters_in_duplicate_5grams 50%")
+    svg = draw_levels([panel], ["a", "b", "c", "cc-main-2024-10-segment-7"])
+    assert "_in_duplicate_5grams 50%: 5<" in svg
+    assert "-segment-7<" in svg
 
 
 def test_numbers_below_zero_and_without_bounds_are_drawn_inside() -> None:
