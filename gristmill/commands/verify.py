@@ -5,13 +5,10 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gristmill.commands._shared.targets import chosen_lake
 from gristmill.commands._shared.terminal import add_lake, add_shelves, shelves_of, show
-from gristmill.derivation.derived_share import derived_share
-from gristmill.derivation.partitions import Derived
-from gristmill.derivation.tasks import derive, tasks_of, untouched
 from gristmill.errors import RecipeError
 from gristmill.execution.finding import Finding
 from gristmill.execution.mend import with_arguments
@@ -25,6 +22,9 @@ from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
 from gristmill.verification.audit import audit_ledger, audit_reencoding, audited_ledgers
 from gristmill.verification.raw import audit_raw, compared_snapshots
+
+if TYPE_CHECKING:
+    from gristmill.derivation.partitions import Derived
 
 HELP = "prove a lake from its bytes alone; exit code 1 if it differs from its ledgers"
 
@@ -50,7 +50,7 @@ class Audited(NamedTuple):
     path: str
     notes: list[str]
     findings: list[Finding]
-    encoded: frozenset[Derived] = frozenset()
+    encoded: "frozenset[Derived]" = frozenset()
 
 
 def declare(parser: ArgumentParser) -> None:
@@ -145,7 +145,7 @@ class _Tally:
     wrong: int = 0
     right: int = 0
     paths: set[str] = field(default_factory=set)
-    derived: set[Derived] = field(default_factory=set)
+    derived: "set[Derived]" = field(default_factory=set)
     drawn: int = 0
 
     def add(
@@ -171,6 +171,10 @@ def _derive(
     Raises:
         RecipeError: no shard was derived again.
     """
+    # only here, because it imports the steps of all stages
+    from gristmill.derivation.derived_share import derived_share  # noqa: PLC0415
+    from gristmill.derivation.tasks import derive, tasks_of, untouched  # noqa: PLC0415
+
     shelves = shelves_of(arguments)
     wrong = set(tally.paths)
     tally.drawn = len(tally.derived)

@@ -13,7 +13,7 @@ from gristmill.previews.tally import ExampleRow, SliceTally
 from gristmill.previews.token_ratio import TokenRatio
 from gristmill.recipes.selection import Selection, label_of, set_of
 from gristmill.recipes.source import Source
-from gristmill.scores.excerpts import SingleRows, excerpt_of
+from gristmill.scores.excerpts import document_at, excerpt_of, spans_at
 from gristmill.stages.mixing.step import MixingStep
 from gristmill.text.natural_order import newest
 
@@ -151,7 +151,7 @@ def shown_rows(
         for _, snapshot, shard, row in examples.get(reason, ()):
             part = by_snapshot[snapshot]
             held = next(each for each in part.shards if each.name == shard)
-            document = SingleRows(store, part.step.documents).document(held, row)
+            document = document_at(store, part.step.documents, held, row)
             if document.pair in blocked:
                 continue
             spans = _spans(store, part, part.step.documents, shard, row)
@@ -167,5 +167,5 @@ def _spans(store: Store, part: SlicePreview, documents: Place, shard: str, row: 
         if column.type == "spans":
             name = set_of(column)
             beside = part.beside(shard)[name]
-            found += SingleRows(store, attributes_beside(documents, name)).spans(beside, row, label_of(column))
+            found += spans_at(store, attributes_beside(documents, name), beside, row, label_of(column))
     return sorted(span for span in found if span[0] < span[1])

@@ -4,7 +4,7 @@ They are copies of texts outside of shards, so a takedown covers them: a documen
 is not shown from a file that is older than the list, and `gc` removes such a file.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import msgspec
@@ -20,7 +20,7 @@ from gristmill.lake.rows.blocklist import listed_pairs
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 from gristmill.scores.described import Described
-from gristmill.scores.excerpts import SingleRows, excerpt_of
+from gristmill.scores.excerpts import document_at, excerpt_of, spans_at
 
 
 class Example(msgspec.Struct, frozen=True):
@@ -77,7 +77,6 @@ def write_examples(store: Store, described: Described, shards: Sequence[Shard]) 
     blocked = listed_pairs(store)
     examples: list[Example] = []
     texts = {}
-    near, labels = SingleRows(store, documents), SingleRows(store, described.place)
     ends: tuple[Literal["lowest", "highest"], ...] = ("lowest", "highest")
     for label in described.shown:
         for end in ends if label.least < label.most else ends[1:]:
@@ -85,11 +84,11 @@ def write_examples(store: Store, described: Described, shards: Sequence[Shard]) 
                 if shard not in beside or beside[shard].ids != sets[shard].ids:
                     raise DataError(f"{described.place.asset}: shard {shard} is not of its documents; make it again")
                 if (shard, row) not in texts:
-                    texts[shard, row] = near.document(beside[shard], row)
+                    texts[shard, row] = document_at(store, documents, beside[shard], row)
                 found = texts[shard, row]
                 if found.pair in blocked:
                     continue
-                spans = labels.spans(sets[shard], row, label.name) if label.kind == "spans" else []
+                spans = spans_at(store, described.place, sets[shard], row, label.name) if label.kind == "spans" else []
                 excerpt, marks, others = excerpt_of(found.text, spans)
                 examples.append(Example(label.name, end, value, shard, row, *found.pair, excerpt, marks, others))
     file = ExamplesFile({shard.name: shard.content for shard in shards}, tuple(examples))
@@ -97,8 +96,8 @@ def write_examples(store: Store, described: Described, shards: Sequence[Shard]) 
     return file.examples
 
 
-def read_examples(store: Store, partition: Place, shards: Iterable[Shard]) -> tuple[Example, ...] | None:
-    """The examples, without documents that a blocklist names; None if there are none of these very shards.
+def stated_examples(store: Store, partition: Place, shards: Iterable[Shard]) -> tuple[Example, ...] | None:
+    """The examples as their file states them; None if there are none of these very shards.
 
     Args:
         store: the lake.
@@ -112,46 +111,22 @@ def read_examples(store: Store, partition: Place, shards: Iterable[Shard]) -> tu
         file = msgspec.json.decode(stored[0], type=ExamplesFile)
     except NOT_DECODED:
         return None
-    if file.contents != {shard.name: shard.content for shard in shards}:
+    return file.examples if file.contents == {shard.name: shard.content for shard in shards} else None
+
+
+def read_examples(store: Store, partition: Place, shards: Iterable[Shard]) -> tuple[Example, ...] | None:
+    """The examples that people are shown: without documents that a blocklist names.
+
+    Args: as in stated_examples().
+
+    Returns:
+        None if there are none of these very shards.
+    """
+    stated = stated_examples(store, partition, shards)
+    if stated is None:
         return None
     blocked = listed_pairs(store)
-    return tuple(each for each in file.examples if (each.source, each.id) not in blocked)
-
-
-def false_examples(store: Store, partition: Place, shards: Sequence[Shard]) -> Iterator[Example]:
-    """The examples that are not what their documents and rows give. Those of other shards are not looked at.
-
-    Args:
-        store: the lake.
-        partition: of the set.
-        shards: the rows of its table.
-
-    Raises:
-        DataError: a shard is damaged, or the documents have no ledger.
-    """
-    stored = store.read_tagged(examples_path(partition))
-    sets = {shard.name: shard for shard in shards}
-    try:
-        file = msgspec.json.decode(stored[0], type=ExamplesFile) if stored else None
-    except NOT_DECODED:
-        return  # holds_listed() tells of it
-    if file is None or file.contents != {shard.name: shard.content for shard in shards}:
-        return
-    names = names_of(partition.asset)
-    documents = place(documents_asset(names["source"], names["version"]), partition.snapshot)
-    beside = {shard.name: shard for shard in read_ledger(store, documents)[1]}
-    near, labels = SingleRows(store, documents), SingleRows(store, partition)
-    for each in sorted(file.examples, key=lambda each: (each.shard, each.row)):
-        shard, labelled = beside.get(each.shard), sets.get(each.shard)
-        if shard is None or labelled is None or not 0 <= each.row < min(shard.rows, labelled.rows):
-            yield each
-            continue
-        found = near.document(shard, each.row)
-        spans = labels.spans(labelled, each.row, each.label)
-        shown = excerpt_of(found.text, spans if each.marks else [])
-        right = (found.pair, shown) == ((each.source, each.id), (each.excerpt, each.marks, each.others))
-        if not right or each.value not in {float(len(spans)), *(value for _, _, value in spans)}:
-            yield each
+    return tuple(each for each in stated if (each.source, each.id) not in blocked)
 
 
 def holds_listed(store: Store, partition: Place, blocked: set[Pair]) -> bool:

@@ -18,45 +18,38 @@ EXCERPT = 300
 """Code points of an excerpt."""
 
 
-class SingleRows:
-    """Reads single rows of a partition; those of one gzip member are unpacked once if they are asked for in order.
+def _line(store: Store, partition: Place, shard: Shard, row: int) -> tuple[str, bytes]:
+    where, path = shard_file(store, partition, shard)
+    first, rows = rows_around(where, path, list(shard.members), shard.bytes, row)
+    return path, rows[row - first]
+
+
+def document_at(store: Store, documents: Place, shard: Shard, row: int) -> TextRow:
+    """A document.
 
     Args:
         store: the lake.
-        partition: the partition, of documents or of a set.
+        documents: its partition.
+        shard: its shard, as the ledger's table has it.
+        row: its number there, from 0.
     """
+    path, line = _line(store, documents, shard, row)
+    return decode_rows(msgspec.json.Decoder(TextRow), line + b"\n", path, row)[0]
 
-    def __init__(self, store: Store, partition: Place) -> None:
-        self._store, self._partition = store, partition
-        self._shard, self._path, self._first = "", "", 0
-        self._rows: Sequence[bytes] = ()
 
-    def document(self, shard: Shard, row: int) -> TextRow:
-        """A document.
+def spans_at(store: Store, partition: Place, shard: Shard, row: int, label: str) -> Sequence[Any]:
+    """The spans of a label; none if the row lacks it.
 
-        Args:
-            shard: its shard, as the ledger's table has it.
-            row: its number there, from 0.
-        """
-        return decode_rows(msgspec.json.Decoder(TextRow), self._line(shard, row) + b"\n", self._path, row)[0]
-
-    def spans(self, shard: Shard, row: int, label: str) -> Sequence[Any]:
-        """The spans of a label; none if the row lacks it.
-
-        Args:
-            shard: the set's shard.
-            row: number of the row there, from 0.
-            label: its name, without the set's.
-        """
-        [found] = parse_rows([self._line(shard, row)], names_of(self._partition.asset)["set"], self._path, row)
-        return found.labels.get(label, [])
-
-    def _line(self, shard: Shard, row: int) -> bytes:
-        if self._shard != shard.name or not self._first <= row < self._first + len(self._rows):
-            where, self._path = shard_file(self._store, self._partition, shard)
-            around = rows_around(where, self._path, list(shard.members), shard.bytes, row)
-            self._shard, (self._first, self._rows) = shard.name, around
-        return self._rows[row - self._first]
+    Args:
+        store: the lake.
+        partition: of the set.
+        shard: the set's shard.
+        row: number of the row there, from 0.
+        label: its name, without the set's.
+    """
+    path, line = _line(store, partition, shard, row)
+    [found] = parse_rows([line], names_of(partition.asset)["set"], path, row)
+    return found.labels.get(label, [])
 
 
 def excerpt_of(text: str, spans: Sequence[Any]) -> tuple[str, tuple[int, int] | None, tuple[tuple[int, int], ...]]:

@@ -16,6 +16,7 @@ from gristmill.lake.rows.attribute import AttributeRow, parse_rows
 from gristmill.lake.rows.batches import TextRow, read_rows
 from gristmill.lake.rows.shard_file import rows_of
 from gristmill.lake.store.protocol import Store
+from gristmill.verification.derived_files.examples_proof import ExamplesProof
 from gristmill.verification.derived_files.findings import derived_findings
 from gristmill.verification.documents import table_of
 from gristmill.verification.ledger import LedgerProof
@@ -23,11 +24,15 @@ from gristmill.verification.shard import ShardProof
 
 
 class _Document(NamedTuple):
-    """The fields of a document that its attribute row is compared with. `length`: of its text, in code points."""
+    """What an attribute row and its examples are compared with.
+
+    `length`: of the text, in code points. `text`: empty if no example shows it, because a text may be huge.
+    """
 
     source: str
     id: str
     length: int
+    text: str
 
 
 def attribute_findings(store: Store, partition: Place, documents: Place, say: Say) -> Iterator[Finding]:
@@ -38,10 +43,14 @@ def attribute_findings(store: Store, partition: Place, documents: Place, say: Sa
         return
     yield from proof.upstream()
     of_documents = table_of(store, documents)
+    examples = ExamplesProof(store, partition, proof.shards)
+    damaged: set[str] = set()
     for shard in proof.shards:
         other = of_documents.get(shard.name)
-        reading = _AttributeReading(store, partition, shard, documents, other)
-        yield from guarded(store, reading.path, reading.findings())
+        reading = _AttributeReading(store, partition, shard, documents, other, examples)
+        for finding in guarded(store, reading.path, reading.findings()):
+            damaged.add(shard.name)
+            yield finding
         if of_documents and other is None:
             yield Finding(partition.shard(shard.name), None, f"{documents.asset} has no shard of this name")
         elif other and (other.rows, other.ids) != (shard.rows, shard.ids):
@@ -50,20 +59,30 @@ def attribute_findings(store: Store, partition: Place, documents: Place, say: Sa
     for name in sorted(of_documents.keys() - {shard.name for shard in proof.shards}) if proof.shards else ():
         yield Finding(partition.shard(name), None, f"its documents have a shard {name}, this set has not")
     yield from proof.strays(say)
+    yield from examples.findings(damaged)
     yield from guarded(store, partition.ledger, derived_findings(store, partition, proof.shards, say))
 
 
 class _AttributeReading:
     """Reads one shard of attribute rows together with its documents."""
 
-    def __init__(self, store: Store, partition: Place, shard: Shard, documents: Place, other: Shard | None) -> None:
-        self._shard = shard
+    def __init__(
+        self,
+        store: Store,
+        partition: Place,
+        shard: Shard,
+        documents: Place,
+        other: Shard | None,
+        examples: ExamplesProof,
+    ) -> None:
+        self._shard, self._examples = shard, examples
         self._set = names_of(partition.asset)["set"]
         self._store, self.path = shard_file(store, partition, shard, sized=False)
         beside = store, documents.shard(shard.name)
         self._documents_store, self._documents_path = (
             shard_file(store, documents, other, sized=False) if other else beside
         )
+        self._shown = frozenset(examples.rows(shard.name))
         self._ids = IdDigest()
         self._unreadable = False
 
@@ -89,8 +108,10 @@ class _AttributeReading:
 
     def _documents(self) -> Iterator[_Document]:
         try:
-            for _, rows in read_rows(self._documents_store, self._documents_path, None, TextRow):
-                yield from (_Document(row.source, row.id, len(row.text)) for row in rows)
+            for first, rows in read_rows(self._documents_store, self._documents_path, None, TextRow):
+                for number, row in enumerate(rows, start=first):
+                    text = row.text if number in self._shown else ""
+                    yield _Document(row.source, row.id, len(row.text), text)
         except (DataError, StoreError):
             self._unreadable = True
 
@@ -108,6 +129,9 @@ class _AttributeReading:
             what = _problem(row, document, self._documents_path, spans=not self._shard.at)
             if what:
                 return Finding(self.path, number, what)
+            if number in self._shown:
+                pair = document.source, document.id
+                self._examples.compare(self._shard.name, number, lines[number - first], pair, document.text)
         self._ids.update([(document.source, document.id) for document in block])
         if len(block) < len(lines):
             number = first + len(block)

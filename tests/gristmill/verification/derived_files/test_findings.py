@@ -1,9 +1,7 @@
 import json
 
 import pyarrow.parquet as pq
-import pytest
 from labelrows import write_labels
-from lies import edit
 from testkit import Mill
 from wholelake import DOCUMENTS, WORDS, table
 
@@ -57,27 +55,6 @@ def test_columns_of_no_shard_are_told_and_removed(whole: Mill) -> None:
     assert found(whole, said) == []
     assert [line.partition(": ")[0] for line in said] == [columns_path(WORDS, "b"), columns_path(WORDS, "gone")]
     assert collected(whole) == [columns_path(WORDS, "gone")]
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "told"),
-    [
-        (
-            b'"excerpt":"word word word word word"',
-            b'"excerpt":"word word word word lies"',
-            "count is not what shard a, row 4",
-        ),
-        (b'"value":5.0,"shard":"a","row":4', b'"value":6.0,"shard":"a","row":4', "count is not what shard a, row 4"),
-        (b'"row":4', b'"row":40', "count is not what shard a, row 40 (id 'doc-00004')"),
-        (b'"id":"doc-00004"', b'"id":"doc-00005"', "count is not what shard a, row 4 (id 'doc-00005')"),
-        (b'"marks":[0,4]', b'"marks":[0,3]', "first is not what shard"),
-    ],
-)
-def test_an_example_that_its_document_does_not_give_is_found(whole: Mill, old: bytes, new: bytes, told: str) -> None:
-    derived(whole)
-    edit(whole, examples_path(WORDS), old, new)
-    finding = found(whole, [])[0]
-    assert finding.startswith(f"{examples_path(WORDS)}: its example of {told}")
 
 
 def test_examples_of_a_document_that_is_taken_down_are_found_and_removed(whole: Mill) -> None:

@@ -1,0 +1,72 @@
+"""The proof of a set's examples, from the rows and documents that its audit reads anyway."""
+
+from collections.abc import Collection, Iterator, Sequence
+
+from gristmill.execution.finding import Finding
+from gristmill.lake.address import Place
+from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.identity import Pair
+from gristmill.lake.ledger.derived import examples_path
+from gristmill.lake.ledger.model import Shard
+from gristmill.lake.rows.attribute import parse_rows
+from gristmill.lake.store.protocol import Store
+from gristmill.scores.examples import Example, stated_examples
+from gristmill.scores.excerpts import excerpt_of
+
+MEND = "delete it: `gristmill report` or `gristmill preview` makes it again"
+"""The mend of a file that is derived."""
+
+
+class ExamplesProof:
+    """Compares the examples of a set with what their rows and documents give.
+
+    Args:
+        store: the lake.
+        partition: of the set.
+        shards: the rows of its table. Examples that were made from others are not looked at, because nobody uses them.
+    """
+
+    def __init__(self, store: Store, partition: Place, shards: Sequence[Shard]) -> None:
+        self._partition, self._set = partition, names_of(partition.asset)["set"]
+        self._waiting: dict[str, dict[int, list[Example]]] = {}
+        for each in stated_examples(store, partition, shards) or ():
+            self._waiting.setdefault(each.shard, {}).setdefault(each.row, []).append(each)
+        self._false: list[Example] = []
+
+    def rows(self, shard: str) -> Collection[int]:
+        """The numbers of the rows of a shard that have examples and were not compared yet."""
+        return self._waiting.get(shard, {}).keys()
+
+    def compare(self, shard: str, row: int, line: bytes, pair: Pair, text: str) -> None:
+        """Compares the examples of a row.
+
+        Args:
+            shard: name of the shard.
+            row: number of the row there.
+            line: the row of the set.
+            pair: (source, id) of its document.
+            text: of its document.
+
+        Raises:
+            MalformedRow: the line is no row of a set.
+        """
+        [labels] = [found.labels for found in parse_rows([line], self._set, self._partition.shard(shard), row)]
+        for each in self._waiting[shard].pop(row):
+            spans = labels.get(each.label, [])
+            shown = excerpt_of(text, spans if each.marks else [])
+            right = (pair, shown) == ((each.source, each.id), (each.excerpt, each.marks, each.others))
+            if not right or each.value not in {float(len(spans)), *(value for _, _, value in spans)}:
+                self._false.append(each)
+
+    def findings(self, damaged: Collection[str]) -> Iterator[Finding]:
+        """Findings on examples that differ, and on those whose rows were not there.
+
+        Args:
+            damaged: names of the shards with findings. Their rows may be there and not have been reached.
+        """
+        rest = [rows for shard, rows in self._waiting.items() if shard not in damaged]
+        lost = [each for rows in rest for examples in rows.values() for each in examples]
+        for each in sorted(self._false + lost, key=lambda each: (each.shard, each.row)):
+            where = f"shard {each.shard}, row {each.row} (id {each.id!r})"
+            what = f"its example of {each.label} is not what {where} gives"
+            yield Finding(examples_path(self._partition), None, what, MEND)
