@@ -62,7 +62,7 @@ class WatchedRunLauncher(DefaultRunLauncher):
             child.communicate(told)
             how = how_ended(child.wait())
             run = instance.get_run_by_id(run_id)
-            if run is not None and not run.is_finished:
+            if run is not None and not run.is_finished and _is_gone(run):
                 canceled = run.status == DagsterRunStatus.CANCELING
                 report = instance.report_run_canceled if canceled else instance.report_run_failed
                 report(run, f"its process {child.pid} {how}")
@@ -108,7 +108,15 @@ class WatchedRunLauncher(DefaultRunLauncher):
         if run is None or run.is_finished:
             return False
         self._instance.report_run_canceling(run)
-        process = process_of(run.tags)
-        if process and process.runs(this_process()) is False and run_id not in self._children:
+        if process_of(run.tags) and _is_gone(run) and run_id not in self._children:
             self._instance.report_run_canceled(run, "its process had ended before")
         return True
+
+
+def _is_gone(run: DagsterRun) -> bool:
+    """Whether no process executes a run, as far as one can see from here.
+
+    If two daemons work by mistake, both may have started a process, and one of them has nothing to do and ends.
+    """
+    process = process_of(run.tags)
+    return process is None or process.runs(this_process()) is False

@@ -17,6 +17,8 @@ from dagster._grpc.types import ExecuteRunArgs
 
 from resources.run_process import process_tag
 
+_BEFORE = frozenset({DagsterRunStatus.NOT_STARTED, DagsterRunStatus.STARTING})
+
 LOOK = 3.0
 """Seconds between two looks at the run."""
 BEAT = 300.0
@@ -89,7 +91,9 @@ def main() -> None:
     if args.instance_ref is None:  # worker_input names it
         raise ValueError("the input names no instance")
     with DagsterInstance.from_ref(args.instance_ref) as instance:
-        instance.add_run_tags(args.run_id, process_tag())
+        run = instance.get_run_by_id(args.run_id)
+        if run is not None and run.status in _BEFORE:  # else another process executes it, and Dagster ignores this one
+            instance.add_run_tags(args.run_id, process_tag())
         threading.Thread(target=RunWatch(instance, args.run_id).watch, name="watch", daemon=True).start()
         sys.argv = ["dagster", "api", "execute_run", text]
         runpy.run_module("dagster", run_name="__main__")

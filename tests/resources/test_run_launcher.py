@@ -12,6 +12,7 @@ import pytest
 from dagster import DagsterInstance, DagsterRun
 from dagster._core.launcher import LaunchRunContext, WorkerStatus
 from dagster._core.storage.dagster_run import RunOpConcurrency
+from deployed import runs_below
 from launched import Launched, wait
 from mishaps.asked import storm
 
@@ -132,6 +133,20 @@ def test_a_later_daemon_sees_which_run_lives_and_which_has_died(launched: Launch
     os.kill(process, signal.SIGKILL)
     wait(lambda: later.run_launcher.check_run_worker_health(alive).status == DEAD, "the death of the run")
     assert launched.end(run) == "FAILURE"
+
+
+@pytest.mark.slow
+def test_a_run_that_two_daemons_launch_goes_on_when_the_second_process_ends(launched: Launched) -> None:
+    run = launched.launch()
+    process = launched.enter(run)
+    second = launched.daemon()
+    second.run_launcher.launch_run(LaunchRunContext(launched.run(run), None))
+    wait(lambda: any("Ignoring a duplicate run" in line for line in launched.said(run)), "the second process")
+    wait(lambda: list(runs_below(launched.home)) == [process], "the end of the second process")
+    assert launched.look(launched.daemon(), run).status == ALIVE
+    os.kill(process, signal.SIGKILL)
+    assert launched.end(run) == "FAILURE"
+    assert sum("was ended by signal 9" in line for line in launched.said(run)) == 1
 
 
 @pytest.mark.slow

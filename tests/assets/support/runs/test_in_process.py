@@ -6,6 +6,8 @@ from dagster_kit import LETTERS_V0, Works, letters
 
 from assets.support.keys import key_of
 from assets.support.runs.in_process import execute_in_process
+from gristmill.process import this_process
+from resources.run_process import process_of
 
 pytestmark = pytest.mark.slow
 LISTED = {".dagster/repository": "__repository__@gristmill"}
@@ -23,6 +25,9 @@ def test_a_run_is_listed_under_its_job_as_one_of_the_daemon(works: Works) -> Non
     assert run.remote_job_origin is not None
     assert run.remote_job_origin.location_name == "gristmill"
     assert run.tags["dagster/partition"] == "2024"
+    process = process_of(run.tags)  # so a daemon sees that it has died, if it has
+    assert process is not None
+    assert process.is_same(this_process())
     assert works.materialized(LETTERS_V0) == {"2024"}
 
 
