@@ -116,7 +116,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "stages.conversion": {"raw_data", *BELOW_STAGES},
     "stages.adoption": {"raw_data", *BELOW_STAGES},
     "stages.tagging": {"stages.models", *BELOW_STAGES},
-    "stages.dolma_tagging": {"formats.dolma", "formats.energon", "taggers", *BELOW_STAGES},
+    "stages.dolma_tagging": {"formats.dolma", "formats.energon", "process", "taggers", *BELOW_STAGES},
     "stages.models": {"formats.fasttext", "reports", *BELOW_STAGES},
     "stages.mixing": BELOW_STAGES,
     "stages.fingerprints": BELOW_STAGES,

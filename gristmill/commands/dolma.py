@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from gristmill.commands._shared.progress import Progress
-from gristmill.commands._shared.terminal import add_options, show
+from gristmill.commands._shared.terminal import add_options, complain, show
 from gristmill.engines.open import open_engine
 from gristmill.environment import environment_variables, read_environment
-from gristmill.errors import GristmillError, RecipeError
+from gristmill.errors import AtWork, GristmillError, RecipeError
 from gristmill.formats.dolma.configuration import HiddenVariables
 from gristmill.formats.dolma.mixer_config import MIX_FIELDS, mixer_config
 from gristmill.lake.store.endpoint import check_options
@@ -26,6 +26,9 @@ from gristmill.stages.dolma_tagging.attribute_folder import AttributeFolder, som
 from gristmill.stages.dolma_tagging.config import FIELDS, read_config, tag_config, without_taggers
 
 HELP = "the Dolma toolkit's command line on plain paths: tag, dedupe, mix"
+
+AT_WORK = 3
+"""The exit code if another run writes to the same folder."""
 
 _MEANINGS = {
     "documents": "paths or patterns of documents, or addresses such as s3://bucket/documents/*.gz",
@@ -75,7 +78,7 @@ def _declare_one(one: ArgumentParser, fields: Mapping[str, type]) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Makes what is missing, and returns 0.
+    """Makes what is missing, and returns 0; 3 if another run writes to the same folder.
 
     Raises:
         RecipeError: the configuration is wrong, or the attributes were made by other taggers or options.
@@ -85,6 +88,9 @@ def run(arguments: Namespace) -> int:
     variables = HiddenVariables(environment_variables())
     try:
         return {"dedupe": _dedupe, "tag": _tag, "mix": _mix}[arguments.dolma_command](arguments, variables)
+    except AtWork as error:
+        complain(variables.hidden(str(error)))
+        return AT_WORK
     except GristmillError as error:
         error.args = tuple(variables.hidden(str(each)) for each in error.args)
         raise

@@ -14,7 +14,7 @@ def newest(snapshots: Sequence[str]) -> str:
 
 
 def natural(key: str) -> list[tuple[int, int, str]]:
-    """What sorts names in natural order.
+    """The key that sorts names in natural order.
 
     >>> sorted(["3.11", "3.9"], key=natural)
     ['3.9', '3.11']

@@ -175,17 +175,16 @@ def run_dedupe(plan: DedupePlan, config: DedupeConfig, options: Mapping[str, str
         DataError: a file cannot be read. The files before it are done, and the next run keeps them.
         StoreError: a store does not answer.
     """
-    for output in plan.outputs:
-        output.begin(options)
+    outputs = [output.begun(options) for output in plan.outputs]
     marker = Marker(config, plan.known.file.load(plan.known.digest) if plan.known and plan.files else None)
-    homes = {file: output for output in plan.outputs for file in output.files}
+    homes = {file: output for output in outputs for file in output.files}
     documents = 0
     for number, file in enumerate(plan.files):
         documents += _marked(marker, file, homes[file] if file in plan.missing else None, config, options)
         say(ProgressLine(f"{number + 1:,} of {len(plan.files):,} files, {marker.distinct:,} different keys"))
     if plan.keys:
         plan.keys.file.save(marker.seen, plan.keys.documents, plan.keys.inputs)
-    for output in plan.outputs:
+    for output in outputs:
         output.conclude(options)
     return documents
 

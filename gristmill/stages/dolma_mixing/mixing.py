@@ -133,17 +133,16 @@ def run_mixing(
         GristmillError: files could not be mixed. The others are done, and the next run keeps them.
         DataError: strict, and an expression names an attribute that no row has. The files of this run are removed.
     """
-    for folder in plan.folders:
-        folder.begin(options)
+    folders = [folder.begun(options) for folder in plan.folders]
     job = Job("dolma_mixing", Lake(plan.folders[0].root, dict(options)), (), raw({}))
     tally = grind_all(engine, job, plan.items, say)
     raise_failures(tally.failed, len(plan.items))
     absent = absent_attributes(plan, tally.facts) if strict else []
     if absent:
-        for folder in plan.folders:
+        for folder in folders:
             _remove(folder, [item.name for item in plan.items], options)
         raise DataError(f"{'; '.join(absent)}. The files of this run are removed. Mend the name, or leave out --strict")
-    for folder in plan.folders:
+    for folder in folders:
         folder.conclude(options)
     return tally.facts
 

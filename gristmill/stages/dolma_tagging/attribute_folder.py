@@ -4,7 +4,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
-from gristmill.errors import DataError, RecipeError
+import msgspec
+
+from gristmill.errors import AtWork, DataError, GristmillError, RecipeError
+from gristmill.lake.identity import digest_of
 from gristmill.lake.store.protocol import Entry, NoFolder, Store
 from gristmill.stages.dolma_tagging.inputs import Inputs
 from gristmill.stages.dolma_tagging.paths import TaggedFile
@@ -17,6 +20,7 @@ from gristmill.stages.dolma_tagging.records import (
     remove_receipts,
     replace_manifest,
 )
+from gristmill.stages.dolma_tagging.run_claim import claim_folder
 
 _SHOWN = 5
 _MEND = "or make all again with --force"
@@ -39,6 +43,9 @@ class AttributeFolder:
         alone: whether the folder may have no other outputs: who reads it takes all files.
         done: records of the files that are done, by name.
         stale: outputs of earlier runs that these documents do not give any more, by name. If `alone`, they must go.
+        forced: whether records that do not fit were not read.
+        seen: digest of all records, when the files were looked up.
+        claim: path of the claim of this run; empty before it begins.
     """
 
     root: str
@@ -51,6 +58,9 @@ class AttributeFolder:
     alone: bool = False
     done: Mapping[str, FileRecord] = field(default_factory=dict)
     stale: Sequence[str] = ()
+    forced: bool = False
+    seen: str = ""
+    claim: str = ""
 
     def recipe_of(self, name: str) -> str:
         """The recipe of a file."""
@@ -90,9 +100,8 @@ class AttributeFolder:
                 f"not made by this command, or changed since: {some_of(foreign)}; give another {self._other}, or"
                 " replace them with --force"
             )
-        if self.alone:
-            return replace(self, done=done, stale=self._stale(store, known, inputs, force=force))
-        return replace(self, done=done, stale=self._left(store, known, inputs))
+        stale = self._stale(store, known, inputs, force=force) if self.alone else self._left(store, known, inputs)
+        return replace(self, done=done, stale=stale, forced=force, seen=_digest(known))
 
     def _left(self, store: Store, known: Mapping[str, FileRecord], inputs: Inputs) -> Sequence[str]:
         """What documents of these patterns gave, and do not give any more. Those of other patterns may lie here too."""
@@ -154,20 +163,34 @@ class AttributeFolder:
         made_by, _ = _OPTIONS[self.made_by]
         return f"made by {made_by} {before}; now by {now}" if made_by else "made with other options"
 
-    def begin(self, options: Mapping[str, str]) -> None:
-        """Removes what killed runs have left, and the outputs that must go.
+    def begun(self, options: Mapping[str, str]) -> "AttributeFolder":
+        """The folder, claimed. What killed runs have left is removed, and so are the outputs that must go.
 
         Args:
             options: of the bucket's client.
+
+        Raises:
+            AtWork: another run writes below it, or has done so since the files were looked up.
+            RecipeError: a run with other settings has begun or made files since then.
         """
         store = open_outputs(self.root, options)
+        settings = digest_of([self.made_by, self.experiment, self.taggers, self.recipe])
+        claim = claim_folder(store, settings, alone=self.alone)
+        try:
+            known = self._records(store, force=self.forced)
+            if self.alone and _digest(known) != self.seen:
+                raise AtWork(f"{self.root}: another run has written here since this one looked; run again")
+        except GristmillError:
+            store.delete([claim])
+            raise
         store.sweep()
         if self.alone:
             store.delete(self.stale)
             remove_receipts(store, self.stale)
+        return replace(self, claim=claim)
 
     def conclude(self, options: Mapping[str, str]) -> None:
-        """Writes the manifest: what the one before had, and the receipts of this run. Then these receipts go.
+        """Writes the manifest: what the one before had, and the receipts of this run. Then these and the claim go.
 
         Args:
             options: of the bucket's client.
@@ -186,6 +209,7 @@ class AttributeFolder:
         replace_manifest(store, changed)
         void = (name for name, each in there.items() if not self._fits(name, each, names))
         remove_receipts(store, [*newer, *void])
+        store.delete([self.claim])
         store.sweep()
 
     def _fits(self, name: str, record: FileRecord, names: Collection[str]) -> bool:
@@ -214,6 +238,10 @@ def _head(store: Store, name: str) -> Entry | None:
         return store.head(name)
     except NoFolder:
         return None
+
+
+def _digest(records: Mapping[str, FileRecord]) -> str:
+    return digest_of(msgspec.to_builtins(records))
 
 
 def _kept(store: Store) -> TagManifest | None:

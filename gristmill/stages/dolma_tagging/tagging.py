@@ -112,11 +112,10 @@ def run_tagging(plan: TagPlan, engine: Engine, options: Mapping[str, str], say: 
     Raises:
         GristmillError: files could not be tagged. The others are done, and the next run keeps them.
     """
-    for output in plan.outputs:
-        output.begin(options)
+    outputs = [output.begun(options) for output in plan.outputs]
     job = Job("dolma_tagging", Lake(plan.outputs[0].root, dict(options)), (), raw({}))
     tally = grind_all(engine, job, plan.items, say)
     raise_failures(tally.failed, len(plan.items))
-    for output in plan.outputs:
+    for output in outputs:
         output.conclude(options)
     return tally.facts.get("documents", 0)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gristmill.errors import DataError, GristmillError, MalformedRow, RecipeError
+from gristmill.errors import AtWork, DataError, GristmillError, MalformedRow, RecipeError
 from gristmill.execution.runner import Inline
 from gristmill.formats.dolma.mixer_config import MixerConfig, mixer_config
 from gristmill.stages.dolma_mixing.mixing import MixPlan, absent_attributes, plan_mixing, run_mixing
@@ -172,6 +172,17 @@ def test_outputs_that_are_no_longer_made_are_an_error(home: Path) -> None:
     mix(config(home, {"max_size_in_bytes": size}))
     with pytest.raises(DataError, match=r"s-0000\.jsonl\.gz, s-0001\.jsonl\.gz, s-0002\.json\.gz"):
         plan_mixing(config(home), {})
+
+
+def test_a_run_that_came_between_looking_and_writing_is_noticed(home: Path) -> None:
+    """Else outputs of both would stand beside each other, and every row would be there twice."""
+    slow = plan_mixing(config(home, {"max_size_in_bytes": 1}), {})
+    mix(config(home))
+    before = written(home)
+    with pytest.raises(AtWork, match="another run has written here since this one looked; run again"):
+        run_mixing(slow, Inline(), {}, lambda _: None)
+    assert written(home) == before
+    assert mix(config(home)).items == []
 
 
 def _short(home: Path) -> None:

@@ -105,6 +105,16 @@ def test_other_taggers_need_another_experiment(home: Path) -> None:
     assert tag(config(home, "bytes_length_v1")).done == 3
 
 
+def test_a_run_with_other_taggers_that_came_between_looking_and_writing_is_noticed(home: Path) -> None:
+    slow = plan_tagging(config(home, "bytes_length_v1"), {})
+    tag(config(home))
+    before = contents(home)
+    with pytest.raises(RecipeError, match=r"the taggers char_length_v1; now they are 'e' and bytes_length_v1"):
+        run_tagging(slow, Inline(), {}, lambda _: None)
+    assert contents(home) == before
+    assert not list(home.rglob("runs/*"))
+
+
 def test_a_file_of_somebody_else_is_not_replaced(home: Path) -> None:
     foreign = home / "attributes/e/a/0.json.gz"
     foreign.parent.mkdir(parents=True)
