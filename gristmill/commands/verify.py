@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gristmill.commands._shared.targets import chosen_lake
 from gristmill.commands._shared.terminal import add_lake, add_shelves, shelves_of, show
 from gristmill.errors import RecipeError
-from gristmill.execution.finding import Finding
+from gristmill.execution.finding import AuditedStore, Finding
 from gristmill.execution.mend import with_arguments
 from gristmill.lake.address import place_of_ledger, raw_asset
 from gristmill.lake.asset_kinds import EXPORT
@@ -178,7 +178,13 @@ def _derive(
     shelves = shelves_of(arguments)
     wrong = set(tally.paths)
     tally.drawn = len(tally.derived)
-    tasks = list(tasks_of(lake, shelves, paths, samples, lambda note: show(f"note   {note}")))
+    lost: list[Finding] = []
+    tasks = list(tasks_of(lake, shelves, paths, samples, lambda note: show(f"note   {note}"), lost))
+    for finding in lost:
+        show(f"WRONG  {_as_typed(finding, arguments)}")
+    tally.wrong += len(lost)
+    if lost and not arguments.all:
+        return False
     works = [partial(derive, lake, shelves, task, first_only=not arguments.all) for task in tasks]
     for result in in_processes(works, arguments.workers):
         label = f"{result.task}: {result.drawn} shards"
@@ -189,7 +195,7 @@ def _derive(
     if not tally.drawn and not tally.wrong:
         raise RecipeError("no shard was derived again: give a larger share, or the --shelves that made this lake")
     whole = {path for path in paths if (at := place_of_ledger(path)) and at.kind is EXPORT} - wrong
-    show(str(derived_share(lake.store(), paths, untouched(tally.derived, wrong), whole)))
+    show(str(derived_share(AuditedStore(lake.store()), paths, untouched(tally.derived, wrong), whole)))
     return True
 
 

@@ -9,6 +9,7 @@ from gristmill.derivation.partitions import Derivation, Derived
 from gristmill.derivation.steps import DERIVED, FLAGS, flag_of, only, step_of
 from gristmill.execution.finding import Finding, guarded
 from gristmill.execution.mend import with_mend
+from gristmill.execution.step import Step
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, place, place_of_ledger
 from gristmill.lake.ledger.shard_sample import ShardSample
@@ -52,7 +53,12 @@ class DerivationResult(msgspec.Struct, frozen=True):
 
 
 def tasks_of(
-    lake: Lake, shelves: tuple[str, ...], paths: Iterable[str], samples: Mapping[str, ShardSample], say: Say
+    lake: Lake,
+    shelves: tuple[str, ...],
+    paths: Iterable[str],
+    samples: Mapping[str, ShardSample],
+    say: Say,
+    beside: list[Finding],
 ) -> Iterator[DerivationTask]:
     """The work that is asked for, upstream assets first.
 
@@ -61,7 +67,9 @@ def tasks_of(
         shelves: the packages that hold the recipes.
         paths: the paths of the ledgers that are audited.
         samples: the sample of each option that was given, by its name.
-        say: takes what no step of ours makes: adopted data, and partitions whose recipe is on no shelf.
+        say: takes what no step of ours makes: adopted data, and partitions whose recipe is on no shelf; and partitions
+            whose step a damaged object hides.
+        beside: receives the findings on such objects, each once.
     """
     if samples.keys().isdisjoint(FLAGS):
         return
@@ -71,17 +79,33 @@ def tasks_of(
     for each in places:
         if (each.asset, each.snapshot) in seen:
             continue
-        step = step_of(lake, read_catalogue(shelves), shelves, each.asset, each.snapshot)
+        step, damages = _looked_up(lake, shelves, each)
         together = {(asset, each.snapshot) for asset in step.makes} & chosen if step else {(each.asset, each.snapshot)}
         seen |= together
         option = flag_of(step) if step else None
-        if option is None:
+        if damages:
+            told = {damage.what for damage in beside}
+            beside += [damage for damage in damages if damage.what not in told]
+            say(f"{_named(each)}: not proven, a damaged object hides what makes it")
+        elif option is None:
             say(f"{_named(each)}: not proven, no recipe on the shelves makes it")
         elif not option:
             say(f"{_named(each)}: not derived again, adopted from others")
         elif option in samples:
             assets = tuple(asset for asset in (step.makes if step else ()) if (asset, each.snapshot) in together)
             yield DerivationTask(assets, each.snapshot, samples[option])
+
+
+def _looked_up(lake: Lake, shelves: tuple[str, ...], partition: Place) -> tuple[Step | None, list[Finding]]:
+    """The step that makes a partition; or the finding on what hides it, such as a damaged order of snapshots."""
+    store, steps = lake.store(), list[Step | None]()
+
+    def look() -> Iterator[Finding]:
+        steps.append(step_of(lake, read_catalogue(shelves), shelves, partition.asset, partition.snapshot))
+        yield from ()
+
+    damages = [with_mend(store, each) for each in guarded(store, partition.ledger, look())]
+    return (steps[0] if steps else None), damages
 
 
 def _named(partition: Place) -> str:
@@ -101,11 +125,13 @@ def derive(lake: Lake, shelves: tuple[str, ...], task: DerivationTask, *, first_
         StoreError: the lake does not answer.
     """
     store, notes = lake.store(), list[str]()
-    step = step_of(lake, read_catalogue(shelves), shelves, task.assets[0], task.snapshot)
-    if step is None:  # its recipe went while verify was at work
-        return DerivationResult(task, [f"{task}: not proven, no recipe on the shelves makes it"], [], 0, frozenset())
+    partition = place(task.assets[0], task.snapshot)
+    step, damages = _looked_up(lake, shelves, partition)
+    if step is None:  # its recipe went, or an object was damaged, while verify was at work
+        notes += [] if damages else [f"{task}: not proven, no recipe on the shelves makes it"]
+        return DerivationResult(task, notes, damages, 0, frozenset())
     derivation = Derivation(lake, only(step, frozenset(task.assets)), task.sample, notes.append)
-    found = guarded(store, place(task.assets[0], task.snapshot).ledger, derivation.findings())
+    found = guarded(store, partition.ledger, derivation.findings())
     findings = [with_mend(store, each) for each in (islice(found, 1) if first_only else found)]
     return DerivationResult(task, notes, findings, len(derivation.drawn), derivation.proven)
 

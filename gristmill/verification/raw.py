@@ -8,7 +8,7 @@ from itertools import chain, islice
 from shlex import quote
 
 from gristmill.errors import DataError, RecipeError, StoreError
-from gristmill.execution.finding import Finding
+from gristmill.execution.finding import AuditedStore, Finding
 from gristmill.lake.address import Place, documents_asset, place, raw_asset
 from gristmill.lake.asset_kinds import DOCUMENTS, kind_of, names_of
 from gristmill.lake.ledger.files import find_ledger, list_ledgers
@@ -44,7 +44,7 @@ def compared_snapshots(
             compare.
     """
     found: set[tuple[str, str]] = set()
-    for partition in list_ledgers(lake.store()):
+    for partition in list_ledgers(AuditedStore(lake.store())):
         if kind_of(partition.asset) is DOCUMENTS and names_of(partition.asset)["version"] == "v0":
             found.add((names_of(partition.asset)["source"], partition.snapshot))
     adopted = {source.name for source in sources.values() if source.adopts}  # verify reads their files anyway

@@ -26,7 +26,7 @@ def findings(mill: Mill, sample: ShardSample = ALL) -> dict[str, list[str]]:
     """The findings of all tasks, by the first asset; their notes are in `said`."""
     mill.said.clear()
     paths = audited_ledgers(mill.store)
-    tasks = tasks_of(mill.lake, SHELVES, paths, dict.fromkeys(SAMPLES, sample), mill.said.append)
+    tasks = tasks_of(mill.lake, SHELVES, paths, dict.fromkeys(SAMPLES, sample), mill.said.append, [])
     found: dict[str, list[str]] = {}
     for result in (derive(mill.lake, SHELVES, task, first_only=False) for task in tasks):
         found[result.task.assets[0]] = [str(each) for each in result.findings]
@@ -56,13 +56,13 @@ def test_a_good_lake_has_no_findings_and_says_what_no_shelf_makes(whole: Mill) -
 
 def test_tokens_alone_ask_for_no_task_and_no_word_of_other_assets(whole: Mill) -> None:
     paths = audited_ledgers(whole.store)
-    assert list(tasks_of(whole.lake, SHELVES, paths, {"reencode": ALL}, whole.said.append)) == []
+    assert list(tasks_of(whole.lake, SHELVES, paths, {"reencode": ALL}, whole.said.append, [])) == []
     assert whole.said == []
 
 
 def test_one_seed_draws_the_same_shards_of_all_assets(whole: Mill) -> None:
     tasks = tasks_of(
-        whole.lake, SHELVES, audited_ledgers(whole.store), dict.fromkeys(SAMPLES, half()), whole.said.append
+        whole.lake, SHELVES, audited_ledgers(whole.store), dict.fromkeys(SAMPLES, half()), whole.said.append, []
     )
     results = [derive(whole.lake, SHELVES, task, first_only=False) for task in tasks]
     assert [each.drawn for each in results] == [1, 1, 1, 1]
