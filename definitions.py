@@ -42,6 +42,7 @@ from sensors.blocklists import blocklist_sensors
 from sensors.last_readings import last_reading_sensor
 from sensors.raw_arrivals import raw_arrival_sensors
 from sensors.resolutions import resolution_sensors
+from sensors.unstarted_runs import unstarted_sensor
 from sensors.watched_folders import watched_folder_sensors
 
 
@@ -140,6 +141,7 @@ def build(
             *blocklist_sensors(catalogue, environment.interval),
             *resolution_sensors(catalogue, environment.interval),
             *automation_sensors(catalogue, environment.interval),
+            unstarted_sensor(catalogue, environment.interval),
             *watched_folder_sensors(catalogue, environment.interval),
             *alert_sensors(environment, catalogue),
             last_reading_sensor(checks, environment.interval),

@@ -1,11 +1,12 @@
 """Exports: one slice for each stream and snapshot of a mix, in parts; an index joins them into a release."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import dagster as dg
 
 from assets.support.automation import when_below_changed
-from assets.support.indexes import index_result, known_snapshots
+from assets.support.indexes import index_result, known_snapshots, slices_present
 from assets.support.keys import key_of, plain
 from assets.support.lake_identity import check_lake
 from assets.support.report import failures
@@ -66,8 +67,9 @@ def export_index_asset(catalogue: Catalogue, mix: Mix, export: Export) -> dg.Ass
         tags=asset_tags(export_index(mix.name, export.name)),
         code_version=digest_of(format_parameters(export.format, release=True))[:16],
         automation_condition=when_below_changed(),
+        check_specs=[slices_present(export_index(mix.name, export.name))],
     )
-    def index(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
+    def index(context: dg.AssetExecutionContext, lake: LakeResource) -> Iterator[dg.MaterializeResult[None]]:
         tag_run(context.op_execution_context, {})
         with failures(lake):
             sources = {stream.key: catalogue.sources[stream.source] for stream in mix.streams}
@@ -79,6 +81,7 @@ def export_index_asset(catalogue: Catalogue, mix: Mix, export: Export) -> dg.Ass
             for warning in warnings:
                 context.log.warning(f"{index.asset}: {warning}")
             more = {"release": dg.MetadataValue.path(shown), "warnings": "; ".join(warnings) or "none"}
-            return index_result(lake.store(), index, more)
+            result = index_result(context, lake.store(), index, more)
+        yield result
 
     return index

@@ -1,5 +1,6 @@
 """Mixes: one slice for each stream and snapshot, and an index over the finished slices."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -7,7 +8,7 @@ import dagster as dg
 
 from assets.support.about import selection_in_words
 from assets.support.automation import when_below_changed
-from assets.support.indexes import index_result, known_snapshots, reading_facts
+from assets.support.indexes import index_result, known_snapshots, reading_facts, slices_present
 from assets.support.keys import key_of, plain
 from assets.support.lake_identity import check_lake
 from assets.support.report import failures
@@ -61,8 +62,9 @@ def mix_index_asset(catalogue: Catalogue, mix: Mix) -> dg.AssetsDefinition:
         kinds={"json", "mix"},
         tags=asset_tags(mix_index(mix.name)),
         automation_condition=when_below_changed(),
+        check_specs=[slices_present(mix_index(mix.name))],
     )
-    def index(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
+    def index(context: dg.AssetExecutionContext, lake: LakeResource) -> Iterator[dg.MaterializeResult[None]]:
         tag_run(context.op_execution_context, {})
         with failures(lake):
             sources = {stream.key: catalogue.sources[stream.source] for stream in mix.streams}
@@ -72,7 +74,8 @@ def mix_index_asset(catalogue: Catalogue, mix: Mix) -> dg.AssetsDefinition:
             facts = _expected(lake.store(), catalogue, mix)
             if mix.validation:
                 facts["validation"] = held_out_words(mix.validation, made.totals)
-            return index_result(lake.store(), made, facts)
+            result = index_result(context, lake.store(), made, facts)
+        yield result
 
     return index
 

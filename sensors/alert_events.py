@@ -10,7 +10,7 @@ from dagster._core.storage.tags import WILL_RETRY_TAG
 
 from assets.support.keys import address_of
 from assets.support.last_reading import is_news
-from assets.support.next_steps import OF_DEAD, OF_KIND, RUN_NEXT, next_of_check
+from assets.support.next_steps import OF_DEAD, OF_KIND, OF_UNSTARTED, RUN_NEXT, next_of_check
 from gristmill.errors import shorten, visible
 from sensors.alert_messages import Alert
 from sensors.lateness import LONGEST_NAME, late_alert
@@ -41,6 +41,12 @@ def is_undecided(instance: dg.DagsterInstance, entry: dg.EventLogEntry, now: flo
     return run is not None and WILL_RETRY_TAG not in run.tags
 
 
+def never_started(instance: dg.DagsterInstance, run_id: str) -> bool:
+    """Whether a run failed without a begin: the queue or run monitoring gave up, as no code server launched it."""
+    record = instance.get_run_record_by_id(run_id)
+    return record is not None and record.start_time is None and record.dagster_run.status == dg.DagsterRunStatus.FAILURE
+
+
 def alert_of(instance: dg.DagsterInstance, entry: dg.EventLogEntry, hours: Mapping[str, float]) -> Alert | None:
     """The alert for an event; None if it is no failure, or if its run will be tried again or tells it itself."""
     if entry.dagster_event and entry.dagster_event.event_type == dg.DagsterEventType.FRESHNESS_STATE_CHANGE:
@@ -64,6 +70,8 @@ def alert_of(instance: dg.DagsterInstance, entry: dg.EventLogEntry, hours: Mappi
         words, kind, following = _failure(entry.dagster_event)
         if run.tags.get(WILL_RETRY_TAG) == "true" or kind == "Superseded":
             return None
+        if not kind and never_started(instance, run.run_id):
+            following = OF_UNSTARTED
         assets = _assets(instance, run)
         return Alert(event="run_failure", assets=assets, check="", error=_short(words), next=following, **common)
     return Alert(

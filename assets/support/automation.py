@@ -2,48 +2,98 @@
 
 Dagster's `eager()` is not enough. It ignores new assets of old snapshots, and changed code. It would also never request
 an index while one of its snapshots is missing.
+
+A change makes a partition due. It is due until a run takes it up: one that automation has requested, or one of a
+person. What becomes of that run does not matter, so a failed or terminated run does not come back. A change after the
+run's begin makes the partition due again, because the run may have read what was there before.
 """
 
+from collections.abc import Sequence
 from functools import cache
 
 import dagster as dg
 
+from assets.support.runs.tags import makes
+from gristmill.lake.asset_kinds import RAW, kind_of
+
+
+def when_needed(address: str, reads: Sequence[str]) -> dg.AutomationCondition:  # type: ignore[type-arg]  # see below
+    """For slices: requested once for each change of an input or the recipe, if all inputs exist and none must be made.
+
+    Args:
+        address: of the asset.
+        reads: addresses of its inputs.
+    """
+    ready = ~_deps_unmade() & ~dg.AutomationCondition.in_progress()
+    if all(kind_of(each) is RAW for each in reads):
+        return _due_alone() & ready
+    return _due_together(address) & ready & ~_deps_behind()
+
 
 @cache
-def when_needed() -> dg.AutomationCondition:  # type: ignore[type-arg]  # the default of the alias is right
-    """For slices: requested once if it is missing, or an input or the recipe changed, and if all inputs exist."""
-    return _touched() & ~dg.AutomationCondition.any_deps_missing() & ~_deps_touched() & _quiet()
+def when_below_changed() -> dg.AutomationCondition:  # type: ignore[type-arg]  # the default of the alias is right
+    """For indexes: requested once for each change, also without some slices; one over no slices would be empty."""
+    there = dg.AutomationCondition.any_deps_match(~dg.AutomationCondition.missing()).with_label("any_deps_there")
+    quiet = ~dg.AutomationCondition.any_deps_in_progress() & ~dg.AutomationCondition.in_progress()
+    return _due_alone() & there & quiet
 
 
-@cache
-def when_below_changed() -> dg.AutomationCondition:  # type: ignore[type-arg]  # see above
-    """For indexes: the same, but one existing slice is enough; an index over no slices would be empty."""
-    exists = ~dg.AutomationCondition.missing()
-    return _touched() & dg.AutomationCondition.any_deps_match(exists).with_label("any_deps_there") & _quiet()
+def _due_together(address: str) -> dg.AutomationCondition:  # type: ignore[type-arg]  # see above
+    """What changed since a run took it up, if runs may make it together with its inputs.
 
-
-def _touched() -> dg.AutomationCondition:  # type: ignore[type-arg]  # see above
+    An input counts if its content changed in a run that does not make the asset too. A run that kept every shard does
+    not change the data version.
+    """
+    together = dg.AutomationCondition.all_new_updates_have_run_tags(tag_keys={makes(address)})
+    news = dg.AutomationCondition.data_version_changed() & ~together | dg.AutomationCondition.will_be_requested()
     new_code = dg.AutomationCondition.code_version_changed()
-    changed = dg.AutomationCondition.newly_missing() | _deps_changed() | new_code
-    handled = dg.AutomationCondition.newly_requested() | dg.AutomationCondition.newly_updated()
-    return changed.since(handled & ~new_code)  # the request before a change of the recipe does not cover it
+    deps_changed = dg.AutomationCondition.any_deps_match(news).with_label("any_deps_changed")
+    changed = dg.AutomationCondition.newly_missing() | deps_changed | new_code
+    return changed.since(_taken_up() & ~new_code)  # a run does not know the recipe that comes after it
 
 
-def _deps_changed() -> dg.AutomationCondition:  # type: ignore[type-arg]  # see above
-    """The content of an input changed. A run that kept every shard does not change the data version, and counts not."""
-    news = dg.AutomationCondition.data_version_changed() | dg.AutomationCondition.will_be_requested()
-    return dg.AutomationCondition.any_deps_match(news).with_label("any_deps_changed")
+@cache
+def _due_alone() -> dg.AutomationCondition:  # type: ignore[type-arg]  # see above
+    """What changed since a run took it up, if no run makes it together with its inputs.
+
+    Inputs change at any time, so a tick often sees a change and a run's begin at once. Then the change counts, unless
+    the run has made the asset later than that.
+    """
+    updated = dg.AutomationCondition.newly_updated()
+    older = dg.AutomationCondition.any_deps_match(updated).since(updated)  # Dagster compares the times of these two
+    news = dg.AutomationCondition.any_deps_match(dg.AutomationCondition.data_version_changed())
+    new_code = dg.AutomationCondition.code_version_changed()
+    changed = dg.AutomationCondition.newly_missing() | news.with_label("any_deps_changed") & older | new_code
+    there = (~dg.AutomationCondition.missing()).newly_true()  # at the first tick: all that is made
+    return ~(there | _taken_up()).since(changed)
 
 
-def _deps_touched() -> dg.AutomationCondition:  # type: ignore[type-arg]  # see above
-    """An input will be requested by another sensor's tick: it must be made first, or the asset would be made twice.
+@cache
+def _taken_up() -> dg.AutomationCondition:  # type: ignore[type-arg]  # see above
+    """Requested, or seen in a run for the first time: in progress, or already made, or reported by `sync`.
+
+    The end of a run that was in progress is not counted: inputs may have changed since its begin.
+    """
+    seen = dg.AutomationCondition.run_in_progress() | dg.AutomationCondition.newly_updated()
+    return dg.AutomationCondition.newly_requested() | seen.newly_true()
+
+
+@cache
+def _deps_unmade() -> dg.AutomationCondition:  # type: ignore[type-arg]  # see above
+    """An input is missing or is being made, and will not be made in the same run."""
+    unmade = dg.AutomationCondition.missing() | dg.AutomationCondition.in_progress()
+    alone = unmade & ~dg.AutomationCondition.will_be_requested()
+    return dg.AutomationCondition.any_deps_match(alone).with_label("any_deps_unmade")
+
+
+@cache
+def _deps_behind() -> dg.AutomationCondition:  # type: ignore[type-arg]  # see above
+    """An input is older than its own inputs or its recipe: it must be made first, or the asset would be made twice.
 
     Tokenizers, models and labelled sets are left out: only people make them, so they may stay out of date for ever.
     """
-    alone = _touched() & ~dg.AutomationCondition.will_be_requested()  # an input of the same tick is made first anyway
-    touched = dg.AutomationCondition.any_deps_match(alone)
-    return touched.ignore(dg.AssetSelection.groups("tokenizers", "models")).with_label("any_deps_touched")
-
-
-def _quiet() -> dg.AutomationCondition:  # type: ignore[type-arg]  # see above
-    return ~dg.AutomationCondition.any_deps_in_progress() & ~dg.AutomationCondition.in_progress()
+    below = dg.AutomationCondition.any_deps_match(dg.AutomationCondition.data_version_changed())
+    older = (below | dg.AutomationCondition.code_version_changed()).since(dg.AutomationCondition.newly_updated())
+    alone = older & ~dg.AutomationCondition.will_be_requested()  # an input of the same tick is made first anyway
+    behind = dg.AutomationCondition.any_deps_match(alone)
+    return behind.ignore(dg.AssetSelection.groups("tokenizers", "models")).with_label("any_deps_behind")

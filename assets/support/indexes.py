@@ -1,22 +1,27 @@
 """Shared by the indexes of mixes and of token caches: the known snapshots, and the metadata for people."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import dagster as dg
 
 from assets.support.facts.tables import table
 from assets.support.facts.totals import totals_facts
-from assets.support.keys import snapshots_of
+from assets.support.keys import key_of, snapshots_of
+from assets.support.next_steps import OF_ABSENT
 from gristmill.formats.levanter.mixture_weights import sequences_of
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.mixture.declared_tokens import declared_tokens
 from gristmill.recipes.mixture.token_shares import Reading
 from gristmill.recipes.source import Source
-from gristmill.reports.sizes import size_in_words
+from gristmill.reports.sizes import counted, size_in_words
 from gristmill.stages.cache_index.index import cache_reading, tokens_by_stream
 from gristmill.stages.mixing.index import Index, Slice
+
+PRESENT = "slices_present"
+NAMED = 20
+"""Largest number of absent slices that are named."""
 
 
 def known_snapshots(context: dg.AssetExecutionContext, mix: Mix) -> dict[str, list[str]]:
@@ -27,10 +32,40 @@ def known_snapshots(context: dg.AssetExecutionContext, mix: Mix) -> dict[str, li
     }
 
 
-def index_result(store: Store, index: Index, more: Mapping[str, Any] | None = None) -> dg.MaterializeResult[None]:
-    """The materialization of an index, with further metadata."""
+def slices_present(address: str) -> dg.AssetCheckSpec:
+    """The check of an index that warns if it was closed without some slices; it blocks nothing.
+
+    Args:
+        address: of the index.
+    """
+    claim = "each snapshot that Dagster knows of a stream's source has its slice in the index"
+    return dg.AssetCheckSpec(PRESENT, asset=key_of(address), description=claim)
+
+
+def index_result(
+    context: dg.AssetExecutionContext, store: Store, index: Index, more: Mapping[str, Any] | None = None
+) -> dg.MaterializeResult[None]:
+    """The materialization of an index, with further metadata, and its check if the run was asked for it."""
     facts = index_facts(store, index) | dict(more or {})
-    return dg.MaterializeResult(data_version=dg.DataVersion(index.fingerprint), metadata=facts)
+    check = dg.AssetCheckKey(key_of(index.asset), PRESENT)
+    is_asked = check in context.op_execution_context.selected_asset_check_keys
+    return dg.MaterializeResult(
+        data_version=dg.DataVersion(index.fingerprint),
+        metadata=facts,
+        check_results=[_presence(check, index.absent)] if is_asked else [],
+    )
+
+
+def _presence(check: dg.AssetCheckKey, absent: Sequence[str]) -> dg.AssetCheckResult:
+    named = ", ".join(absent[:NAMED]) + (", ..." if len(absent) > NAMED else "")
+    return dg.AssetCheckResult(
+        asset_key=check.asset_key,
+        check_name=check.name,
+        passed=not absent,
+        severity=dg.AssetCheckSeverity.WARN,
+        description=f"{counted(len(absent), 'slice')} not made yet: {named}" if absent else "no slice is absent",
+        metadata={"run next": OF_ABSENT} if absent else {},
+    )
 
 
 def streams_facts(store: Store, mix: Mix, index: Index, sources: Mapping[str, Source]) -> dict[str, Any]:

@@ -49,6 +49,16 @@ OF_CHECKSUMS = (
     "download the named raw objects again; the sensor reports them, and their documents are made again; then execute"
     " this audit again: it stays red until then"
 )
+OF_UNSTARTED = (
+    "it never started: see that the code server runs; what it was to make is requested again by itself, at most three"
+    " times"
+)
+"""If the queue or run monitoring gave a run up before its begin."""
+OF_ABSENT = (
+    "nothing while a run makes them; else open the page of the absent slice: a red partition names its failed run. The"
+    " index is made again when the slice is"
+)
+"""If an index was made without some slices."""
 OF_LATE = (
     "see the last tick of the source's raw-arrival sensor, then whether the publisher has written a snapshot;"
     " `gristmill acquire` fetches one by hand, if somebody has written an acquisition for this source"

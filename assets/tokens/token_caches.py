@@ -1,12 +1,13 @@
 """Token caches: one slice for each stream and snapshot, in Levanter parts; an index merges them for a trainer."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import dagster as dg
 from pydantic import Field
 
 from assets.support.automation import when_below_changed
-from assets.support.indexes import index_result, known_snapshots, streams_facts
+from assets.support.indexes import index_result, known_snapshots, slices_present, streams_facts
 from assets.support.keys import key_of, plain
 from assets.support.lake_identity import check_lake
 from assets.support.report import failures
@@ -74,9 +75,10 @@ def cache_index_asset(catalogue: Catalogue, mix: Mix, tokenizer: Tokenizer) -> d
         kinds={"levanter", tokenizer.name},
         tags=asset_tags(cache_index(mix.name, tokenizer.name)),
         automation_condition=when_below_changed(),
+        check_specs=[slices_present(cache_index(mix.name, tokenizer.name))],
         config_schema=plain_schema(CacheIndexConfig),
     )
-    def index(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
+    def index(context: dg.AssetExecutionContext, lake: LakeResource) -> Iterator[dg.MaterializeResult[None]]:
         tag_run(context.op_execution_context, {})
         with failures(lake):
             config = read_config(CacheIndexConfig, context.op_execution_context.op_config)
@@ -84,6 +86,7 @@ def cache_index_asset(catalogue: Catalogue, mix: Mix, tokenizer: Tokenizer) -> d
             check_lake(context.instance, lake.store())
             snapshots = known_snapshots(context, mix)
             index = index_cache(lake.store(), mix, tokenizer, sources, snapshots, consolidated=config.consolidated)
-            return index_result(lake.store(), index, streams_facts(lake.store(), mix, index, sources))
+            result = index_result(context, lake.store(), index, streams_facts(lake.store(), mix, index, sources))
+        yield result
 
     return index

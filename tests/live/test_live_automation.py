@@ -317,7 +317,7 @@ def test_the_page_of_an_asset_says_in_words_what_its_automation_waits_for(story:
     key = {"path": BLEND_LETTERS.split("/")}
     [record] = story.live.ask(LABELS, key=key)["assetConditionEvaluationRecordsOrError"]["records"]
     labels = {node["userLabel"] for node in record["evaluationNodes"]}
-    assert {"any_deps_changed", "any_deps_missing", "any_deps_touched", "any_deps_in_progress", "in_progress"} <= labels
+    assert {"any_deps_changed", "any_deps_unmade", "any_deps_behind", "in_progress"} <= labels
 
 
 def test_thousands_of_snapshots_at_once_are_queued_and_no_tick_is_long(story: Story) -> None:

@@ -68,13 +68,32 @@ def run_tags(addresses: Iterable[str], sources: Mapping[str, str]) -> dict[str, 
     return {key: ", ".join(found) for key, found in values.items() if found}
 
 
+def makes(address: str) -> str:
+    """The key of the tag of those runs that make an asset together with one of its inputs.
+
+    Args:
+        address: of the asset.
+    """
+    return f"gristmill/makes/{address}"
+
+
 def tag_run(context: dg.OpExecutionContext, sources: Mapping[str, str]) -> None:
-    """Gives a run the tags of the assets that it was asked for, unless its job or sensor has given it all of them.
+    """Gives a run the tags of the assets that it was asked for, unless it has them, by its job or its sensor say.
+
+    Assets that the run makes together with an input have a tag each: automation sees by it that the run knows of the
+    new input. A run that is executed again has the tags of its parent, though perhaps only some of the assets.
 
     Args:
         context: of an op of the run.
         sources: as for run_tags().
     """
+    layer = context.job_def.asset_layer
+    asked = context.run.asset_selection or layer.selected_asset_keys
+    tags: dict[str, str] = {}
     if LAYER not in context.run.tags:
-        asked = map(address_of, context.run.asset_selection or context.selected_asset_keys)
-        context.instance.add_run_tags(context.run_id, run_tags(sorted(asked, key=kinds.rank_of), sources))
+        tags = run_tags(sorted(map(address_of, asked), key=kinds.rank_of), sources)
+    for key in asked:
+        if layer.asset_graph.get(key).parent_keys & asked:
+            tags[makes(address_of(key))] = ""
+    if tags.keys() - context.run.tags.keys():
+        context.instance.add_run_tags(context.run_id, tags)

@@ -1,39 +1,55 @@
 """Ticks of the automation over the real definitions, and the runs that they ask for, without a daemon's clock."""
 
 import logging
+from typing import TYPE_CHECKING
 
+import dagster as dg
 import pytest
-from dagster import AssetSelection, deserialize_value, serialize_value
 from dagster._core.definitions.asset_daemon_cursor import AssetDaemonCursor
 from dagster._core.definitions.automation_tick_evaluation_context import AutomationTickEvaluationContext
+from dagster._core.definitions.job_base import InMemoryJob
+from dagster._core.errors import DagsterExecutionInterruptedError
+from dagster._core.execution.api import execute_run_iterator
 from dagster_kit import Result, Works
 
 from assets.support.keys import address_of, key_of
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 Asked = set[tuple[str, str | None]]
 
 
+_INLINE = {"resources": {"engine": {"config": {"kind": "inline"}}}}
+
+
 class Daemon:
-    """Ticks of the automation, without the daemon's clock."""
+    """Ticks of the automation sensors, each with its own cursor, without the daemon's clock."""
 
     def __init__(self, works: Works) -> None:
         self.works = works
         self.runs: list[Result] = []
-        self._cursor = serialize_value(AssetDaemonCursor.empty())
+        self._cursors: dict[str, str] = {}
 
     def copy(self, works: Works) -> "Daemon":
         """The daemon of a copy of the lake, as far as this one has come."""
         daemon = Daemon(works)
-        daemon._cursor = self._cursor
+        daemon._cursors = dict(self._cursors)
         return daemon
 
     def tick(self) -> Asked:
-        """What is requested now, as (address, snapshot).
+        """What one tick of each sensor requests now, as (address, snapshot)."""
+        sensors = [
+            each
+            for each in self.works.definitions.sensors or ()
+            if isinstance(each, dg.AutomationConditionSensorDefinition)
+        ]
+        return {each for sensor in sensors for each in self._tick(sensor)}
 
-        By the call of Dagster's own daemon: its function for tests asks the database for the partitions thousands of
-        times.
-        """
-        cursor = deserialize_value(self._cursor, AssetDaemonCursor)
+    def _tick(self, sensor: dg.AutomationConditionSensorDefinition) -> Asked:
+        """By the call of Dagster's own daemon: its function for tests asks the database for partitions all the time."""
+        old = self._cursors.get(sensor.name)
+        cursor = dg.deserialize_value(old, AssetDaemonCursor) if old else AssetDaemonCursor.empty()
         requests, cursor, _ = AutomationTickEvaluationContext(
             evaluation_id=cursor.evaluation_id + 1,
             instance=self.works.instance,
@@ -42,11 +58,11 @@ class Daemon:
             materialize_run_tags={},
             observe_run_tags={},
             auto_observe_asset_keys=set(),
-            asset_selection=AssetSelection.all(include_sources=True),
+            asset_selection=sensor.asset_selection,
             logger=logging.getLogger(__name__),
             emit_backfills=False,
         ).evaluate()
-        self._cursor = serialize_value(cursor)
+        self._cursors[sensor.name] = dg.serialize_value(cursor)
         return {(address_of(key), each.partition_key) for each in requests for key in each.asset_selection or ()}
 
     def make(self, asked: Asked, *, well: bool = True) -> None:
@@ -57,11 +73,17 @@ class Daemon:
                 instance=self.works.instance,
                 partition_key=snapshot,
                 asset_selection=[key_of(address) for address, each in asked if each == snapshot],
-                run_config={"resources": {"engine": {"config": {"kind": "inline"}}}},
+                run_config=_INLINE,
                 raise_on_error=False,
             )
             assert done.success is well
             self.runs.append(Result(done.run_id, self.works.instance))
+
+    def launch(self, asked: Asked, snapshot: str | None) -> "Going":
+        """A run of what was requested of one snapshot, which goes on when it is told to."""
+        keys = frozenset(key_of(address) for address, each in asked if each == snapshot)
+        job = self.works.definitions.resolve_implicit_global_asset_job_def().get_subset(asset_selection=keys)
+        return Going(self.works.instance, job, keys, snapshot)
 
     def settle(self, most: int = 12) -> list[Asked]:
         """Ticks until nothing is asked for; what each asked for."""
@@ -73,6 +95,40 @@ class Daemon:
             waves.append(asked)
             self.make(asked)
         pytest.fail(f"it never comes to rest: {waves[-1]}")
+
+
+class Going:
+    """A run that is in progress, as far as the test lets it come."""
+
+    def __init__(
+        self, instance: dg.DagsterInstance, job: dg.JobDefinition, keys: frozenset[dg.AssetKey], snapshot: str | None
+    ) -> None:
+        self._instance = instance
+        self.run = instance.create_run_for_job(
+            job, run_config=_INLINE, asset_selection=keys, tags={"dagster/partition": snapshot} if snapshot else {}
+        )
+        in_memory = InMemoryJob(job)
+        self._events: Iterator[dg.DagsterEvent] = execute_run_iterator(in_memory, self.run, instance)
+        next(self._events)
+
+    def go_on(self, until: str = "") -> None:
+        """To the end, or to the end of the step that materializes this asset."""
+        step = None
+        for event in self._events:
+            if event.is_step_materialization and event.asset_key == key_of(until):
+                step = event.step_key
+            if event.is_step_success and event.step_key == step:
+                return
+        assert not until
+
+    def terminate(self) -> None:
+        """What a person does in the UI: the run ends as canceled."""
+        self._instance.report_run_canceling(self.run)
+        self._events.throw(DagsterExecutionInterruptedError())  # type: ignore[attr-defined]
+        list(self._events)
+        run = self._instance.get_run_by_id(self.run.run_id)
+        assert run is not None
+        assert run.status == dg.DagsterRunStatus.CANCELED
 
 
 def flat(waves: list[Asked]) -> list[tuple[str, str | None]]:

@@ -72,6 +72,7 @@ def test_a_run_that_a_person_asks_for_gets_its_tags_when_it_is_planned(works: Wo
     assert {key: value for key, value in run.tags.items() if key.startswith("gristmill/")} == {
         "gristmill/source": "letters",
         "gristmill/layer": "documents, attributes",
+        "gristmill/makes/sources/letters/v0/attributes/count-1": "",  # together with its input
     }
 
 

@@ -1,0 +1,134 @@
+"""The sensor `unstarted_runs`: it requests again what runs should have made that never started."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+
+import dagster as dg
+from dagster._core.storage.tags import AUTO_RETRY_RUN_ID_TAG, RETRY_NUMBER_TAG, WILL_RETRY_TAG
+
+from assets.support.keys import address_of, key_of, snapshots_of
+from gristmill.environment import INTERVAL
+from gristmill.lake.asset_kinds import checks_of
+from gristmill.recipes.catalogue import Catalogue
+from sensors.alert_events import events, is_undecided, never_started, newest
+
+MOST = 3
+"""How often a run that never started is launched again, by Dagster or by this sensor."""
+MOST_IN_A_TICK = 500
+"""Largest number of runs that a tick requests; the next tick continues."""
+PATIENCE = 600
+"""Seconds after which a run that Dagster wanted to launch again is taken for forgotten."""
+ATTEMPT = "gristmill/attempt"
+"""The tag of a run that this sensor has requested: how often it was launched again before it."""
+
+
+def unstarted_sensor(
+    catalogue: Catalogue, interval: int = INTERVAL, now: Callable[[], float] = time.time
+) -> dg.SensorDefinition:
+    """The sensor.
+
+    Args:
+        catalogue: the recipes.
+        interval: seconds between two ticks.
+        now: the clock, in seconds.
+    """
+    sources = dict(catalogue.slices())
+
+    @dg.sensor(
+        name="unstarted_runs",
+        asset_selection=dg.AssetSelection.all(),
+        minimum_interval_seconds=interval,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Requests again what runs should have made that never started, as long as the code server was away",
+    )
+    def watch(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+        kind, instance = dg.DagsterEventType.RUN_FAILURE, context.instance
+        if context.cursor is None:  # the first tick: what failed before is history
+            reason = dg.SkipReason("runs that never start from now on are requested again")
+            return dg.SensorResult(skip_reason=reason, cursor=str(newest(instance, kind)))
+        after = int(context.cursor)
+        asked: list[dg.RunRequest] = []
+        said: list[str] = []
+        for record in events(instance, kind, after):
+            if len(asked) >= MOST_IN_A_TICK or _is_open(instance, record.event_log_entry, now()):
+                break
+            after = record.storage_id
+            try:
+                asked += _requests(context, record.event_log_entry.run_id, sources)
+            except Exception as error:  # noqa: BLE001 - one run that cannot be read must not hold back the others
+                said.append(f"run {record.event_log_entry.run_id} is passed: {error}")
+        for line in said:
+            context.log.warning(line)
+        if asked:
+            return dg.SensorResult(run_requests=asked, cursor=str(after))
+        reason = dg.SkipReason("; ".join(said) or "every run that failed had started")
+        return dg.SensorResult(skip_reason=reason, cursor=str(after))
+
+    return watch
+
+
+def _is_open(instance: dg.DagsterInstance, entry: dg.EventLogEntry, now: float) -> bool:
+    """Whether Dagster may still launch a failed run again: it says so at once, and does it, or not, a moment later."""
+    if is_undecided(instance, entry, now):
+        return True
+    run = instance.get_run_by_id(entry.run_id)
+    wanted = run is not None and run.tags.get(WILL_RETRY_TAG) == "true" and AUTO_RETRY_RUN_ID_TAG not in run.tags
+    return wanted and abs(now - entry.timestamp) < PATIENCE
+
+
+def _requests(context: dg.SensorEvaluationContext, run_id: str, sources: Mapping[str, str]) -> Iterator[dg.RunRequest]:
+    """The request for what a run should have made, unless it had started, or another run has taken it up."""
+    instance, graph = context.instance, context.repository_def.asset_graph  # type: ignore[union-attr]  # a sensor has it
+    run = instance.get_run_by_id(run_id)
+    if run is None or not never_started(instance, run_id) or AUTO_RETRY_RUN_ID_TAG in run.tags:
+        return
+    attempts = int(run.tags.get(ATTEMPT, 0)) + int(run.tags.get(RETRY_NUMBER_TAG, 0))
+    snapshot = run.tags.get("dagster/partition")
+    asked = {
+        key_of(address)
+        for address in _planned(instance, run_id)
+        if graph.has(key_of(address))
+        and _has_partition(instance, sources.get(address), snapshot)
+        and _is_newest(instance, run_id, address, snapshot)
+    }
+    if not asked or attempts >= MOST:
+        return
+    chosen = run.asset_check_selection
+    yield dg.RunRequest(
+        run_key=run_id,  # Dagster launches one run for it, also if the daemon is killed before the cursor is written
+        partition_key=snapshot,
+        asset_selection=sorted(asked),
+        asset_check_keys=[
+            check
+            for check in sorted(graph.asset_check_keys)
+            if check.asset_key in asked
+            and (check in chosen if chosen is not None else check.name in checks_of(address_of(check.asset_key)))
+        ],
+        run_config=dict(run.run_config),
+        tags={
+            **{key: value for key, value in run.tags.items() if not key.startswith(("dagster/", ".dagster/"))},
+            ATTEMPT: str(attempts + 1),
+        },
+    )
+
+
+def _planned(instance: dg.DagsterInstance, run_id: str) -> list[str]:
+    """The assets that a run was to make."""
+    planned = instance.event_log_storage.get_logs_for_run(
+        run_id, of_type={dg.DagsterEventType.ASSET_MATERIALIZATION_PLANNED}
+    )
+    keys = {entry.dagster_event.asset_key for entry in planned if entry.dagster_event}
+    return sorted(address_of(key) for key in keys if key)
+
+
+def _is_newest(instance: dg.DagsterInstance, run_id: str, address: str, snapshot: str | None) -> bool:
+    """Whether no later run was to make the same partition."""
+    newest = instance.event_log_storage.get_latest_planned_materialization_info(key_of(address), snapshot)
+    return newest is not None and newest.run_id == run_id
+
+
+def _has_partition(instance: dg.DagsterInstance, source: str | None, snapshot: str | None) -> bool:
+    """Whether a partition still exists: Dagster refuses all requests of a tick if one of them names another."""
+    if source is None or snapshot is None:
+        return source is None and snapshot is None
+    return instance.has_dynamic_partition(snapshots_of(source).name or "", snapshot)
