@@ -10,19 +10,20 @@ release excludes the documents. Slices of other exports are made in the same run
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 import dagster as dg
 import msgspec
 
 from assets.support.keys import address_of, key_of, snapshots_of
 from assets.support.lake_identity import UNSHOWN, is_shown
+from assets.support.runs.own_checks import own_checks
 from gristmill.environment import INTERVAL
 from gristmill.errors import DataError, RecipeError, visible
 from gristmill.lake.address import (
     blocklist_path,
     place,
 )
-from gristmill.lake.asset_kinds import checks_of
 from gristmill.lake.identity import digest_of
 from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
 from gristmill.lake.store.protocol import Store
@@ -68,6 +69,7 @@ class _Look:
     instance: dg.DagsterInstance
     store: Store
     late: Callable[[], bool]
+    own_checks: Callable[[list[dg.AssetKey]], list[dg.AssetCheckKey]]
     asked: list[dg.RunRequest] = field(default_factory=list)
     messages: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
@@ -224,11 +226,11 @@ def _is_touched(look: _Look, chosen: Selected, snapshot: str, blocked: Hashes, *
 def _request(look: _Look, chosen: Selected, snapshot: str) -> dg.RunRequest:
     """The request of a slice. It has no run key: a list that changes back would have the same key for other work."""
     exports = () if chosen.exports and is_paused(look.instance, chosen.exporting) else chosen.exports
-    made = {address: key_of(address) for address in (chosen.address, *exports)}
+    made = [key_of(address) for address in (chosen.address, *exports)]
     return dg.RunRequest(
         partition_key=snapshot,
-        asset_selection=list(made.values()),
-        asset_check_keys=[dg.AssetCheckKey(key, check) for each, key in made.items() for check in checks_of(each)],
+        asset_selection=made,
+        asset_check_keys=look.own_checks(made),
         tags={"gristmill/blocklists": ",".join(chosen.lists)},
     )
 
@@ -278,7 +280,9 @@ def blocklist_sensors(catalogue: Catalogue, interval: int = INTERVAL, box: float
         began = time.monotonic()
         if not is_shown(context.instance, lake.store()):
             return dg.SensorResult(skip_reason=dg.SkipReason(UNSHOWN), cursor=context.cursor)
-        look = _Look(context.instance, lake.store(), lambda: time.monotonic() - began > box)
+        look = _Look(
+            context.instance, lake.store(), lambda: time.monotonic() - began > box, partial(own_checks, context)
+        )
         marks = msgspec.json.decode(context.cursor or b"{}", type=dict[str, Mark])
         new_marks = {chosen.address: look_at(look, chosen, marks.get(chosen.address)) for chosen in watched}
         if look.wrong:

@@ -7,10 +7,11 @@ import msgspec
 
 from assets.support.keys import address_of, key_of
 from assets.support.lake_identity import UNSHOWN, is_shown
+from assets.support.runs.own_checks import own_checks
 from gristmill.environment import INTERVAL
 from gristmill.errors import DataError, visible
 from gristmill.lake.address import attributes_asset, place
-from gristmill.lake.asset_kinds import MARKS, RESOLUTION, checks_of, ledger_of_asset
+from gristmill.lake.asset_kinds import MARKS, RESOLUTION, ledger_of_asset
 from gristmill.lake.ledger.files import read_head
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import Catalogue
@@ -102,7 +103,7 @@ def resolution_sensors(catalogue: Catalogue, interval: int = INTERVAL) -> list[d
             if mark.etag == entry.etag:  # what was requested once and failed is left to people
                 stale = [each for each in stale if each in mark.wait]
             due = [each for each in stale if each not in going][: MOST - len(asked)]
-            asked += [_request(dedupe, *each) for each in due]
+            asked += [_request(context, dedupe, *each) for each in due]
             marks[dedupe.name] = ResolutionMark(entry.etag, tuple(each for each in stale if each not in due))
         cursor = msgspec.json.encode(marks, order="sorted").decode()
         if asked:
@@ -118,10 +119,10 @@ def _going(instance: dg.DagsterInstance) -> set[tuple[str, str | None]]:
     return {(address_of(key), run.tags.get("dagster/partition")) for run in runs for key in run.asset_selection or ()}
 
 
-def _request(dedupe: Dedupe, asset: str, snapshot: str) -> dg.RunRequest:
+def _request(context: dg.SensorEvaluationContext, dedupe: Dedupe, asset: str, snapshot: str) -> dg.RunRequest:
     return dg.RunRequest(
         partition_key=snapshot,
         asset_selection=[key_of(asset)],
-        asset_check_keys=[dg.AssetCheckKey(key_of(asset), check) for check in checks_of(asset)],
+        asset_check_keys=own_checks(context, [key_of(asset)]),
         tags={"gristmill/dedupe": dedupe.name},
     )

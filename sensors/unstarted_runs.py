@@ -7,8 +7,8 @@ import dagster as dg
 from dagster._core.storage.tags import AUTO_RETRY_RUN_ID_TAG, RETRY_NUMBER_TAG, WILL_RETRY_TAG
 
 from assets.support.keys import address_of, key_of, snapshots_of
+from assets.support.runs.own_checks import own_checks
 from gristmill.environment import INTERVAL
-from gristmill.lake.asset_kinds import checks_of
 from gristmill.recipes.catalogue import Catalogue
 from sensors.alert_events import events, is_undecided, never_started, newest
 
@@ -93,17 +93,11 @@ def _requests(context: dg.SensorEvaluationContext, run_id: str, sources: Mapping
     }
     if not asked or attempts >= MOST:
         return
-    chosen = run.asset_check_selection
     yield dg.RunRequest(
         run_key=run_id,  # Dagster launches one run for it, also if the daemon is killed before the cursor is written
         partition_key=snapshot,
         asset_selection=sorted(asked),
-        asset_check_keys=[
-            check
-            for check in sorted(graph.asset_check_keys)
-            if check.asset_key in asked
-            and (check in chosen if chosen is not None else check.name in checks_of(address_of(check.asset_key)))
-        ],
+        asset_check_keys=own_checks(context, sorted(asked)),
         run_config=dict(run.run_config),
         tags={
             **{key: value for key, value in run.tags.items() if not key.startswith(("dagster/", ".dagster/"))},

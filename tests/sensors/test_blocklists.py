@@ -56,6 +56,11 @@ class Watch:
             found: Any = sensor(context)
         self.cursor = found.cursor
         self.said = found.skip_reason.skip_message if found.skip_reason else ""
+        job = self.works.definitions.resolve_implicit_global_asset_job_def()
+        for each in found.run_requests:  # Dagster refuses a request that leaves out a check of an asset
+            job.get_subset(
+                asset_selection=set(each.asset_selection), asset_check_selection=set(each.asset_check_keys or ())
+            )
         return [(address_of(key), str(r.partition_key)) for r in found.run_requests for key in r.asset_selection]
 
     def make(self, asked: Asked) -> None:
