@@ -21,6 +21,7 @@ from gristmill.recipes.catalogue import read_catalogue
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
 from gristmill.verification.audit import audit_ledger, audit_reencoding, audited_ledgers
+from gristmill.verification.derived_files.finished_slices import BEHIND
 from gristmill.verification.raw import audit_raw, compared_snapshots
 
 if TYPE_CHECKING:
@@ -117,6 +118,8 @@ def run(arguments: Namespace) -> int:
     if samples and not _derive(lake, paths, samples, tally, arguments):
         show("stopped at the first finding (--all lists all)")
         return 1
+    for finding in tally.behind:
+        show(f"WRONG: behind  {finding}")
     show(f"{proven}, {tally.wrong} findings")
     return 1 if tally.wrong else 0
 
@@ -140,6 +143,7 @@ class _Tally:
         paths: the paths of the ledgers with findings.
         derived: the shards that were derived again.
         drawn: number of shards that were made again, or tokenized again.
+        behind: the findings on indexes that lack finished slices.
     """
 
     wrong: int = 0
@@ -147,6 +151,7 @@ class _Tally:
     paths: set[str] = field(default_factory=set)
     derived: "set[Derived]" = field(default_factory=set)
     drawn: int = 0
+    behind: list[Finding] = field(default_factory=list)
 
     def add(
         self, word: str, path: str, notes: Sequence[str], findings: Sequence[Finding], arguments: Namespace
@@ -158,6 +163,7 @@ class _Tally:
         for finding in findings:
             show(f"       {_as_typed(finding, arguments)}")
         self.paths |= {path} if findings else set()
+        self.behind += [finding for finding in findings if finding.what.startswith(BEHIND)]
         self.wrong += len(findings)
         self.right += not findings
         return not self.wrong or bool(arguments.all)

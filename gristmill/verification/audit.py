@@ -136,7 +136,7 @@ def audit_ledger(
     elif whole and kind in {LABELS, MODEL}:
         findings = folder_findings(store, whole, say)
     elif kind is not None:
-        findings = index_findings(store, path)
+        findings = index_findings(store, path, shelves, say)
     else:
         raise RecipeError(f"{path}: no asset has its ledger there; take a path that `audited_ledgers` lists")
     return _all(store, chain(guarded(store, path, findings), store.left_out()), first_only=first_only)

@@ -6,7 +6,7 @@ compared with each other and with the slices, so that even a consistent lie is f
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
 import msgspec
@@ -14,6 +14,7 @@ import msgspec
 from gristmill.errors import DataError, NewerSchema, RecipeError
 from gristmill.execution.finding import Finding, guarded, unreadable
 from gristmill.execution.mend import REMOVE_STRAY, reindex, remake
+from gristmill.execution.work import Say
 from gristmill.lake.address import SPLITS, place
 from gristmill.lake.asset_kinds import (
     CONSOLIDATED,
@@ -41,6 +42,7 @@ from gristmill.stages.mixing.index import (
     read_index,
     totals_of_slices,
 )
+from gristmill.verification.derived_files.finished_slices import slice_findings
 from gristmill.verification.derived_files.resolution import resolution_contradictions
 from gristmill.verification.exports import release_contradictions
 from gristmill.verification.index_files import (
@@ -54,12 +56,14 @@ from gristmill.verification.ledger import LedgerProof
 _METADATASET = re.compile(r"/metadataset-([0-9a-f]+)\.yaml$")
 
 
-def index_findings(store: Store, path: str) -> Iterator[Finding]:
+def index_findings(store: Store, path: str, shelves: Sequence[str], say: Say) -> Iterator[Finding]:
     """Findings on an index, on consolidated copies or on packing plans.
 
     Args:
         store: the lake.
         path: of the ledger, which may not exist.
+        shelves: the packages that hold the recipes, which say which slices belong to it.
+        say: receives notes on what could not be compared.
     """
     asset, mend = whole_asset_of(path) or "", reindex(store, path)
     tagged = store.read_tagged(path)
@@ -80,6 +84,7 @@ def index_findings(store: Store, path: str) -> Iterator[Finding]:
     heads: list[Ledger] = []
     yield from _slices(store, path, ledger, heads)
     yield from _strays(store, path, ledger)
+    yield from (Finding(path, None, what, mend) for what in slice_findings(store, ledger, shelves, say))
     if not changed and len(heads) == len(ledger.inputs):
         for file, what in _contradictions(store, ledger, heads):
             yield Finding(file, None, what, mend)

@@ -104,10 +104,14 @@ def finished_slices(store: Store, asset: str, snapshots: Sequence[str]) -> dict[
     return {key: ledger for key, ledger in heads.items() if ledger is not None}
 
 
-def _chosen(ledgers: Mapping[str, Head], source: Source) -> list[str]:
+def chosen_snapshots(ledgers: Mapping[str, Head], source: Source) -> list[str]:
     """The finished snapshots that belong to the index: all, or only the newest edition if editions replace each other.
 
     Snapshots without shards do not belong to it: their raw data has vanished.
+
+    Args:
+        ledgers: the heads of the finished slices of a stream, by snapshot.
+        source: the source of the stream.
     """
     finished = sorted(key for key, ledger in ledgers.items() if ledger.totals.get("shards"))
     return [newest(finished)] if finished and source.snapshots == "replace" else finished
@@ -131,7 +135,7 @@ def close_slices(
     absent: list[str] = []
     left: list[str] = []
     for stream, ledgers in by_stream.items():
-        chosen = _chosen(ledgers, sources[stream])
+        chosen = chosen_snapshots(ledgers, sources[stream])
         slices += [Slice(stream, key, ledgers[key].fingerprint, ledgers[key].totals) for key in chosen]
         absent += [f"{stream}/{key}" for key in sorted(set(known[stream]) - set(ledgers))]
         finished = {key for key, ledger in ledgers.items() if ledger.totals.get("shards")}

@@ -2,7 +2,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from testkit import SNAPSHOT, Mill
+from testkit import SHELVES, SNAPSHOT, Mill
 from wholelake import TOKENIZER, even
 
 from gristmill.lake.ledger.files import dump
@@ -71,7 +71,7 @@ def test_the_catalogue_names_the_tokenizer_as_the_configuration_does_and_an_earl
     assert ledger is not None
     files = ledger.files | {path: content_digest(earlier, path, whole.store.url)}
     whole.store.put(f"{INDEX}/ledger.json", dump(compose_index(INDEX, ledger.inputs, files)))
-    assert list(index_findings(whole.store, f"{INDEX}/ledger.json")) == []
+    assert list(index_findings(whole.store, f"{INDEX}/ledger.json", SHELVES, whole.said.append)) == []
     assert why(whole) == (f"{path} names the tokenizer otherwise than data.yaml",)
     index_cache(whole.store, even(), TOKENIZER, {"pages": whole.source()}, KNOWN)
     assert whole.tree() == after

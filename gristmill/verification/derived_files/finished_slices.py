@@ -1,0 +1,114 @@
+"""Compares the slices of an index with those that the lake has finished: one that was put back lacks the newest."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from gristmill.drift.editions import why_too_small
+from gristmill.errors import DataError, RecipeError
+from gristmill.execution.work import Say
+from gristmill.lake.address import cache_index
+from gristmill.lake.asset_kind import AssetKind
+from gristmill.lake.asset_kinds import CONSOLIDATED, PACKING, RESOLUTION, kind_of, names_of
+from gristmill.lake.ledger.files import list_ledgers, read_head
+from gristmill.lake.ledger.index_ledger import IndexLedger
+from gristmill.lake.ledger.model import Ledger
+from gristmill.lake.store.protocol import Store
+from gristmill.recipes.catalogue import read_catalogue
+from gristmill.recipes.source import Source
+from gristmill.stages.mixing.index import chosen_snapshots, read_index
+from gristmill.text.natural_order import newest
+
+BEHIND = "it is behind"
+"""How a finding begins on an index that lacks finished slices."""
+
+_SHOWN = 5
+
+
+def slice_findings(store: Store, ledger: IndexLedger, shelves: Sequence[str], say: Say) -> Iterator[str]:
+    """What is wrong with the choice of an index: it lacks finished slices, or names some that it does not take.
+
+    The recipe on the shelf says which it takes. Without a recipe, it takes all finished slices; but of a stream of
+    which `index.json` names some as left, it takes the newest alone, as a source of editions does.
+
+    Args:
+        store: the lake.
+        ledger: of an index, of copies or of packing plans.
+        shelves: the packages that hold the recipes.
+        say: receives a note if no recipe says which slices it takes, and it leaves out some.
+    """
+    kind = kind_of(ledger.asset)
+    if kind is None or kind.closes is None or kind is RESOLUTION:
+        return
+    finished = _finished(store, kind.closes, names_of(ledger.asset))
+    sources = _sources(shelves, names_of(ledger.asset)["mix"])
+    if sources is None:
+        taken = _by_index(store, ledger, finished, say)
+    else:
+        taken = {
+            (stream, key)
+            for stream, source in sources.items()
+            for key in _by_recipe(stream, source, finished.get(stream, {}), ledger)
+        }
+    named = {(each.asset.rpartition("/")[2], each.snapshot) for each in ledger.inputs}
+    if lacking := sorted(taken - named):
+        yield f"{BEHIND} by {_slices(lacking)}: finished, and not in it"
+    there = {(stream, key) for stream, heads in finished.items() for key in heads}
+    if more := sorted((named - taken) & there):
+        yield f"it has {_slices(more)} that its recipe does not take"
+
+
+def _slices(slices: Sequence[tuple[str, str]]) -> str:
+    shown = ", ".join(f"{stream} ({key})" for stream, key in slices[:_SHOWN])
+    more = f" and {len(slices) - _SHOWN} more" if len(slices) > _SHOWN else ""
+    return f"{len(slices)} {'slice' if len(slices) == 1 else 'slices'} ({shown}{more})"
+
+
+def _finished(store: Store, kind: AssetKind, names: Mapping[str, str]) -> dict[str, dict[str, Ledger]]:
+    """The heads of the finished slices with shards, by stream and snapshot. Damaged ones have audits of their own."""
+    found: dict[str, dict[str, Ledger]] = {}
+    fields = {field: name for field, name in names.items() if f"{{{field}}}" in kind.address}
+    for partition in list_ledgers(store, kind.ledger.partition("{stream}")[0].format(**fields)):
+        if partition.kind is not kind:
+            continue
+        try:
+            head = read_head(store, partition)
+        except (DataError, RecipeError):
+            continue
+        if head is not None and head.totals.get("shards"):
+            found.setdefault(names_of(partition.asset)["stream"], {})[partition.snapshot] = head
+    return found
+
+
+def _sources(shelves: Sequence[str], name: str) -> dict[str, Source] | None:
+    """The source of each stream of a mix; None if no shelf has the mix, or the shelves have an error."""
+    try:
+        catalogue = read_catalogue(tuple(shelves))
+    except RecipeError:
+        return None
+    mix = catalogue.mixes.get(name)
+    return None if mix is None else {stream.key: catalogue.sources[stream.source] for stream in mix.streams}
+
+
+def _by_recipe(stream: str, source: Source, heads: Mapping[str, Ledger], ledger: IndexLedger) -> list[str]:
+    """The snapshots that the recipe takes. An edition that is too small to replace others is not taken yet."""
+    chosen = chosen_snapshots(heads, source)
+    held_back = source.snapshots == "replace" and chosen and why_too_small(stream, heads, chosen[0], source)
+    return [each.snapshot for each in ledger.inputs if each.asset.endswith(f"/{stream}")] if held_back else chosen
+
+
+def _by_index(
+    store: Store, ledger: IndexLedger, finished: Mapping[str, Mapping[str, Ledger]], say: Say
+) -> set[tuple[str, str]]:
+    """The slices that an index takes by what it says itself."""
+    asset = ledger.asset
+    if kind_of(asset) in {CONSOLIDATED, PACKING}:
+        asset = cache_index(names_of(asset)["mix"], names_of(asset)["tokenizer"])
+    index = read_index(store, asset)
+    left = {stream for stream, slash, _ in (each.partition("/") for each in (index.left if index else ())) if slash}
+    if editions := sorted(left & finished.keys()):
+        streams = ", ".join(editions)
+        say(f"{ledger.asset}: no recipe on the shelves says that it takes the newest slice alone of {streams}")
+    return {
+        (stream, key)
+        for stream, heads in finished.items()
+        for key in ([newest(sorted(heads))] if stream in left else heads)
+    }

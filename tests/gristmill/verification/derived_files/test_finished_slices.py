@@ -1,0 +1,103 @@
+"""An index that lacks a finished slice: an older one was put back, or a run ended between the slice and the index."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from corruptions import KNOWN, close_everything
+from lies import audit
+from testkit import SHELVES, Mill, link
+from wholelake import TOKENIZER, even
+
+from gristmill.__main__ import main
+from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.index_ledger import compose_index, content_digest, read_index_ledger
+from gristmill.recipes.export import Export, Oscar
+from gristmill.stages.cache_index.index import index_cache
+from gristmill.stages.export.index import index_export
+from gristmill.stages.mixing.index import index_mix
+from gristmill.verification.audit import audit_ledger
+
+pytestmark = pytest.mark.slow
+
+OLDER = {"pages": ["2024"]}
+LACKS = "it is behind by 1 slice (pages (2025)): finished, and not in it"
+MIX_INDEX = "mixes/even/index"
+CACHE_INDEX = "token_caches/even/tiny-1/index"
+
+
+@pytest.fixture(scope="module")
+def closed_once(made_once: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = link(made_once, tmp_path_factory.mktemp("behind") / "lake")
+    close_everything(Mill(root))
+    return root
+
+
+@pytest.fixture
+def mill(closed_once: Path, tmp_path: Path) -> Mill:
+    """Two slices, all indexes, a consolidated copy and packing plans."""
+    return Mill(link(closed_once, tmp_path / "lake"))
+
+
+def behind(mill: Mill) -> dict[str, str]:
+    """The ledgers of indexes with a finding on slices that are not in them."""
+    return {finding.path: finding.what for finding in audit(mill)[0] if "it is behind" in finding.what}
+
+
+def test_an_index_that_was_put_back_is_behind_and_so_are_copies_of_it(mill: Mill) -> None:
+    assert behind(mill) == {}
+    sources = {"pages": mill.source()}
+    index_mix(mill.store, even(), sources, OLDER)
+    assert behind(mill) == {f"{MIX_INDEX}/ledger.json": LACKS}
+    index_cache(mill.store, even(), TOKENIZER, sources, OLDER, consolidated=True)
+    export = Export(name="oscar", mixes=("even",), format=Oscar())
+    index_export(mill.store, even(), export, sources, OLDER)
+    named = [MIX_INDEX, CACHE_INDEX, f"{CACHE_INDEX}/consolidated", "exports/even/oscar/index"]
+    assert behind(mill) == {f"{asset}/ledger.json": LACKS for asset in named}
+    index_mix(mill.store, even(), sources, KNOWN)
+    assert f"{MIX_INDEX}/ledger.json" not in behind(mill)
+
+
+def test_verify_ends_with_the_indexes_that_are_behind(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    index_mix(mill.store, even(), {"pages": mill.source()}, OLDER)
+    assert main(["verify", str(mill.root), "--all", "--shelves", ",".join(SHELVES)]) == 1
+    told, last = capsys.readouterr().out.splitlines()[-2:]
+    assert told.startswith(f"WRONG: behind  {MIX_INDEX}/ledger.json: {LACKS} (")
+    assert last.endswith(" 1 findings")
+
+
+def left_out(mill: Mill) -> None:
+    """The index says that it leaves the slice, as the index of a source of editions does."""
+    index_mix(mill.store, even(), {"pages": mill.source()}, OLDER)
+    path = f"{MIX_INDEX}/index.json"
+    data = dump({**json.loads(mill.store.read(path)), "left": ["pages/2025"]})
+    ledger = read_index_ledger(mill.store, f"{MIX_INDEX}/ledger.json")
+    assert ledger is not None
+    mill.store.put(path, data)
+    digests = {path: content_digest(data, path, mill.store.url)}
+    mill.store.put(f"{MIX_INDEX}/ledger.json", dump(compose_index(ledger.asset, ledger.inputs, digests)))
+
+
+def of_mix(mill: Mill, shelves: tuple[str, ...]) -> list[str]:
+    return [
+        each.what for each in audit_ledger(mill.store, f"{MIX_INDEX}/ledger.json", mill.said.append, shelves=shelves)
+    ]
+
+
+def test_an_index_cannot_call_the_newest_slice_left_out(mill: Mill) -> None:
+    left_out(mill)
+    mill.said.clear()
+    assert of_mix(mill, SHELVES) == [LACKS]
+    assert mill.said == []
+    assert of_mix(mill, ()) == [LACKS, "it has 1 slice (pages (2024)) that its recipe does not take"]
+
+
+def test_without_a_recipe_a_note_says_who_chose_the_newest_edition(mill: Mill) -> None:
+    editions = {"pages": replace(mill.source(), snapshots="replace")}
+    index_mix(mill.store, even(), editions, KNOWN)
+    mill.said.clear()
+    assert of_mix(mill, ()) == []
+    note = "no recipe on the shelves says that it takes the newest slice alone of pages"
+    assert mill.said == [f"{MIX_INDEX}: {note}"]
+    assert of_mix(mill, SHELVES) == ["it is behind by 1 slice (pages (2024)): finished, and not in it"]
