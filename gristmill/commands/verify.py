@@ -109,18 +109,18 @@ def run(arguments: Namespace) -> int:
     what = "ledgers and raw snapshots" if arguments.raw else "ledgers"
     audits = _audits_of(lake, paths, samples.get("reencode"), arguments)
     for audited in in_processes(audits, arguments.workers):
+        tally.proven |= set() if audited.findings else {audited.path}
         if not tally.add("proven", audited.path, audited.notes, audited.findings, arguments):
-            before = f"{tally.right} of {len(audits)} {what} were proven before"
+            before = f"{len(tally.proven)} of {len(audits)} {what} were proven before"
             show(f"stopped at the first finding; {before} (--all lists all)")
             return 1
         tally.derived |= audited.encoded
-    proven = f"{tally.right} of {len(audits)} {what} proven"
     if samples and not _derive(lake, paths, samples, tally, arguments):
         show("stopped at the first finding (--all lists all)")
         return 1
     for finding in tally.behind:
         show(f"WRONG: behind  {finding}")
-    show(f"{proven}, {tally.wrong} findings")
+    show(f"{len(tally.proven)} of {len(audits)} {what} proven, {tally.wrong} findings")
     return 1 if tally.wrong else 0
 
 
@@ -139,16 +139,14 @@ class _Tally:
 
     Attributes:
         wrong: number of findings.
-        right: number of audits without a finding.
-        paths: the paths of the ledgers with findings.
+        proven: the paths of the ledgers and raw snapshots without a finding.
         derived: the shards that were derived again.
         drawn: number of shards that were made again, or tokenized again.
         behind: the findings on indexes that lack finished slices.
     """
 
     wrong: int = 0
-    right: int = 0
-    paths: set[str] = field(default_factory=set)
+    proven: set[str] = field(default_factory=set)
     derived: "set[Derived]" = field(default_factory=set)
     drawn: int = 0
     behind: list[Finding] = field(default_factory=list)
@@ -162,10 +160,8 @@ class _Tally:
         show(f"WRONG  {path}" if findings else f"{word} {path}")
         for finding in findings:
             show(f"       {_as_typed(finding, arguments)}")
-        self.paths |= {path} if findings else set()
         self.behind += [finding for finding in findings if finding.what.startswith(BEHIND)]
         self.wrong += len(findings)
-        self.right += not findings
         return not self.wrong or bool(arguments.all)
 
 
@@ -182,7 +178,7 @@ def _derive(
     from gristmill.derivation.tasks import derive, tasks_of, untouched  # noqa: PLC0415
 
     shelves = shelves_of(arguments)
-    wrong = set(tally.paths)
+    wrong = set(paths) - tally.proven
     tally.drawn = len(tally.derived)
     lost: list[Finding] = []
     tasks = list(tasks_of(lake, shelves, paths, samples, lambda note: show(f"note   {note}"), lost))
@@ -194,6 +190,7 @@ def _derive(
     works = [partial(derive, lake, shelves, task, first_only=not arguments.all) for task in tasks]
     for result in in_processes(works, arguments.workers):
         label = f"{result.task}: {result.drawn} shards"
+        tally.proven -= result.unproven
         if not tally.add("derived", label, result.notes, result.findings, arguments):
             return False
         tally.derived |= result.proven

@@ -12,6 +12,7 @@ from gristmill.execution.mend import with_mend
 from gristmill.execution.step import Step
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, place, place_of_ledger
+from gristmill.lake.asset_kinds import ledger_of_object
 from gristmill.lake.ledger.shard_sample import ShardSample
 from gristmill.lake.store.open import Lake
 from gristmill.recipes.catalogue import read_catalogue
@@ -50,6 +51,13 @@ class DerivationResult(msgspec.Struct, frozen=True):
     findings: list[Finding]
     drawn: int
     proven: frozenset[Derived]
+
+    @property
+    def unproven(self) -> set[str]:
+        """The paths of the ledgers that the findings are about."""
+        ledgers = {place(asset, self.task.snapshot).ledger for asset in self.task.assets}
+        named = {ledger_of_object(finding.path) for finding in self.findings}
+        return ledgers if named - ledgers else ledgers & named
 
 
 def tasks_of(
@@ -98,10 +106,10 @@ def tasks_of(
 
 def _looked_up(lake: Lake, shelves: tuple[str, ...], partition: Place) -> tuple[Step | None, list[Finding]]:
     """The step that makes a partition; or the finding on what hides it, such as a damaged order of snapshots."""
-    store, steps = lake.store(), list[Step | None]()
+    store, catalogue, steps = lake.store(), read_catalogue(shelves), list[Step | None]()
 
     def look() -> Iterator[Finding]:
-        steps.append(step_of(lake, read_catalogue(shelves), shelves, partition.asset, partition.snapshot))
+        steps.append(step_of(lake, catalogue, shelves, partition.asset, partition.snapshot))
         yield from ()
 
     damages = [with_mend(store, each) for each in guarded(store, partition.ledger, look())]

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from traceback import walk_tb
 from typing import TypeVar
 
-from gristmill.errors import DataError, NewerSchema, StoreError, shorten
+from gristmill.errors import DataError, GristmillError, NewerSchema, StoreError, is_failure, shorten, words_of
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.ownership import owns
 from gristmill.lake.ledger.receipts import read_run_note
@@ -75,6 +76,7 @@ def guarded(store: Store, path: str, findings: Iterator[Finding]) -> Iterator[Fi
     """The findings of a proof. What it cannot read is one more, so that it hides no finding of another proof.
 
     A proof may read an object that another proof has found damaged, lost or replaced already. It then ends too early.
+    It may also meet damage that no reader has words for, or a bug of ours: whatever is raised ends this proof alone.
 
     Args:
         store: the lake.
@@ -86,12 +88,28 @@ def guarded(store: Store, path: str, findings: Iterator[Finding]) -> Iterator[Fi
     """
     try:
         yield from findings
-    except (DataError, StoreError) as error:
+    except GristmillError as error:
         check_answers(store)
         if str(error).startswith(f"{path}: "):
             yield Finding(path, None, str(error).removeprefix(f"{path}: "))
         else:
             yield Finding(path, None, f"not proven to its end: {error}", "mend what it names, then verify again")
+    except BaseException as error:
+        if isinstance(error, GeneratorExit) or not is_failure(error):
+            raise
+        check_answers(store)
+        what = f"not proven to its end: {words_of(error)}, at {_raised_at(error)}: damage, or a bug"
+        yield Finding(path, None, what, "make it again; if this finding stays, report it")
+
+
+def _raised_at(error: BaseException) -> str:
+    """The last line of ours that was running."""
+    lines = [
+        f"{name}, line {line}"
+        for frame, line in walk_tb(error.__traceback__)
+        if (name := str(frame.f_globals.get("__name__"))).startswith("gristmill.")
+    ]
+    return lines[-1]
 
 
 def check_answers(store: Store) -> None:

@@ -78,12 +78,14 @@ class IdDigest:
 
         Returns:
             The row's number: that of the first missing or additional row if all others agree. None if the index has no
-            row numbers, or all pairs agree.
+            row numbers, or is of another number of rows, or all pairs agree.
         """
         if len(index) < rows * (HASH_BYTES + ROW_BYTES):
             return None
         recorded = np.empty((rows, 2), np.uint64)
         numbers = np.frombuffer(index, ">u4", rows, rows * HASH_BYTES)
+        if (np.sort(numbers) != np.arange(rows)).any():
+            return None
         recorded[numbers] = load_hashes(index[: rows * HASH_BYTES])
         here = load_hashes(b"".join(self._hashes))
         both = min(rows, self.rows)

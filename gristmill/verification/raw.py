@@ -8,7 +8,7 @@ from itertools import chain, islice
 from shlex import quote
 
 from gristmill.errors import DataError, RecipeError, StoreError
-from gristmill.execution.finding import AuditedStore, Finding
+from gristmill.execution.finding import AuditedStore, Finding, guarded
 from gristmill.lake.address import Place, documents_asset, place, raw_asset
 from gristmill.lake.asset_kinds import DOCUMENTS, kind_of, names_of
 from gristmill.lake.ledger.files import find_ledger, list_ledgers
@@ -104,7 +104,8 @@ def audit_raw(lake: Lake, source: Source, snapshot: str, *, first_only: bool = F
     """
     comparison = _Comparison(lake, source, snapshot)
     findings = chain(comparison.findings(), audit_checksums(lake, source, snapshot, comparison.hashes))
-    return list(islice(findings, 1 if first_only else None))
+    whole = guarded(lake.store(), raw_asset(source.name), findings)
+    return list(islice(whole, 1 if first_only else None))
 
 
 def audit_checksums(

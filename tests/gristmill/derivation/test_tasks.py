@@ -11,7 +11,8 @@ from testkit import SHELVES, Mill, make_documents, packed
 from wholelake import DOCUMENTS, REVISED, STREAM, WORDS, reseal, reseal_shard, table
 
 from gristmill.__main__ import main
-from gristmill.derivation.tasks import derive, tasks_of
+from gristmill.derivation.tasks import DerivationResult, DerivationTask, derive, tasks_of
+from gristmill.execution.finding import Finding
 from gristmill.lake.identity import HASH_BYTES, ROW_BYTES
 from gristmill.lake.ledger.shard_sample import ShardSample
 from gristmill.verification.audit import audited_ledgers
@@ -164,3 +165,24 @@ def test_a_draw_is_shown_and_repeated(whole: Mill, capsys: pytest.CaptureFixture
     said = capsys.readouterr().out
     assert f"note   the shards are drawn by --seed {seed}\n" in said
     assert "derived sources/pages/v0/attributes/words-1 (2024): 1 shards\n" in said
+
+
+def test_a_ledger_whose_shard_differs_is_not_proven(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    reseal_shard(whole, STREAM, "b", dropped={"another reason": 4})
+    given = ["verify", str(whole.root), *HERE, "--asset", "mixes"]
+    assert main(given) == 0
+    assert capsys.readouterr().out.endswith("1 of 1 ledgers proven, 0 findings\n")
+    assert main([*given, "--remix", "1"]) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert f"WRONG  {STREAM.asset} (2024): 2 shards" in said
+    assert said[-1].startswith("0 of 1 ledgers proven, ")
+
+
+def test_a_set_that_differs_leaves_its_neighbours_proven() -> None:
+    task = DerivationTask((WORDS.asset, STREAM.asset), WORDS.snapshot, ALL)
+    for path, ledgers in (
+        (WORDS.shard("a"), {WORDS.ledger}),
+        (WORDS.table, {WORDS.ledger}),
+        ("/elsewhere/a.jsonl.gz", {WORDS.ledger, STREAM.ledger}),
+    ):
+        assert DerivationResult(task, [], [Finding(path, None, "")], 1, frozenset()).unproven == ledgers

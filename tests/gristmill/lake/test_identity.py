@@ -82,3 +82,11 @@ def test_sets_of_hashes_behave_as_sets(left: list[int], right: list[int]) -> Non
 def test_a_digest_does_not_know_the_order_of_keys() -> None:
     assert digest_of({"a": 1, "b": [1, 2]}) == digest_of({"b": [1, 2], "a": 1})
     assert digest_of({"a": 1}) != digest_of({"a": 2})
+
+
+def test_the_index_of_more_rows_tells_no_row_apart() -> None:
+    digest, fewer = IdDigest(), IdDigest()
+    digest.update(PAIRS)
+    fewer.update(PAIRS[1:])
+    assert fewer.first_other(digest.index(), 1000) == 0
+    assert fewer.first_other(digest.index(), 999) is None
