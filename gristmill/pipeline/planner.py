@@ -31,7 +31,7 @@ from gristmill.pipeline.tasks import FolderTask, IndexTask, ResolutionTask, Task
 from gristmill.pipeline.tokenizers import look_at
 from gristmill.pipeline.volume import Volume, source_of, volume_of
 from gristmill.raw_data.endings import NOT_SELECTED
-from gristmill.raw_data.unclaimed import unclaimed
+from gristmill.raw_data.unclaimed import UNREAD, beside_raw, unclaimed
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.mix import Mix, Stream
@@ -98,6 +98,7 @@ class Planner:
             self._known[name] = self._snapshots(catalogue.sources[name])
         if self._targets == Targets():
             self.remarks += unclaimed(self._store, catalogue)
+        self.remarks += (each for name in self._known for each in beside_raw(self._store, catalogue.sources[name]))
         check_there(self._targets.snapshots, {name: self._known[name] for name in sources})
 
     @cached_property
@@ -121,12 +122,12 @@ class Planner:
         """Checks that the lake has raw data or ledgers of the targets: an empty plan may be that of another lake.
 
         Raises:
-            RecipeError: it has neither; or no file of theirs is one that `select` of the recipe matches.
+            RecipeError: it has neither; or nothing reads what lies there, as `select` of a recipe leaves it out.
         """
         if self._known and not any(self._known.values()) and not (self.strays or self.unlisted):
-            unmatched = [remark for remark in self.remarks if NOT_SELECTED in remark]
-            if unmatched:
-                raise RecipeError("\n".join(unmatched))
+            unread = [remark for remark in self.remarks if NOT_SELECTED in remark or UNREAD in remark]
+            if unread:
+                raise RecipeError("\n".join(unread))
             raise RecipeError(
                 f"{self._store.url}: neither raw data nor ledgers of {', '.join(self._known)}; put raw data under"
                 " sources/<source>/raw/<snapshot>/, or check the lake and --shelves"

@@ -1,14 +1,20 @@
-"""Folders on the lake that belong to no recipe on the shelves: most often, one of the two names is misspelt."""
+"""What on the lake no recipe reads: folders with a misspelt name, and what lies beside the raw data of a source."""
 
 import difflib
 import re
 from collections.abc import Collection, Iterator
+from itertools import islice
 
 from gristmill.lake.address import raw_folder
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import Catalogue
+from gristmill.recipes.source import Source
 
-_VERSION = re.compile(r"v[0-9]|\.")
+UNREAD = "is read by nothing"
+"""What a remark says of data that no recipe reads."""
+_VERSION = re.compile(r"v[0-9].*")
+_LAST = chr(0x10FFFF)
+"""Sorts behind the names of a folder."""
 NAMED = 5
 """Folders of a kind that are named; the others are counted."""
 
@@ -42,18 +48,46 @@ def unclaimed(lake: Store, catalogue: Catalogue) -> Iterator[str]:
             )
         if len(others) > NAMED:
             yield f"{top}/: so are {len(others) - NAMED} more folders"
-    for name in catalogue.sources:
-        yield from _beside_raw(lake, name)
 
 
-def _beside_raw(lake: Store, source: str) -> Iterator[str]:
-    """Remarks on what lies beside the raw folder of a source, where nothing reads it: often `raw/` was forgotten."""
-    raw = raw_folder(source)
+def beside_raw(lake: Store, source: Source) -> Iterator[str]:
+    """Remarks on what lies beside the raw folder of a source, where nothing reads it: often `raw/` was forgotten.
+
+    Args:
+        lake: the lake. Of each folder only the name is looked at, and of one that is named like a version its folders.
+        source: the source.
+
+    Yields:
+        A remark for each folder and each file, in words with its mend.
+    """
+    raw = raw_folder(source.name)
     top = f"{raw.removesuffix('/').rpartition('/')[0]}/"
     folders = [path.removeprefix(top).rstrip("/") for path in lake.folders(top)]
-    for name in [name for name in folders if name != "raw" and not _VERSION.match(name)][:NAMED]:
-        yield f"{top}{name}/ is read by nothing: raw data lie in {raw}; move it to {raw}{name}/, or remove it"
-    if "raw" not in folders:
-        first = next((entry.path for entry in lake.list(top)), "")
-        if first and "/" not in first.removeprefix(top):
-            yield f"{first} is read by nothing: raw data lie in {raw}; move it to {raw}SNAPSHOT/, or remove it"
+    others = [name for name in folders if name != "raw" and not _is_ours(lake, source, top, name)]
+    for name in others[:NAMED]:
+        yield f"{top}{name}/ {UNREAD}: raw data lie in {raw}; move it to {raw}{name}/, or remove it"
+    files = list(islice(_files(lake, top), NAMED + 1))
+    for path in files[:NAMED]:
+        yield f"{path} {UNREAD}: raw data lie in {raw}; move it to {raw}SNAPSHOT/, or remove it"
+    if len(others) > NAMED or len(files) > NAMED:
+        yield f"{top}: there is more that {UNREAD}"
+
+
+def _is_ours(lake: Store, source: Source, top: str, name: str) -> bool:
+    """Whether a folder of a source is a version, also one that the recipe had once, or has a name that we reserve."""
+    if name in source.versions or name.startswith("."):
+        return True
+    made = {f"{top}{name}/{each}/" for each in ("documents", "attributes", "ledgers")}
+    return bool(_VERSION.fullmatch(name)) and not made.isdisjoint(lake.folders(f"{top}{name}/"))
+
+
+def _files(lake: Store, top: str) -> Iterator[str]:
+    """The paths of the files directly in a folder. The listing leaps over its folders."""
+    after, passed = "", ""
+    while entry := next(lake.list(top, after, lambda _: None), None):
+        name, below, _ = entry.path.removeprefix(top).partition("/")
+        if below and name == passed:
+            return  # a bucket that begins its listings elsewhere
+        if not below:
+            yield entry.path
+        after, passed = (f"{top}{name}/{_LAST}", name) if below else (entry.path, "")

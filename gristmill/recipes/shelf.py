@@ -11,6 +11,7 @@ import importlib.util
 import inspect
 import pkgutil
 import re
+import sys
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -54,7 +55,6 @@ def read_shelf(kind: str, declared: type[T], packages: Sequence[str] = (HOME,)) 
     recipes: dict[str, T] = {}
     for package in packages:
         declared_by: list[tuple[object, str]] = []
-        _check_spelling(package, kind, declared.__name__)
         for module in _modules(f"{package}.{kind}", required=package == HOME):
             recipe = _only(module, declared)
             name: str = recipe.name  # type: ignore[attr-defined]  # every shelf's type has a name
@@ -66,6 +66,7 @@ def read_shelf(kind: str, declared: type[T], packages: Sequence[str] = (HOME,)) 
                 )
             recipes[name] = recipe
             declared_by.append((recipe, module))
+        _check_spelling(package, kind, declared.__name__)
         declare(declared_by, package)
     return dict(sorted(recipes.items()))
 
@@ -136,23 +137,25 @@ def _modules(package: str, *, required: bool) -> list[str]:
 def _check_spelling(package: str, kind: str, declared: str) -> None:
     """Refuses a folder of a package whose name is nearly that of a shelf, and whose modules declare its recipes.
 
-    Nothing would read them. Other folders, whatever their names, are the package's own.
+    Nothing would read them, unless a module of the shelf has imported them. Other folders, whatever their names, are
+    the package's own.
 
     Raises:
-        RecipeError: there is such a folder, and no shelf; the message names both.
+        RecipeError: there is such a folder; the message names it and the shelf.
     """
     folders = [each for each in _places(package) if each.name == package.rpartition(".")[2] and each.is_dir()]
-    if package == HOME or any((folder / kind).exists() for folder in folders):
+    if package == HOME:
         return
+    has_shelf = any((folder / kind).exists() for folder in folders)
     names = {each.name: each for folder in folders for each in folder.iterdir() if each.is_dir()}
     for name in difflib.get_close_matches(kind, names.keys() - set(KINDS), 3, 0.8):
         for file in sorted(names[name].glob("[!_]*.py")):
-            if re.search(
+            if f"{package}.{name}.{file.stem}" not in sys.modules and re.search(
                 rf"^[A-Za-z_]\w* *(?::[^=\n]*)?= *{declared}\(", file.read_text(errors="replace"), re.MULTILINE
             ):
                 raise RecipeError(
-                    f"{package}: {name}/ is no shelf, but {file.name} in it declares a {declared}; rename the folder to"
-                    f" {kind}/"
+                    f"{package}: {name}/ is no shelf, but {file.name} in it declares a {declared};"
+                    f" {'move it' if has_shelf else 'rename the folder'} to {kind}/"
                 )
 
 

@@ -1,5 +1,7 @@
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from testkit import SHELVES
@@ -56,6 +58,23 @@ def test_a_misspelt_shelf_is_named_and_other_folders_are_the_packages_own(
     assert read_shelf("mixes", Mix, ("speltshelf",)) == {}
     (package / "source").rename(package / "sources")
     assert read_shelf("taggers", Tagger, ("speltshelf",)) == {}
+
+
+def test_so_is_one_beside_the_right_shelf_unless_the_shelf_imports_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "besideshelf"
+    made = "from gristmill.recipes.tagger import Tagger\nTWO = Tagger(name='two-1', fields={}, tag=len)\n"
+    for name in ("tagger/two.py", "taggers/_none.py"):
+        (package / name).parent.mkdir(parents=True)
+        (package / name).write_text(made)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(
+        RecipeError, match=r"tagger/ is no shelf, but two\.py in it declares a Tagger; move it to taggers/"
+    ):
+        read_shelf("taggers", Tagger, ("besideshelf",))
+    monkeypatch.setitem(sys.modules, "besideshelf.tagger.two", ModuleType("two"))
+    assert read_shelf("taggers", Tagger, ("besideshelf",)) == {}
 
 
 def test_a_recipe_that_is_imported_to_make_another_of_it_does_not_count(
