@@ -9,6 +9,7 @@ from gristmill.execution.checks import Check, Verdict, ids_unique
 from gristmill.execution.plan import PartitionState, Target, Want
 from gristmill.execution.work import Item, raw
 from gristmill.lake.address import Place, documents_asset, place, raw_asset
+from gristmill.lake.ledger.erasures import removed_objects
 from gristmill.lake.ledger.model import Input, Recipe, Shard, Upstream
 from gristmill.lake.ledger.receipts import RawVersion, Receipt, raw_stamps
 from gristmill.lake.store.protocol import Store
@@ -95,19 +96,20 @@ class ConversionStep:
 
         Raises:
             RecipeError: the reader gives documents another source than the name of the recipe: see check_named().
-            DataError: the snapshot has no raw objects, or two of their shards have one name on some disks.
+            DataError: the snapshot has no raw objects, and no erasure removed them; or two of their shards have one
+                name on some disks.
         """
         check_named(store, self.source)
         raw_store = open_raw(self.source, store, self.options)
         listing = list_raw(self.source, raw_store, self.snapshot)
         (asset,), (made,) = self.reads, self.makes
-        if not listing.entries and not self.vanished:
-            folder = shown(self.source, raw_top(self.source) + self.source.partition.prefix(self.snapshot))
-            raise DataError(
-                f"{asset}: snapshot {self.snapshot} has no raw objects that the source reads;"
-                f" put them under {folder}: an empty folder may mean that raw data was lost; {CONFIRM}"
-            )
         partition = place(made, self.snapshot)
+        top = raw_top(self.source) + self.source.partition.prefix(self.snapshot)
+        if not (listing.entries or self.vanished or _is_erased(store, partition, top)):
+            raise DataError(
+                f"{asset}: snapshot {self.snapshot} has no raw objects that the source reads; put them under"
+                f" {shown(self.source, top)}: an empty folder may mean that raw data was lost; {CONFIRM}"
+            )
         shards = by_shard(self.source, listing)
         stamps = raw_stamps(store, partition)
         _check_twins(self.source, listing, shards, stamps)
@@ -118,6 +120,12 @@ class ConversionStep:
         upstream = (Upstream(asset, self.snapshot, ""),)
         target = Target(partition, self.recipe, upstream, wants, code_of(self.source), checked=checked)
         return ConversionPlan(self.source.name, store, listing, shards, target, raw_address(self.source), hashes)
+
+
+def _is_erased(store: Store, partition: Place, top: str) -> bool:
+    """Whether erasures have removed all raw objects of which a snapshot was made: nothing of it is lost."""
+    read = {f"{top}{name}" for name in raw_stamps(store, partition)}
+    return bool(read) and read <= removed_objects(store)
 
 
 def _check_twins(

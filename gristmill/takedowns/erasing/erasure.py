@@ -8,15 +8,13 @@ was to become; by that the next command sees which of both it is.
 from collections.abc import Callable, Mapping
 from functools import partial
 
-import msgspec
-
 from gristmill.errors import DataError
 from gristmill.lake.address import place
 from gristmill.lake.identity import Pair, digest_of
 from gristmill.lake.ledger.derived import columns_path, examples_path
+from gristmill.lake.ledger.erasures import WITHDRAWN, ErasedObject, ErasureRecord, read_erasure
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.store.hashing import sha256_of
-from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
 from gristmill.takedowns.erasing.erasure_plan import ErasurePlan, NotErasable, ObjectPlan
 from gristmill.takedowns.erasing.rewritten_object import rewrite_object
@@ -26,47 +24,13 @@ from gristmill.takedowns.wanted import Wanted
 Say = Callable[[str], None]
 
 
-class ErasedObject(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What became of an object.
-
-    Attributes:
-        before: its sha256 before.
-        after: its sha256 after; empty if nothing was left of it, so that it was removed; None until it was replaced.
-        records: number of records that are cut.
-        coming: the `after` of a replacement that has begun; None before it, and when `after` says it.
-    """
-
-    before: str
-    after: str | None
-    records: int
-    coming: str | None = None
-
-
-class ErasureRecord(msgspec.Struct, frozen=True):
-    """The record of an erasure.
-
-    Attributes:
-        schema: 1.
-        documents: (source, id, reason) of each document.
-        objects: the raw objects, by path.
-        left: what could not be erased, in words.
-        done: whether all objects were replaced.
-    """
-
-    schema: int
-    documents: tuple[tuple[str, str, str], ...]
-    objects: dict[str, ErasedObject]
-    left: tuple[str, ...]
-    done: bool
-
-
 def record_path(pairs: Mapping[Pair, str]) -> str:
     """The path of the record of an erasure of these documents.
 
     >>> record_path({("pages", "doc-8"): "asked"})
     'withdrawn/f6e76ccabcfa33fd.json'
     """
-    return f"withdrawn/{digest_of(sorted(pairs))[:16]}.json"
+    return f"{WITHDRAWN}{digest_of(sorted(pairs))[:16]}.json"
 
 
 def was_erased(store: Store, wanted: Wanted) -> bool:
@@ -159,10 +123,8 @@ def _of(search: Search, area: str) -> list[FoundPlace]:
 
 def _earlier(store: Store, path: str) -> dict[str, ErasedObject]:
     """The objects that an earlier erasure of the same documents has replaced."""
-    tagged = store.read_tagged(path)
-    if tagged is None:
-        return {}
-    return decode_object(tagged[0], ErasureRecord, path, "the record of an erasure", "restore it from a copy").objects
+    record = read_erasure(store, path)
+    return record.objects if record else {}
 
 
 def _write(

@@ -2,10 +2,13 @@ import gzip
 import json
 from dataclasses import replace
 
+import msgspec
 import pytest
+from msgspec.structs import replace as replace_struct
 from testkit import SHELVES, SNAPSHOT, Mill, make_documents, notes
 
 from gristmill.errors import DataError
+from gristmill.lake.ledger.erasures import WITHDRAWN, ErasedObject, ErasureRecord
 from gristmill.stages.conversion import step
 from gristmill.stages.conversion.step import ConversionStep
 
@@ -62,3 +65,21 @@ def test_shards_that_would_be_one_file_on_some_disks_are_refused_and_those_that_
     mill.raw("c.jsonl.gz", make_documents(1, start=3))
     assert mill.convert().totals["rows"] == 4
     assert mill.ground == ["c"]
+
+
+def test_a_snapshot_of_which_erasures_left_nothing_is_made_without_shards(mill: Mill) -> None:
+    """Else its documents would stay for good. One object that no record names may be lost."""
+    mill.raw_shards(2)
+    mill.convert()
+    paths = [f"sources/pages/raw/{SNAPSHOT}/{name}.jsonl.gz" for name in "ab"]
+    mill.store.delete(paths)
+    gone = ErasedObject(before="0", after="", records=1)
+    for objects in ({paths[0]: gone}, {paths[0]: gone, paths[1]: replace_struct(gone, after=None)}):
+        record = ErasureRecord(schema=1, documents=(), objects=objects, left=(), done=False)
+        mill.store.put(f"{WITHDRAWN}1.json", msgspec.json.encode(record))
+        with pytest.raises(DataError, match="has no raw objects that the source reads"):
+            mill.convert()
+    record = ErasureRecord(schema=1, documents=(), objects={paths[1]: gone}, left=(), done=True)
+    mill.store.put(f"{WITHDRAWN}2.json", msgspec.json.encode(record))
+    mill.convert()
+    assert mill.table(mill.documents()) == {}

@@ -1,0 +1,67 @@
+"""The records of erasures: which raw objects were cut, and which were removed because nothing was left of them."""
+
+import msgspec
+
+from gristmill.lake.store.json_object import decode_object
+from gristmill.lake.store.protocol import Store
+
+WITHDRAWN = "withdrawn/"
+"""The folder of the records; records of withdrawn releases lie in a folder below it."""
+
+
+class ErasedObject(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What became of an object.
+
+    Attributes:
+        before: its sha256 before.
+        after: its sha256 after; empty if nothing was left of it, so that it was removed; None until it was replaced.
+        records: number of records that are cut.
+        coming: the `after` of a replacement that has begun; None before it, and when `after` says it.
+    """
+
+    before: str
+    after: str | None
+    records: int
+    coming: str | None = None
+
+
+class ErasureRecord(msgspec.Struct, frozen=True):
+    """The record of an erasure.
+
+    Attributes:
+        schema: 1.
+        documents: (source, id, reason) of each document.
+        objects: the raw objects, by path.
+        left: what could not be erased, in words.
+        done: whether all objects were replaced.
+    """
+
+    schema: int
+    documents: tuple[tuple[str, str, str], ...]
+    objects: dict[str, ErasedObject]
+    left: tuple[str, ...]
+    done: bool
+
+
+def read_erasure(store: Store, path: str) -> ErasureRecord | None:
+    """The record at a path; None if there is none.
+
+    Raises:
+        DataError: the record is wrong.
+    """
+    tagged = store.read_tagged(path)
+    if tagged is None:
+        return None
+    return decode_object(tagged[0], ErasureRecord, path, "the record of an erasure", "restore it from a copy")
+
+
+def removed_objects(store: Store) -> set[str]:
+    """The paths of the raw objects that erasures have removed.
+
+    Raises:
+        DataError: a record is wrong.
+    """
+    paths = [each.path for each in store.list(WITHDRAWN)]
+    own = [path for path in paths if path.endswith(".json") and "/" not in path.removeprefix(WITHDRAWN)]
+    records = [record for path in own if (record := read_erasure(store, path))]
+    return {name for record in records for name, each in record.objects.items() if each.after == ""}
