@@ -108,7 +108,7 @@ def build(
         steps = steps_of(catalogue)
         folder = environment.project or str(CHECKOUT)
         assets = assets_of(catalogue, steps, CodeReferences(catalogue, folder, environment.code_url))
-    checks = {output.address: tuple(output.checks) for step in steps for output in step.outputs}
+    outputs = {output.address: output for step in steps for output in step.outputs}
     common: dict[str, Any] = {
         "resources": {
             "lake": lake_resource(environment),
@@ -128,7 +128,7 @@ def build(
             *jobs(catalogue, assets, common),
             *audit_jobs(catalogue.sources, audits, common),
             *watched_folder_jobs(catalogue, environment.workers),
-            sync_job(catalogue, checks),
+            sync_job(catalogue, outputs),
             purge,
         ],
         schedules=[
@@ -144,7 +144,7 @@ def build(
             unstarted_sensor(catalogue, environment.interval),
             *watched_folder_sensors(catalogue, environment.interval),
             *alert_sensors(environment, catalogue),
-            last_reading_sensor(checks, environment.interval),
+            last_reading_sensor({each: tuple(output.checks) for each, output in outputs.items()}, environment.interval),
         ],
         **common,
     )

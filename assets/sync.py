@@ -1,30 +1,34 @@
-"""The job `sync`: it reports the content of the lake to Dagster, and computes nothing.
+"""The job `sync`: it reports the content of the lake to Dagster, and makes nothing again.
 
 The lake is the source of truth; Dagster's database is a view of it. Run the job after a restore, after a move, or with
 a new database. It reports partitions and materializations from the ledgers where Dagster's records differ.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import dagster as dg
 
 from assets.support.arrivals import DATA_VERSION, report_arrivals, versions
-from assets.support.facts.folder_facts import folder_facts
+from assets.support.facts.folder_facts import folder_facts, tokenizer_facts
+from assets.support.facts.partition_facts import partition_facts
 from assets.support.facts.resolution_facts import resolution_facts
-from assets.support.indexes import index_facts
+from assets.support.indexes import read_index_facts
 from assets.support.keys import key_of, snapshots_of
 from assets.support.lake_identity import show_lake, shown_lake
 from assets.support.last_reading import keep_shown, kept_readings, readings_of
 from assets.support.report import failures, ledger_facts
+from assets.support.step_ops import Output
+from gristmill.errors import GristmillError, visible
 from gristmill.lake.address import (
     Place,
     cache_packing,
     raw_asset,
     tokenizer_asset,
 )
-from gristmill.lake.asset_kinds import LABELS, MODEL, RESOLUTION, ledger_of_asset, ledgers_folder
-from gristmill.lake.ledger.files import list_ledgers, read_head
+from gristmill.lake.asset_kinds import ATTRIBUTES, LABELS, MODEL, RESOLUTION, ledger_of_asset, ledgers_folder
+from gristmill.lake.ledger.files import list_ledgers, read_head, read_table
 from gristmill.lake.ledger.index_ledger import read_index_ledger
 from gristmill.lake.ledger.lake_id import make_lake_id
 from gristmill.lake.ledger.model import Ledger
@@ -37,16 +41,21 @@ from gristmill.recipes.catalogue import Catalogue
 from gristmill.stages.dedupe.resolution import read_resolution
 from gristmill.stages.mixing.index import read_index
 from gristmill.stages.models.ledger import find_folder
-from gristmill.stages.tokenization.files import TokenizerLedger, read_tokenizer_ledger
+from gristmill.stages.tokenization.files import read_tokenizer_ledger
 from resources.lake import LakeResource
 
+TOLD = 10
+"""The newest snapshots of each asset that are reported with all that a run tells: a thousand would take minutes."""
+READ = 64 << 20
+"""Bytes of labels that one run of `sync` reads, to draw the newest snapshot of each set that nobody has described."""
 
-def sync_job(catalogue: Catalogue, checks: Mapping[str, Collection[str]]) -> dg.JobDefinition:
+
+def sync_job(catalogue: Catalogue, outputs: Mapping[str, Output]) -> dg.JobDefinition:
     """The job `sync`.
 
     Args:
         catalogue: the recipes.
-        checks: the names of the blocking checks of each asset, by its address.
+        outputs: the assets that steps make, by address.
     """
 
     @dg.op(description="Reports the partitions of ledgers that Dagster has not recorded yet.")
@@ -58,9 +67,9 @@ def sync_job(catalogue: Catalogue, checks: Mapping[str, Collection[str]]) -> dg.
                 context.instance.wipe_assets([key_of(address) for address in _everything(catalogue)])
             arrived = _arrive(context.instance, lake, catalogue, context.log.warning)
             log: Any = context.log_event  # it takes check evaluations too, though its annotation does not say so
-            reported = sync(context.instance, store, catalogue, checks, log)
-            for address, names in checks.items():
-                keep_shown(context.instance, readings_of(address, names), context.log.warning)
+            reported = sync(context.instance, store, catalogue, outputs, log)
+            for address, output in outputs.items():
+                keep_shown(context.instance, readings_of(address, output.checks), context.log.warning)
             show_lake(context.instance, store)
             unknown = list(unclaimed(store, catalogue))
         for remark in unknown:
@@ -68,7 +77,7 @@ def sync_job(catalogue: Catalogue, checks: Mapping[str, Collection[str]]) -> dg.
         context.log.info(f"{reported} materializations reported, {arrived} raw snapshots")
         context.add_output_metadata({"reported": reported, "raw snapshots": arrived, "folders of no recipe": unknown})
 
-    @dg.job(name="sync", description="Reports what the lake holds to Dagster; computes nothing.")
+    @dg.job(name="sync", description="Reports what the lake holds to Dagster; makes nothing again.")
     def run() -> None:
         report_ledgers()
 
@@ -105,7 +114,7 @@ def sync(
     instance: dg.DagsterInstance,
     store: Store,
     catalogue: Catalogue,
-    checks: Mapping[str, Collection[str]],
+    outputs: Mapping[str, Output],
     report: Report,
 ) -> int:
     """Makes Dagster show what the lake holds. A partition that Dagster shows with the same fingerprint is skipped.
@@ -117,7 +126,7 @@ def sync(
         instance: Dagster's instance.
         store: the lake.
         catalogue: the recipes.
-        checks: see sync_job().
+        outputs: see sync_job().
         report: records an event.
 
     Returns:
@@ -125,18 +134,14 @@ def sync(
     """
     partitions = _ledgers(store, catalogue)
     snapshots: dict[str, set[str]] = {source: set() for source in catalogue.sources}
-    reported = 0
+    reported, labels = 0, _Budget(READ)
     for asset, source in catalogue.slices():
+        output = outputs[asset]
         heads = {place: read_head(store, place) for place in partitions.get(asset, [])}
-        _forget(instance, asset, {place.snapshot for place in heads}, readings_of(asset, checks.get(asset, ())))
-        entries: dict[str, LedgerEntry] = {}
-        for place, head in heads.items():
-            if head is not None:
-                passed = tuple(name for name in checks.get(asset, ()) if _was_run(store, place, head, name))
-                entries[place.snapshot] = LedgerEntry(head.fingerprint, ledger_facts(store, place, head), passed)
-                if head.totals.get("shards"):  # without shards, its snapshot has vanished
-                    snapshots[source].add(place.snapshot)
-        reported += _report(instance, asset, entries, report)
+        _forget(instance, asset, {place.snapshot for place in heads}, readings_of(asset, output.checks))
+        reported += _report_slices(instance, store, output, heads, labels, report)
+        # Without shards, its snapshot has vanished.
+        snapshots[source] |= {place.snapshot for place, head in heads.items() if head and head.totals.get("shards")}
     for source, keys in snapshots.items():
         _know(instance, source, keys)
     reported += _sync_whole(instance, store, catalogue, report)
@@ -152,7 +157,8 @@ def _sync_whole(instance: dg.DagsterInstance, store: Store, catalogue: Catalogue
         if ledger_of is None:
             _forget(instance, tokenizer_asset(tokenizer), set())
         else:
-            reported += _report_whole(instance, ledger_of.asset, _of_tokenizer(ledger_of), report)
+            told = LedgerEntry(ledger_of.fingerprint, tokenizer_facts(store, ledger_of))
+            reported += _report_whole(instance, ledger_of.asset, told, report)
     for address in _folders(catalogue):
         folder = find_folder(store, address)
         if folder is None:
@@ -175,7 +181,7 @@ def _sync_whole(instance: dg.DagsterInstance, store: Store, catalogue: Catalogue
             _forget(instance, address, set())
         else:
             reported += _report_whole(
-                instance, address, LedgerEntry(index.fingerprint, index_facts(store, index)), report
+                instance, address, LedgerEntry(index.fingerprint, read_index_facts(store, catalogue, index)), report
             )
     return reported
 
@@ -195,11 +201,6 @@ def _forget_packings(instance: dg.DagsterInstance, store: Store, catalogue: Cata
     for address in _packings(catalogue):
         if next(iter(store.list(f"{address}/")), None) is None:
             _forget(instance, address, set())
-
-
-def _of_tokenizer(ledger: TokenizerLedger) -> LedgerEntry:
-    facts = {"documents": ledger.documents, "vocabulary": ledger.vocabulary, "sha256": ledger.fingerprint}
-    return LedgerEntry(ledger.fingerprint, facts)
 
 
 def _ledgers(store: Store, catalogue: Catalogue) -> dict[str, list[Place]]:
@@ -263,36 +264,71 @@ def _know(instance: dg.DagsterInstance, source: str, keys: set[str]) -> None:
         instance.delete_dynamic_partition(name, key)
 
 
-def _report(instance: dg.DagsterInstance, address: str, entries: Mapping[str, LedgerEntry], report: Report) -> int:
-    """Reports the partitions of an asset whose version Dagster has not recorded.
+@dataclass
+class _Budget:
+    """Bytes that may still be read."""
+
+    left: int
+
+    def covers(self, size: int) -> bool:
+        """Whether so many may be read; then they are taken off."""
+        covered = size <= self.left
+        self.left -= size if covered else 0
+        return covered
+
+
+def _report_slices(
+    instance: dg.DagsterInstance,
+    store: Store,
+    output: Output,
+    heads: Mapping[Place, Ledger | None],
+    labels: _Budget,
+    report: Report,
+) -> int:
+    """Reports the partitions of an asset whose version Dagster has not recorded; returns their number.
 
     A version that is reported again would make everything that reads the asset out of date.
     """
-    key = key_of(address)
-    recorded = versions(instance, key)
-    new = [partition for partition, entry in entries.items() if recorded.get(partition) != entry.version]
-    for partition in new:
+    recorded = versions(instance, key_of(output.address))
+    new = {place: head for place, head in heads.items() if head and recorded.get(place.snapshot) != head.fingerprint}
+    newest = sorted(new, key=lambda place: place.snapshot)[-TOLD:]
+    for place, head in new.items():
+        facts = ledger_facts(store, place, head)
+        if place in newest:
+            is_set = place.kind is ATTRIBUTES
+            drawn = is_set and place == newest[-1] and labels.covers(head.totals.get("bytes", 0))
+            try:
+                shards = read_table(store, place)
+                facts = partition_facts(store, output.step, place, head, shards, {}, stored=not drawn)
+            except GristmillError as error:
+                facts["shard table"] = f"cannot be read: {visible(str(error))}"
+        passed = tuple(name for name in output.checks if _was_run(store, place, head, name))
+        _report(place, LedgerEntry(head.fingerprint, facts, passed), report)
+    return len(new)
+
+
+def _report(place: Place, entry: LedgerEntry, report: Report) -> None:
+    key = key_of(place.asset)
+    report(
+        dg.AssetMaterialization(
+            asset_key=key,
+            partition=place.snapshot,
+            description="Reported from the lake's ledger by sync",
+            metadata=dict(entry.metadata),
+            tags={DATA_VERSION: entry.version},
+        )
+    )
+    for check in entry.passed:
         report(
-            dg.AssetMaterialization(
+            dg.AssetCheckEvaluation(
                 asset_key=key,
-                partition=partition,
-                description="Reported from the lake's ledger by sync",
-                metadata=dict(entries[partition].metadata),
-                tags={DATA_VERSION: entries[partition].version},
+                check_name=check,
+                passed=True,
+                metadata={"source": "a ledger is published only after its blocking checks have passed"},
+                blocking=True,
+                partition=place.snapshot,
             )
         )
-        for check in entries[partition].passed:
-            report(
-                dg.AssetCheckEvaluation(
-                    asset_key=key,
-                    check_name=check,
-                    passed=True,
-                    metadata={"source": "a ledger is published only after its blocking checks have passed"},
-                    blocking=True,
-                    partition=partition,
-                )
-            )
-    return len(new)
 
 
 def _report_whole(instance: dg.DagsterInstance, address: str, entry: LedgerEntry, report: Report) -> int:

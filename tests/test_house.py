@@ -263,6 +263,7 @@ UNTESTED: dict[str, str] = {
     "gristmill/recipes/energon/watched_folder.py": "by tests/gristmill/watching/test_prepare.py",
     "gristmill/lake/ledger/derived.py": "by tests/gristmill/scores/test_column_file.py",
     "assets/documents.py": "by tests/assets/test_runs.py and tests/sensors/test_raw_ticks.py",
+    "assets/support/facts/partition_facts.py": "by tests/assets/test_sync.py and tests/assets/test_runs.py",
     "assets/mixes.py": "declares what runs make: by tests/assets/test_runs.py",
     "assets/support/mill.py": "by tests/gristmill/commands/test_run.py",
     "assets/tokens/token_caches.py": "declares what runs make: by tests/assets/test_runs.py",

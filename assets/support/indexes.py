@@ -9,8 +9,11 @@ from assets.support.facts.tables import table
 from assets.support.facts.totals import totals_facts
 from assets.support.keys import key_of, snapshots_of
 from assets.support.next_steps import OF_ABSENT
+from gristmill.errors import GristmillError, visible
 from gristmill.formats.levanter.mixture_weights import sequences_of
+from gristmill.lake.asset_kinds import TOKEN_CACHE_INDEX, kind_of, names_of
 from gristmill.lake.store.protocol import Store
+from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.mixture.declared_tokens import declared_tokens
 from gristmill.recipes.mixture.token_shares import Reading
@@ -126,6 +129,25 @@ def index_facts(store: Store, index: Index) -> dict[str, Any]:
         "older editions left out": ", ".join(index.left) or "none",
         "index": dg.MetadataValue.path(f"{store.url}/{index.asset}/index.json"),
     }
+
+
+def read_index_facts(store: Store, catalogue: Catalogue, index: Index) -> dict[str, Any]:
+    """The metadata of an index that others have made: that of a token cache also says how training reads it.
+
+    Args:
+        store: the lake.
+        catalogue: the recipes.
+        index: the index.
+    """
+    facts = index_facts(store, index)
+    if kind_of(index.asset) is TOKEN_CACHE_INDEX:
+        mix = catalogue.mixes[names_of(index.asset)["mix"]]
+        sources = {stream.key: catalogue.sources[stream.source] for stream in mix.streams}
+        try:
+            facts |= streams_facts(store, mix, index, sources)
+        except GristmillError as error:  # the index is of another recipe of the mix, say
+            facts["warnings"] = visible(str(error))
+    return facts
 
 
 def _shown(part: Slice, *, tokens: bool) -> dict[str, Any]:

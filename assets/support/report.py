@@ -1,7 +1,7 @@
 """Reports to Dagster: metadata of partitions, and the conversion of errors into Dagster's failures."""
 
 import base64
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,7 +13,6 @@ from assets.support.facts.totals import dropped_facts, totals_facts
 from assets.support.next_steps import beside_result, told
 from gristmill.errors import DataError, RecipeError, StoreError, Superseded, TooManyRefused, is_failure, words_of
 from gristmill.execution.checks import Verdict
-from gristmill.execution.commit import PartitionPlan
 from gristmill.lake.address import Place
 from gristmill.lake.asset_kinds import DOCUMENTS, MIX
 from gristmill.lake.ledger.model import Ledger, Shard
@@ -26,9 +25,6 @@ from gristmill.stages.token_cache.statistics import TokenStatistics, add_statist
 from resources.lake import LakeResource
 
 _RETRIES = 2
-
-_ROWS = 50
-"""Number of shards in the table of a materialization; the ledger has all of them."""
 
 
 @contextmanager
@@ -173,35 +169,6 @@ def ledger_facts(store: Store, place: Place, ledger: Ledger, shards: Sequence[Sh
             ]
         )
     return metadata
-
-
-def ledger_metadata(
-    store: Store, ledger: Ledger, shards: Sequence[Shard], partition: PartitionPlan, run: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The metadata of a partition that was just made.
-
-    Args:
-        store: the lake.
-        ledger: head of its ledger.
-        shards: rows of the ledger's table.
-        partition: the plan.
-        run: further metadata about the run.
-    """
-    metadata = ledger_facts(store, partition.place, ledger, shards)
-    metadata |= {"shards ground": partition.todo, "shards kept": partition.kept, "shards gone": len(partition.gone)}
-    metadata["shard table"] = table(
-        [
-            {
-                "shard": s.name,
-                "rows": s.rows,
-                "bytes": s.bytes,
-                "dropped": sum(s.dropped.values()),
-                "sha256": s.sha256[:16],
-            }
-            for s in shards[:_ROWS]
-        ]
-    )
-    return metadata | dict(run)
 
 
 def _folder(place: Place) -> str:

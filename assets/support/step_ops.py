@@ -12,28 +12,22 @@ from typing import Any
 
 import dagster as dg
 
-from assets.support.facts.column_facts import column_facts
-from assets.support.facts.score_facts import score_facts
+from assets.support.facts.partition_facts import partition_facts
 from assets.support.keys import address_of, key_of, plain, snapshots_of
 from assets.support.lake_identity import check_lake
 from assets.support.last_reading import keep_shown, readings_of
-from assets.support.report import cache_facts, check_result, failures, ledger_metadata, recorded
+from assets.support.report import check_result, failures, recorded
 from assets.support.runs.tags import tag_run
 from gristmill.errors import RecipeError, Superseded
 from gristmill.execution.checks import warnings_of
-from gristmill.execution.commit import Assembled
 from gristmill.execution.runner import raise_failures
 from gristmill.execution.step import Step, StoredPlan, assemble_one, grind, plan, publish_one, resume
 from gristmill.execution.survey import check_accepted
 from gristmill.lake.address import place
-from gristmill.lake.asset_kinds import RESOLUTION, TOKEN_CACHE, kind_of
-from gristmill.lake.store.protocol import Store
+from gristmill.lake.asset_kinds import RESOLUTION, kind_of
 from gristmill.pipeline.volume import VOLUME, Volume, volume_of
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.reports.sizes import counted
-from gristmill.stages.dedupe.labels.step import DedupeLabelsStep
-from gristmill.stages.mixing.carrying.step import CarryingStep
-from gristmill.stages.tagging.step import TaggingStep
 from resources.engine import EngineResource
 from resources.lake import LakeResource
 
@@ -282,12 +276,15 @@ class Ops:
                 yield from recorded(context, check_result(verdict, key_of(output.address)), blocking=blocking)
             with failures(lake):
                 ledger = publish_one(planned, output.address, assembled)
-            metadata = _metadata(lake.store(), assembled, planned, output.address)
-            if isinstance(output.step, TaggingStep | DedupeLabelsStep | CarryingStep):
-                where = planned.partition(output.address).place  # first what people look for, then the table of shards
-                scores = score_facts(lake.store(), where, assembled.shards, output.step.labels)
-                metadata = {name: metadata[name] for name in ("dagster/row_count", "size")} | scores | metadata
-            yield _published(metadata | column_facts(output.step, output.address), ledger.fingerprint)
+            partition = planned.partition(output.address)
+            counts = {
+                "shards ground": partition.todo,
+                "shards kept": partition.kept,
+                "shards gone": len(partition.gone),
+            }
+            written, shards = assembled.ledger, assembled.shards
+            metadata = partition_facts(lake.store(), output.step, partition.place, written, shards, counts)
+            yield _published(metadata, ledger.fingerprint)
             # Dagster has recorded the output now.
             keep_shown(context.instance, readings_of(output.address, checks), context.log.warning)
 
@@ -298,11 +295,6 @@ def _published(metadata: dict[str, Any], fingerprint: str) -> dg.Output[None]:
     with warnings.catch_warnings():  # beta in the pinned Dagster; a graph-backed asset needs it for its data version
         warnings.filterwarnings("ignore", message="Parameter `data_version`", category=dg.BetaWarning)
         return dg.Output(None, "result", metadata=metadata, data_version=dg.DataVersion(fingerprint))
-
-
-def _metadata(store: Store, assembled: Assembled, planned: StoredPlan, address: str) -> dict[str, Any]:
-    metadata = ledger_metadata(store, assembled.ledger, assembled.shards, planned.partition(address), {})
-    return metadata | cache_facts(assembled.shards) if kind_of(address) is TOKEN_CACHE else metadata
 
 
 def _about(context: dg.OpExecutionContext) -> dict[str, Any]:

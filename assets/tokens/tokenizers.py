@@ -1,10 +1,9 @@
 """Tokenizers: trained from named snapshots of a mix, or imported, by hand only. New data never changes one."""
 
-from typing import Any
-
 import dagster as dg
 from pydantic import Field
 
+from assets.support.facts.folder_facts import tokenizer_facts
 from assets.support.keys import key_of
 from assets.support.lake_identity import check_lake
 from assets.support.report import failures
@@ -12,7 +11,7 @@ from assets.support.runs.tags import asset_tags, tag_run
 from gristmill.lake.address import mix_asset, tokenizer_asset
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.tokenizer import Tokenizer
-from gristmill.stages.tokenization.files import tokenizer_path, training_job
+from gristmill.stages.tokenization.files import training_job
 from gristmill.stages.tokenization.training import make_tokenizer
 from resources.lake import LakeResource
 from resources.plain_config import plain_schema, read_config
@@ -49,15 +48,8 @@ def tokenizer_asset_of(catalogue: Catalogue, tokenizer: Tokenizer) -> dg.AssetsD
             config = read_config(TrainingRequest, context.op_execution_context.op_config)
             check_lake(context.instance, store)
             ledger, made = make_tokenizer(store, tokenizer, context.log.info, config.snapshots or None)
-        metadata: dict[str, Any] = {
-            "vocabulary": ledger.vocabulary,
-            "documents": ledger.documents,
-            "characters": ledger.characters,
-            "sha256": ledger.fingerprint,
-            "trained on": ", ".join(f"{asset} {snapshot}" for asset, snapshot, _ in ledger.inputs) or "brought",
-            "file": dg.MetadataValue.path(f"{store.url}/{tokenizer_path(tokenizer.name)}"),
-            "this run": "made it" if made else "kept the one that was in the lake",
-        }
+        made_here = {"this run": "made it" if made else "kept the one that was in the lake"}
+        metadata = {**tokenizer_facts(store, ledger), **made_here}
         return dg.MaterializeResult(metadata=metadata, data_version=dg.DataVersion(ledger.fingerprint))
 
     return train

@@ -1,4 +1,4 @@
-"""`sync [LAKE]`: shows in Dagster what the lake holds, as the job `sync` does. It computes nothing.
+"""`sync [LAKE]`: shows in Dagster what the lake holds, as the job `sync` does. It makes nothing again.
 
 Use it after `gristmill make`, after a restore, or with a new DAGSTER_HOME. `gristmill ui` does it at its start.
 """

@@ -60,6 +60,25 @@ def describe(store: Store, partition: Place, shards: Sequence[Shard], kinds: Map
     for shard, head in zip(shards, column_heads(store, partition, shards), strict=True):
         read += head is None
         heads.append(head or make_columns(store, partition, shard, kinds))
+    return _described(partition, shards, heads, read)
+
+
+def described_before(store: Store, partition: Place, shards: Sequence[Shard]) -> Described | None:
+    """The statistics of an attribute set whose shards all have their columns; else None. Nothing is written.
+
+    Args:
+        store: the lake.
+        partition: of the set.
+        shards: the rows of its ledger's table.
+
+    Raises:
+        StoreError: the lake does not answer.
+    """
+    heads = [head for head in column_heads(store, partition, shards) if head is not None]
+    return _described(partition, shards, heads, 0) if len(heads) == len(shards) else None
+
+
+def _described(partition: Place, shards: Sequence[Shard], heads: Sequence[ColumnsHead], read: int) -> Described:
     parts: dict[str, list[LabelStatistics]] = {}
     for head in heads:
         for each in head.statistics:

@@ -63,8 +63,8 @@ def by_journey(works: Works) -> None:
 
 
 def by_automation(works: Works) -> None:
-    blocking = dg.AssetCheckKey(key_of(LETTERS_V0), "ids_unique")
-    job = assets_of(works, checks={blocking})  # automation selects the checks that the asset cannot be made without
+    # Automation selects the checks that the asset cannot be made without.
+    job = assets_of(works, checks={dg.AssetCheckKey(key_of(LETTERS_V0), name) for name in ("ids_unique", "volume")})
     config = {"resources": {"engine": {"config": {"kind": "inline"}}}}
     assert job.execute_in_process(instance=works.instance, partition_key="2025", run_config=config).success
 

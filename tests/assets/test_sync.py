@@ -18,7 +18,10 @@ from dagster_kit import (
     letters,
 )
 
+from assets import sync as syncing
 from assets.support.arrivals import report
+from assets.support.keys import key_of
+from assets.sync import TOLD
 from gristmill.__main__ import main as command
 from gristmill.raw_data.scan import Seen
 
@@ -80,6 +83,57 @@ def test_what_the_command_make_has_made_is_shown_by_sync(works: Works) -> None:
     assert sorted(made) == sorted([*slices, TINY, BLEND_INDEX, TINY_INDEX])
     assert len(done.checks) == 1 + 3 + 2 + 1 + 1  # v0, three sets, v1, the mix, its tokens
     assert all(check.passed for check in done.checks.values())
+    for address in done.made:  # their pages show what they show of a run
+        assert SHOWN.get(address, set()) <= set(done.metadata(address)), address
+    assert "data:image/svg+xml" in done.metadata(COUNT_V1)["scores"]
+
+
+SHOWN = {
+    LETTERS_V0: {"dagster/column_schema", "shard table"},
+    **{each: {"scores", "labels", "dagster/column_schema", "shard table"} for each in (COUNT_V0, COUNT_V1, MOODY_V1)},
+    BLEND_LETTERS: {"dagster/column_lineage", "shard table"},
+    TINY_LETTERS: {"document lengths", "bytes of text a token", "shard table"},
+    TINY: {"characters", "trained on", "file"},
+    TINY_INDEX: {"streams in training"},
+}
+
+
+@pytest.mark.slow
+def test_the_newest_snapshots_alone_are_told_in_full_and_the_newest_is_drawn(works: Works) -> None:
+    keys = [f"2024-{number:02}" for number in range(1, TOLD + 3)]
+    for snapshot in keys:
+        works.raw(letters(int(snapshot[-2:])), snapshot=snapshot)
+    assert command(["make", str(works.root), COUNT_V0, "--shelves", "dagshelf"]) == 0
+    assert works.run("sync", None).success
+    told = scores(works)
+    assert {key for key, words in told.items() if words} == set(keys[2:])
+    assert {key for key, words in told.items() if "data:image" in words} == {keys[-1]}
+    assert told[keys[-2]].startswith("not described yet: Materialize")
+    assert works.run("__ASSET_JOB", keys[-2], only=[COUNT_V0]).success
+    assert "data:image" in scores(works)[keys[-2]]
+
+
+@pytest.mark.slow
+def test_a_set_that_is_too_large_is_not_read(works: Works, monkeypatch: pytest.MonkeyPatch) -> None:
+    works.raw(letters(1, 2, 3))
+    assert command(["make", str(works.root), COUNT_V0, "--shelves", "dagshelf"]) == 0
+    monkeypatch.setattr(syncing, "READ", 1)
+    files = works.store.list("sources/letters/")
+    before = {each.path for each in files}
+    assert works.run("sync", None).success
+    assert scores(works)["2024"].startswith("not described yet: Materialize")
+    assert {each.path for each in works.store.list("sources/letters/")} == before
+
+
+def scores(works: Works) -> dict[str, str]:
+    """The metadata `scores` of each snapshot of a set, as Dagster last recorded it."""
+    found: dict[str, str] = {}
+    for record in works.instance.fetch_materializations(key_of(COUNT_V0), limit=99).records:
+        event = record.asset_materialization
+        assert event is not None
+        value = event.metadata.get("scores")
+        found.setdefault(record.partition_key or "", str(value.value) if value else "")
+    return found
 
 
 @pytest.mark.slow

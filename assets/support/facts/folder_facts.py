@@ -1,4 +1,4 @@
-"""What Dagster shows of a labelled set or a model."""
+"""What Dagster shows of a labelled set, a model or a tokenizer."""
 
 import base64
 from typing import Any
@@ -8,6 +8,7 @@ import dagster as dg
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.models.ledger import FolderLedger, read_file
 from gristmill.stages.models.training import PLOT, read_metrics
+from gristmill.stages.tokenization.files import TokenizerLedger, tokenizer_path
 
 
 def folder_facts(store: Store, ledger: FolderLedger) -> dict[str, Any]:
@@ -19,6 +20,23 @@ def folder_facts(store: Store, ledger: FolderLedger) -> dict[str, Any]:
         "files": ", ".join(sorted(ledger.files)),
         "folder": dg.MetadataValue.path(f"{store.url}/{ledger.asset}"),
         "fingerprint": ledger.fingerprint,
+    }
+
+
+def tokenizer_facts(store: Store, ledger: TokenizerLedger) -> dict[str, Any]:
+    """The metadata of a tokenizer.
+
+    Args:
+        store: the lake.
+        ledger: of the tokenizer.
+    """
+    return {
+        "vocabulary": ledger.vocabulary,
+        "documents": ledger.documents,
+        "characters": ledger.characters,
+        "sha256": ledger.fingerprint,
+        "trained on": ", ".join(f"{asset} {snapshot}" for asset, snapshot, _ in ledger.inputs) or "brought",
+        "file": dg.MetadataValue.path(f"{store.url}/{tokenizer_path(ledger.asset.rpartition('/')[2])}"),
     }
 
 

@@ -17,27 +17,36 @@ from gristmill.lake.ledger.derived import examples_path
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.label import Score, Spans
-from gristmill.scores.described import describe
-from gristmill.scores.examples import write_examples
+from gristmill.scores.described import describe, described_before
+from gristmill.scores.examples import Example, read_examples, write_examples
 from gristmill.scores.page import facts_of, plot_of
 from gristmill.scores.statistics import LabelStatistics
 
 
 def score_facts(
-    store: Store, place: Place, shards: Sequence[Shard], labels: Sequence[Score | Spans] | None
+    store: Store,
+    place: Place,
+    shards: Sequence[Shard],
+    labels: Sequence[Score | Spans] | None,
+    *,
+    stored: bool = False,
 ) -> dict[str, Any]:
-    """Describes a set that was just published. What is wrong with it does not undo what was published: it is told.
+    """Describes a set. What is wrong with it does not undo what was published: it is told.
 
     Args:
         store: the lake.
         place: the partition of the set.
         shards: the rows of its ledger's table.
         labels: what its recipe declares; None: nothing.
+        stored: whether only what the lake has already is told, and nothing is written.
     """
     kinds = {label.name: label.kind for label in labels} if labels is not None else None
+    examples: Sequence[Example] = ()
     try:
-        described = describe(store, place, shards, kinds)
-        examples = write_examples(store, described, shards)
+        described = described_before(store, place, shards) if stored else describe(store, place, shards, kinds)
+        if described is None:
+            return {"scores": "not described yet: Materialize describes it, and makes no shard again"}
+        examples = (read_examples(store, place, shards) or ()) if stored else write_examples(store, described, shards)
     except GristmillError as error:
         return {"scores": f"not described: {visible(str(error))}; `gristmill report` tries again"}
     if not described.labels:
@@ -46,15 +55,16 @@ def score_facts(
     return {
         "scores": dg.MetadataValue.md("\n\n".join(plots)),
         "labels": _table(filled([counted(label, described.rows) for label in described.shown])),
-        "extremes": _table(
-            [
-                {"label": visible(e.label), "end": e.end, "value": e.value, "shard": e.shard, "row": e.row}
-                for e in examples
-            ]
-        ),
-        "examples": dg.MetadataValue.path(f"{store.url}/{examples_path(place)}"),
+        **(_examples(store, place, examples) if examples or not stored else {}),
         "labels in all": len(described.labels),
     }
+
+
+def _examples(store: Store, place: Place, examples: Sequence[Example]) -> dict[str, Any]:
+    rows = [
+        {"label": visible(e.label), "end": e.end, "value": e.value, "shard": e.shard, "row": e.row} for e in examples
+    ]
+    return {"extremes": _table(rows), "examples": dg.MetadataValue.path(f"{store.url}/{examples_path(place)}")}
 
 
 def counted(label: LabelStatistics, rows: int) -> dict[str, Any]:
