@@ -103,7 +103,7 @@ def test_what_may_not_be_wrong_is_guarded_by_a_blocking_check_on_its_partitions(
             expected = {"cache_complete"}
         elif address.startswith("exports/") and "/index" not in address:
             expected = {"export_complete"}
-        assert set(checks_of(address)) == expected, address  # the sensors go by the table
+        assert set(checks_of(address)) == expected, address
         compared = {"volume"} if expected else set()
         assert found.get(address, set()) == expected | compared | {f"{name}_audit" for name in expected}, address
 

@@ -25,7 +25,7 @@ def test_one_set_alone_can_be_asked_for(works: Works) -> None:
     done = works.run("letters_journey", only=[COUNT_V1])
     assert done.success
     assert set(done.made) == {COUNT_V1}
-    assert set(done.checks) == {f"{COUNT_V1}:row_alignment"}
+    assert set(done.checks) == {f"{COUNT_V1}:row_alignment", f"{COUNT_V1}:volume"}
     assert works.ledger(MOODY_V1) is None
     rest = works.run("letters_journey", only=[MOODY_V1])
     assert set(rest.made) == {MOODY_V1}
@@ -50,7 +50,7 @@ def test_checks_that_automation_does_not_select_are_recorded_without_a_warning(w
     works.raw(letters(1, 2, 3))
     works.arrive("letters")
     assert works.run("letters_journey", only=[LETTERS_V0, COUNT_V0]).success
-    selected = {dg.AssetCheckKey(key_of(LETTERS_V1), name) for name in ("ids_stable", "ids_unique")}
+    selected = {dg.AssetCheckKey(key_of(LETTERS_V1), name) for name in ("ids_stable", "ids_unique", "volume")}
     done = (  # the daemon adds no check of the sets to these
         works.definitions.resolve_implicit_global_asset_job_def()
         .get_subset(asset_selection={key_of(LETTERS_V1), key_of(COUNT_V1)}, asset_check_selection=selected)

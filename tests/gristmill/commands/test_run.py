@@ -34,7 +34,7 @@ def test_run_registers_the_snapshot_and_makes_all_that_make_makes(
     assert main(["run", str(lake), "letters"]) == 0
     said = capsys.readouterr().out
     assert "materialize 5 assets of 2024" in said  # documents and sets of both versions in one run
-    assert "1 run; 6 of 6 checks passed; `gristmill ui` shows them" in said
+    assert "1 run; 11 of 11 checks passed; `gristmill ui` shows them" in said
     assert [recorded(lake.parent / "home", address) for address in JOURNEY] == [{"2024"}] * 5
     assert main(["make", str(lake), "letters"]) == 0
     assert "everything is up to date" in capsys.readouterr().out
