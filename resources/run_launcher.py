@@ -108,7 +108,9 @@ class WatchedRunLauncher(DefaultRunLauncher):
         if run is None or run.is_finished:
             return False
         self._instance.report_run_canceling(run)
-        if process_of(run.tags) and _is_gone(run) and run_id not in self._children:
+        if process_of(run.tags) and _is_gone(
+            run
+        ):  # also if it has just failed: else it would be "canceling" for minutes
             self._instance.report_run_canceled(run, "its process had ended before")
         return True
 

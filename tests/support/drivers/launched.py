@@ -107,8 +107,14 @@ class Launched:
 
     def end(self, run: str) -> str:
         """Waits for the end of a run; its status."""
-        wait(lambda: self.run(run).is_finished, f"the end of run {run}")
-        return self.run(run).status.value
+        ended: list[dg.DagsterRun] = []
+
+        def has_ended() -> bool:
+            ended[:] = [self.run(run)]
+            return ended[0].is_finished
+
+        wait(has_ended, f"the end of run {run}")
+        return ended[0].status.value
 
     def said(self, run: str) -> list[str]:
         """What Dagster's log of a run says."""

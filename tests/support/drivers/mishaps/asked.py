@@ -89,7 +89,10 @@ def storm(folder: Path, dice: random.Random, kills: int) -> int:
     try:
         with ThreadPoolExecutor(AT_ONCE) as together:
             killed = sum(together.map(go, waits))
+        asker.over.set()
+        thread.join()
         assert not asker.wrong, asker.wrong
+        assert all(run.is_finished for run in launched.instance.get_runs())  # none is "canceling" for good
         assert launched.health() == 0
         assert launched.runs_of_code() == []
     finally:
