@@ -9,6 +9,7 @@ from gristmill.lake.identity import HASH_BYTES, ROW_BYTES
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.rows.shard_file import read_blocks, rows_of, unpacked
 from gristmill.lake.store.protocol import Store
+from gristmill.stages.fingerprints.binary_part import part_record
 
 _COUNTED = ("rows", "ids", "dropped", "counts")
 _PACKED = ("objects", "contents")
@@ -29,7 +30,7 @@ def shard_differences(store: Store, scratch: Store, partition: Place, old: Shard
     """
     yield from _inputs(partition, old, new)
     if partition.kind.immutable:
-        yield from _part(store, scratch, old, new)
+        yield from _part(store, scratch, partition, old, new)
     else:
         if (old.content, old.length) != (new.content, new.length):
             yield _row(store, scratch, partition.shard(old.name))
@@ -113,10 +114,10 @@ def _quarantine(store: Store, scratch: Store, partition: Place, old: Shard, new:
         yield Finding(partition.table, None, what)
 
 
-def _part(store: Store, scratch: Store, old: Shard, new: Shard) -> Iterator[Finding]:
+def _part(store: Store, scratch: Store, partition: Place, old: Shard, new: Shard) -> Iterator[Finding]:
     """Findings on the files of a part that differ."""
-    recorded, made = old.extra.get("contents", {}), new.extra.get("contents", {})
-    folder = f"{new.extra.get('folder', '')}"
+    recorded, made = (part_record(row, partition.table).contents for row in (old, new))
+    folder = part_record(new, partition.table).folder
     for name in sorted(recorded.keys() | made.keys()):
         path = folder + name
         if recorded.get(name) == made.get(name):

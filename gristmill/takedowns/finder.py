@@ -26,6 +26,7 @@ from gristmill.lake.asset_kinds import (
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.store.protocol import Store
+from gristmill.stages.token_cache.part import read_part_record
 from gristmill.takedowns.id_rows import rows_by_shard, scanned_rows
 from gristmill.takedowns.places import AREA_OF_KIND, Area, FoundPlace, Search
 from gristmill.takedowns.shown_place import shown_raw, shown_tokens
@@ -183,8 +184,8 @@ class Finder:
         names = names_of(partition.place.asset)
         mix = mix_asset(names["mix"], names["stream"])
         for row in partition.shards.values():
-            for name, old in row.extra.get("shards", {}).items():
-                for pair, number in self._of(partition, mix, name, old["content"]):
+            for name, old in read_part_record(row, partition.place.table).shards.items():
+                for pair, number in self._of(partition, mix, name, old.content):
                     documents = self._searched[mix, partition.place.snapshot].partition
                     where = shown_tokens(partition, documents, _located(documents, name, number))
                     self._found(pair, "token caches", partition.place, name, where)

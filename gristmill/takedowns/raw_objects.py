@@ -47,7 +47,7 @@ class RawObjects:
         """
         versions: dict[str, RawVersion] | None = None
         for row in rows:
-            part = part_of(row) if there.kind is DOCUMENTS else None
+            part = part_of(row, there.table) if there.kind is DOCUMENTS else None
             for read in row.inputs:
                 if kind_of(read.asset) is not RAW:
                     continue

@@ -94,7 +94,7 @@ def raw_place(documents: Partition, row: LocatedRow, shelves: Shelves) -> RawPla
         return finder.by_conversion(inputs, row)
     index = documents.place.index(row.shard.name)
     number, raw_span = find_raw_span(packed, row.row, index)
-    part = part_of(row.shard)
+    part = part_of(row.shard, documents.place.table)
     if part is None:
         return finder.placed(inputs[number], raw_span)
     return _within(part, finder.placed(msgspec.structs.replace(inputs[number], shard=part.object), raw_span))

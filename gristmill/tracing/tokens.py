@@ -177,7 +177,7 @@ def owner_of(store: Store, asset: str, split: str, offset: int) -> TokenOwner:
 
 
 def _holds(old: PartShard, split: str, row: int) -> bool:
-    first, rows, _, _ = old.ranges[split]
+    first, rows, _, _ = old.ranges.get(split, (0, 0, 0, 0))
     return first <= row < first + rows
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from gristmill.errors import RecipeError
+from gristmill.errors import DataError, RecipeError
 from gristmill.execution.checks import Verdict, counted
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.model import Shard
@@ -50,9 +50,22 @@ def with_edges(row: Shard, edges: PartEdges | None) -> Shard:
     return msgspec.structs.replace(row, extra={**row.extra, PART: as_read})
 
 
-def part_of(row: Shard) -> PartEdges | None:
-    """The part that a shard was made from; None if it was made from whole objects."""
-    return msgspec.convert(row.extra[PART], PartEdges) if PART in row.extra else None
+def part_of(row: Shard, table: str) -> PartEdges | None:
+    """The part that a shard was made from; None if it was made from whole objects.
+
+    Args:
+        row: the shard's row of the table.
+        table: path of the table, for the message.
+
+    Raises:
+        DataError: the row says something else of its part.
+    """
+    try:
+        return msgspec.convert(row.extra[PART], PartEdges) if PART in row.extra else None
+    except msgspec.ValidationError as error:
+        raise DataError(
+            f"{table}: shard {row.name}: no edges of a part ({error}); make this partition again"
+        ) from error
 
 
 def uncut(edges: PartEdges, units: str) -> str:
@@ -100,7 +113,7 @@ def parts_meet(store: Store, place: Place, shards: Sequence[Shard]) -> Verdict: 
     """
     objects: dict[str, list[PartEdges]] = {}
     for shard in shards:
-        part = part_of(shard)
+        part = part_of(shard, place.table)
         if part is not None:
             objects.setdefault(part.object, []).append(part)
     facts = counted(shards) | {"objects": len(objects), "parts": sum(map(len, objects.values()))}

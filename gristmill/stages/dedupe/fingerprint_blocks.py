@@ -78,8 +78,8 @@ def hash_files(shards: Sequence[Shard], table: str, recipe: str) -> list[HashFil
             raise DataError(f"{table}: shard {shard.name} has fingerprints of another recipe; {_MEND}")
         record = part_record(shard, table)
         (path, _), (index, _) = (file_of_part(shard, table, name) for name in ("hashes", "buckets"))
-        count, size = record.facts.get("hashes"), record.objects[path][1]
-        if not isinstance(count, int) or size != HASH_BYTES * count or count >= 1 << 32:
+        count, size = record.count("hashes"), record.objects[path][1]
+        if count is None or size != HASH_BYTES * count or count >= 1 << 32:
             raise DataError(f"{path}: {size} bytes are not the {count} hashes that its ledger names; {_MEND}")
         files.append(HashFile(path, count, index, record.contents["buckets"]))
     return files

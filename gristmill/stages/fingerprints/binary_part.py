@@ -47,6 +47,20 @@ class BinaryPartRecord(msgspec.Struct, frozen=True):
     contents: dict[str, str]
     facts: dict[str, Any] = {}
 
+    def __post_init__(self) -> None:
+        """Refuses a record whose files have no object, or no content digest.
+
+        Raises:
+            ValueError: so; a decoder makes an error of its own of it.
+        """
+        if {self.folder + name for name in self.contents} != self.objects.keys():
+            raise ValueError("`objects` and `contents` name other files")
+
+    def count(self, fact: str) -> int | None:
+        """A number among the facts; None if there is no such number."""
+        number = self.facts.get(fact)
+        return number if isinstance(number, int) and number >= 0 else None
+
 
 def part_record(row: Shard, table: str) -> BinaryPartRecord:
     """The record of a part, decoded from its row.

@@ -54,8 +54,15 @@ class FingerprintPart:
 
     @property
     def hashes(self) -> int:
-        """The number of hashes. No file is read for it."""
-        return int(part_record(self.row, self._table).facts["hashes"])
+        """The number of hashes. No file is read for it.
+
+        Raises:
+            DataError: the part's row does not say it.
+        """
+        count = part_record(self.row, self._table).count("hashes")
+        if count is None:
+            raise DataError(f"{self._table}: part {self.row.name}: no number of hashes; make this partition again")
+        return count
 
     def ids(self) -> list[Pair]:
         """The (source, id) pair of each document."""

@@ -42,12 +42,13 @@ class PrintedDocuments:
         """
         rows = document_of(nodes)
         for first, last, row, table in self._parts(nodes):
-            where, facts = f"{table.place.table}: part {row.name}", part_record(row, table.place.table).facts
-            if not int(rows[last - 1]) < int(facts.get("spans", 0)):
+            where, record = f"{table.place.table}: part {row.name}", part_record(row, table.place.table)
+            spans = record.count("spans")
+            if spans is None or int(rows[last - 1]) >= spans:
                 raise DataError(
                     f"{where}: has no document {int(rows[last - 1]):,} with words; make this partition again"
                 )
-            if facts["spans"] != row.rows:  # some documents have no words
+            if spans != row.rows:  # some documents have no words
                 (some,) = np.nonzero(self._spans(row, table).counts)
                 rows[first:last] = some[rows[first:last]]
         return rows

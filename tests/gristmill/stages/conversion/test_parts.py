@@ -219,7 +219,7 @@ def test_another_size_of_parts_is_another_recipe_and_one_to_one_knows_no_parts(m
     assert step().recipe.digest != step(shards=Split(bytes=5000)).recipe.digest
     put(mill, "a.jsonl", rows(100))
     mill.make(step(shards=OneToOne(), draft=True))
-    assert [part_of(shard) for shard in mill.table(mill.documents(source="cut")).values()] == [None]
+    assert [part_of(shard, "") for shard in mill.table(mill.documents(source="cut")).values()] == [None]
     assert "parts_meet" not in step(shards=OneToOne()).checks("")
 
 
@@ -236,7 +236,7 @@ def test_the_blocks_of_all_parts_have_the_checksum_of_their_bz2_stream(mill: Mil
     put(mill, "a.jsonl.bz2", data)
     mill.make(step(shards=Split(part)))
     table = list(mill.table(mill.documents(source="cut")).values())
-    edges = [edges for edges in map(part_of, table) if edges is not None]
+    edges = [edges for edges in (part_of(row, "") for row in table) if edges is not None]
     assert len(edges) > 1
     assert any(each.sums for each in edges)
     assert parts_meet(mill.store, mill.documents(source="cut"), table).passed
