@@ -207,6 +207,7 @@ UNTESTED: dict[str, str] = {
     "gristmill/stages/dedupe/labels/step.py": "by tests/gristmill/stages/dedupe/test_resolution.py",
     "gristmill/verification/derived_files/resolution.py": "by tests/gristmill/stages/dedupe/test_resolution.py",
     "sensors/resolutions.py": "by tests/assets/test_duplicates.py",
+    "gristmill/raw_data/erasures.py": "by tests/gristmill/stages/conversion/test_step.py",
     "resources/health_page.py": "by tests/resources/test_guarded_webserver.py",
     "gristmill/stages/dedupe/runs/grinder.py": "by tests/gristmill/stages/dedupe/runs/test_step.py",
     "gristmill/stages/dedupe/round_facts.py": "by tests/gristmill/stages/dedupe/test_resolution.py",

@@ -9,11 +9,11 @@ from gristmill.execution.checks import Check, Verdict, ids_unique
 from gristmill.execution.plan import PartitionState, Target, Want
 from gristmill.execution.work import Item, raw
 from gristmill.lake.address import Place, documents_asset, place, raw_asset
-from gristmill.lake.ledger.erasures import removed_objects
 from gristmill.lake.ledger.model import Input, Recipe, Shard, Upstream
 from gristmill.lake.ledger.receipts import RawVersion, Receipt, raw_stamps
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.checksums import NamedHash, compare_checksums, digest_of_files, named_hashes
+from gristmill.raw_data.erasures import removed_objects
 from gristmill.raw_data.listing import RawListing, by_shard, list_raw
 from gristmill.raw_data.roots import open_raw, raw_address
 from gristmill.raw_data.scan import raw_top, shown

@@ -12,10 +12,10 @@ from gristmill.errors import DataError
 from gristmill.lake.address import place
 from gristmill.lake.identity import Pair, digest_of
 from gristmill.lake.ledger.derived import columns_path, examples_path
-from gristmill.lake.ledger.erasures import WITHDRAWN, ErasedObject, ErasureRecord, read_erasure
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.protocol import Store
+from gristmill.raw_data.erasures import WITHDRAWN, ErasedObject, ErasureRecord, read_erasure
 from gristmill.takedowns.erasing.erasure_plan import ErasurePlan, NotErasable, ObjectPlan
 from gristmill.takedowns.erasing.rewritten_object import rewrite_object
 from gristmill.takedowns.places import FoundPlace, Search

@@ -8,7 +8,7 @@ from msgspec.structs import replace as replace_struct
 from testkit import SHELVES, SNAPSHOT, Mill, make_documents, notes
 
 from gristmill.errors import DataError
-from gristmill.lake.ledger.erasures import WITHDRAWN, ErasedObject, ErasureRecord
+from gristmill.raw_data.erasures import WITHDRAWN, ErasedObject, ErasureRecord
 from gristmill.stages.conversion import step
 from gristmill.stages.conversion.step import ConversionStep
 
