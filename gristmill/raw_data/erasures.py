@@ -46,6 +46,10 @@ class ErasureRecord(msgspec.Struct, frozen=True):
 def read_erasure(store: Store, path: str) -> ErasureRecord | None:
     """The record at a path; None if there is none.
 
+    Args:
+        store: the lake.
+        path: of the record.
+
     Raises:
         DataError: the record is wrong.
     """
@@ -57,6 +61,9 @@ def read_erasure(store: Store, path: str) -> ErasureRecord | None:
 
 def removed_objects(store: Store) -> set[str]:
     """The paths of the raw objects that erasures have removed.
+
+    Args:
+        store: the lake.
 
     Raises:
         DataError: a record is wrong.
