@@ -223,7 +223,7 @@ def verify(
     """
     store, packages = lake.store(), choose_shelves(shelves, lake.url)
     beside: list[Finding] = []
-    for path in audited_ledgers(store, prefix, say, beside):
+    for path in audited_ledgers(store, prefix, say, beside, packages):
         yield from audit_ledger(store, path, say, shelves=packages)
     yield from beside
 

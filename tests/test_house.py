@@ -340,6 +340,7 @@ UNTESTED: dict[str, str] = {
     "gristmill/lake/rows/document.py": "two nouns without a branch",
     "gristmill/exports/energon.py": "a declaration; the catalogue checks what it names",
     "gristmill/mixes/starter.py": "a declaration; the catalogue checks what it names",
+    "gristmill/releases/card_files.py": "by tests/gristmill/verification/derived_files/test_pinned_release.py",
     "gristmill/text/pieces.py": "by tests/gristmill/text/test_lines.py and tests/gristmill/text/test_words.py",
     "gristmill/verification/index_files.py": "by tests/gristmill/verification/test_indexes.py",
     "gristmill/tokenizers/starter_bpe.py": "by tests/gristmill/verification/test_ids_across.py",

@@ -7,24 +7,19 @@ A release never changes. `gc` keeps all that it names. Its data card and the tra
 
 from argparse import ArgumentParser, Namespace
 
-import msgspec
-
 from gristmill.commands._shared.lake_word import is_path
 from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
 from gristmill.errors import RecipeError
-from gristmill.lake.address import cache_index, export_index, place
-from gristmill.lake.asset_kinds import MIX, kind_of, ledger_of_asset
-from gristmill.lake.ledger.files import read_table
-from gristmill.lake.ledger.receipts import objects_of
+from gristmill.lake.address import cache_index, export_index
+from gristmill.lake.asset_kinds import ledger_of_asset
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.recipes.shelf import known
 from gristmill.releases.card import card_of
-from gristmill.releases.card_text import card_text
-from gristmill.releases.croissant import croissant_of
+from gristmill.releases.card_files import card_files
 from gristmill.releases.difference import differences
 from gristmill.releases.moved import redirect_release
-from gristmill.releases.pinned import RELEASES, PinnedRelease, read_pinned, release_names
+from gristmill.releases.pinned import RELEASES, read_pinned, release_names
 from gristmill.releases.pinning import pinned_release, train_weights, trainer_files, trainer_reading, write_release
 
 HELP = "pin what a training run uses under a name, with a data card; compare releases"
@@ -95,9 +90,7 @@ def _release(store: Store, arguments: Namespace, mix: str, tokenizer: str, name:
     files = trainer_files(store, release)
     card = card_of(release, catalogue, train_weights(files, release), trainer_reading(store, release))
     folder = f"{RELEASES}{name}"
-    files[f"{folder}/card.json"] = _pretty(msgspec.to_builtins(card))
-    files[f"{folder}/card.md"] = card_text(card).encode()
-    files[f"{folder}/croissant.json"] = _pretty(croissant_of(card, _shards(store, release)))
+    files |= card_files(store, release, card)
     written = write_release(store, release, files)
     show(
         f"{folder}.json: {card.documents:,} documents, {card.tokens:,} tokens; {len(release.objects):,} objects pinned"
@@ -108,22 +101,6 @@ def _release(store: Store, arguments: Namespace, mix: str, tokenizer: str, name:
     else:
         show(f"{folder}/card.md: the data card")
     show(f"{folder}/data.yaml: the configuration for Levanter")
-
-
-def _shards(store: Store, release: PinnedRelease) -> dict[str, tuple[str, int]]:
-    """The shards of the mix's documents."""
-    found: dict[str, tuple[str, int]] = {}
-    for ledger in release.ledgers:
-        if kind_of(ledger.asset) is MIX:
-            partition = place(ledger.asset, ledger.snapshot)
-            for row in read_table(store, partition):
-                named = (each for each in objects_of(row, partition) if each[0] == partition.shard(row.name))
-                found |= {path: (sha256, size or 0) for path, sha256, size in named}
-    return found
-
-
-def _pretty(value: object) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
 
 
 def _show_all(store: Store) -> None:

@@ -96,7 +96,9 @@ def run(arguments: Namespace) -> int:
     """
     lake = chosen_lake(arguments)
     lost: list[Finding] = []
-    paths = audited_ledgers(lake.store(), arguments.asset, lambda note: show(f"note   {note}"), lost)
+    paths = audited_ledgers(
+        lake.store(), arguments.asset, lambda note: show(f"note   {note}"), lost, shelves_of(arguments)
+    )
     for finding in lost:
         show(f"WRONG  {finding}")
     if lost and not arguments.all:

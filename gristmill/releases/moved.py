@@ -60,11 +60,11 @@ def redirect_release(store: Store, name: str, mix: str, tokenizer: str, exports:
     moved = {}
     for path, digest in sorted(release.files.items()):
         file = store.read_tagged(path)
-        directed = _directed(file[0], path, digest, store.url) if file else None
-        if file is None or directed is None:
+        here = directed(file[0], path, digest, store.url) if file else None
+        if file is None or here is None:
             return ()
-        if directed != file[0]:
-            moved[path] = directed
+        if here != file[0]:
+            moved[path] = here
     if moved:
         _check_objects(store, release)
     for path, data in moved.items():
@@ -72,12 +72,19 @@ def redirect_release(store: Store, name: str, mix: str, tokenizer: str, exports:
     return tuple(moved)
 
 
-def _directed(data: bytes, path: str, digest: str, url: str) -> bytes | None:
-    """A file of a release as it is in the lake with this address; None if it is not the file that the release names."""
+def directed(data: bytes, path: str, digest: str, url: str) -> bytes | None:
+    """A file of a release as it is in the lake with this address; None if it is not the file that the release names.
+
+    Args:
+        data: the file's bytes.
+        path: of the file.
+        digest: its content digest in the release.
+        url: address of the lake.
+    """
     left = lake_left(data, path, digest)
-    directed = data.replace(_begin(left), _begin(url)) if left else data
+    here = data.replace(_begin(left), _begin(url)) if left else data
     try:
-        return directed if content_digest(directed, path, url) == digest else None
+        return here if content_digest(here, path, url) == digest else None
     except DataError:
         return None
 

@@ -59,7 +59,7 @@ def pinned_release(store: Store, name: str, mix: str, tokenizer: str, exports: S
     for each in indexes:
         for upstream in each.inputs:
             _collect(store, upstream, each.asset, ledgers)
-            objects |= dict(_objects(store, place(upstream.asset, upstream.snapshot)))
+            objects |= dict(objects_of_slice(store, place(upstream.asset, upstream.snapshot)))
         objects |= dict(_release_objects(store, each))
     for asset, _ in list(ledgers):
         if asset == tokenizer_asset(tokenizer):
@@ -190,7 +190,7 @@ def _collect(store: Store, upstream: Upstream, by: str, found: dict[tuple[str, s
         kind = kind_of(each.asset)
         if (each.asset, each.snapshot) in found or kind is None or not kind.ledger:
             continue
-        pinned = _pinned(store, each)
+        pinned = pinned_ledger(store, each)
         if pinned.fingerprint != each.fingerprint:
             where = f"{each.asset} ({each.snapshot})" if each.snapshot else each.asset
             raise DataError(f"{where}: has changed since {reader} was made from it; {_AGAIN}")
@@ -199,8 +199,17 @@ def _collect(store: Store, upstream: Upstream, by: str, found: dict[tuple[str, s
             waiting += [(Upstream(*named), each.asset) for named in pinned.inputs]
 
 
-def _pinned(store: Store, upstream: Upstream) -> PinnedLedger:
-    """The ledger of an input as the lake has it now."""
+def pinned_ledger(store: Store, upstream: Upstream) -> PinnedLedger:
+    """The ledger of an input as the lake has it now.
+
+    Args:
+        store: the lake.
+        upstream: the input.
+
+    Raises:
+        DataError: it has no ledger any more, or a damaged one.
+        RecipeError: a draft made it.
+    """
     kind = kind_of(upstream.asset)
     totals: dict[str, int] = {}
     dropped: dict[str, int] = {}
@@ -228,8 +237,16 @@ def _whole(store: Store, asset: str) -> _WholeLedger:
     return decode_object(tagged[0], _WholeLedger, path, "a ledger")
 
 
-def _objects(store: Store, partition: Place) -> Iterator[tuple[str, tuple[str, int]]]:
-    """The objects of the parts of a slice."""
+def objects_of_slice(store: Store, partition: Place) -> Iterator[tuple[str, tuple[str, int]]]:
+    """The objects of the parts of a slice: path, and sha256 and size.
+
+    Args:
+        store: the lake.
+        partition: a slice of a token cache or of an export.
+
+    Raises:
+        DataError: its table is damaged, or an object is lost.
+    """
     for row in read_table(store, partition):
         for path, sha256, size in objects_of(row, partition):
             yield path, (sha256, _size(store, path) if size is None else size)

@@ -143,7 +143,11 @@ def audit_ledger(
 
 
 def audited_ledgers(
-    store: Store, prefix: str = "", say: Say = _silent, beside: list[Finding] | None = None
+    store: Store,
+    prefix: str = "",
+    say: Say = _silent,
+    beside: list[Finding] | None = None,
+    shelves: Sequence[str] = (),
 ) -> list[str]:
     """Paths of the ledgers that a lake should have below a prefix, upstream assets first.
 
@@ -156,6 +160,7 @@ def audited_ledgers(
         beside: receives the findings on what belongs to no ledger: things below the prefix that can be no object, as
             a link to nothing is, and, without a prefix, `lake.json` and the releases. None: the first such thing is an
             error.
+        shelves: the packages that hold the recipes, which the data cards of releases repeat.
     """
 
     def take(found: Unlisted) -> None:
@@ -164,5 +169,5 @@ def audited_ledgers(
 
     paths = due_ledgers(store, prefix, say, None if beside is None else take)
     if beside is not None and not prefix:
-        beside += audit_unledgered(store, say)
+        beside += audit_unledgered(store, say, shelves)
     return paths

@@ -1,6 +1,6 @@
 """The audit of files that belong to no ledger: `lake.json`, which holds the lake's id, and the releases."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -15,23 +15,25 @@ from gristmill.lake.store.json_object import NOT_DECODED, decode_object
 from gristmill.lake.store.protocol import Store
 from gristmill.releases.pinned import RELEASES, PinnedRelease, name_of_release
 from gristmill.releases.proof import pinned_findings
+from gristmill.verification.derived_files.pinned_release import release_contradictions
 
 _MEND = "restore it from a copy; or remove it and run Dagster's job `sync`, which draws a new id"
 
 
-def audit_unledgered(store: Store, say: Say) -> list[Finding]:
+def audit_unledgered(store: Store, say: Say, shelves: Sequence[str] = ()) -> list[Finding]:
     """The findings on `lake.json` and on the releases; on an object that cannot be read as well.
 
     Args:
         store: the lake.
-        say: receives notes on the releases of a copied lake.
+        say: receives notes on the releases of a copied lake, and on what of them cannot be derived again.
+        shelves: the packages that hold the recipes, which a data card repeats.
 
     Raises:
         StoreError: the lake does not answer.
     """
     audited = AuditedStore(store)
     lake_file = guarded(audited, LAKE_FILE, lake_file_findings(audited))
-    releases = guarded(audited, RELEASES, release_findings(audited, say))
+    releases = guarded(audited, RELEASES, release_findings(audited, say, shelves))
     return [with_mend(store, finding) for finding in (*lake_file, *releases, *audited.left_out())]
 
 
@@ -57,21 +59,22 @@ def lake_file_findings(store: Store) -> Iterator[Finding]:
             return
 
 
-def release_findings(store: Store, say: Say) -> Iterator[Finding]:
+def release_findings(store: Store, say: Say, shelves: Sequence[str] = ()) -> Iterator[Finding]:
     """Findings on the releases: one that is not a JSON object, or names objects that are lost or changed.
 
     `gc` keeps the parts that releases name. A file that people wrote by hand needs no more than to be JSON.
 
     Args:
         store: the lake.
-        say: receives notes on the releases of a copied lake.
+        say: receives notes on the releases of a copied lake, and on what of them cannot be derived again.
+        shelves: the packages that hold the recipes, which a data card repeats.
     """
     for entry in store.list(RELEASES):
         if entry.path.endswith(".json"):
-            yield from guarded(store, entry.path, _of_release(store, entry.path, say))
+            yield from guarded(store, entry.path, _of_release(store, entry.path, say, shelves))
 
 
-def _of_release(store: Store, path: str, say: Say) -> Iterator[Finding]:
+def _of_release(store: Store, path: str, say: Say, shelves: Sequence[str]) -> Iterator[Finding]:
     data = store.read(path)
     try:
         found = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
@@ -79,10 +82,10 @@ def _of_release(store: Store, path: str, say: Say) -> Iterator[Finding]:
         yield Finding(path, None, f"not a JSON object ({error})", "restore it from a copy")
         return
     if "schema" in found and name_of_release(path) is not None:
-        yield from _pinned(store, path, data, say)
+        yield from _pinned(store, path, data, say, shelves)
 
 
-def _pinned(store: Store, path: str, data: bytes, say: Say) -> Iterator[Finding]:
+def _pinned(store: Store, path: str, data: bytes, say: Say, shelves: Sequence[str]) -> Iterator[Finding]:
     try:
         release = decode_object(data, PinnedRelease, path, "a release")
     except DataError as error:
@@ -91,4 +94,7 @@ def _pinned(store: Store, path: str, data: bytes, say: Say) -> Iterator[Finding]
     if release.name != name_of_release(path):
         yield Finding(path, None, f"it says that its name is {release.name!r}", "restore it from a copy")
         return
-    yield from pinned_findings(store, release, say)
+    wrong = list(pinned_findings(store, release, say))
+    yield from wrong
+    if not wrong:
+        yield from release_contradictions(store, release, shelves, say)

@@ -7,17 +7,24 @@ from dataclasses import replace
 from pathlib import Path
 
 import dedupelake
+import msgspec
 import pytest
 from adoptions import adopt, document, write_rows
 from dedupeshelf.dedupes import texts
 from labelrows import write_rows as write_labels
+from msgspec.structs import replace as replace_fields
+from releasekit import change_whole, write_whole
 from testkit import Mill, make_documents, own_shelf
 from wholelake import STREAM, TOKENIZER, WORDS, even, make_cache
 
 from gristmill.__main__ import main
 from gristmill.lake.ledger.files import dump, read_ledger
+from gristmill.lake.ledger.index_ledger import content_digest
 from gristmill.recipes.adopted.dataset import Adopted
 from gristmill.recipes.row_format import Text
+from gristmill.releases.card import DataCard
+from gristmill.releases.card_text import card_text
+from gristmill.releases.pinned import pinned_path, read_pinned
 from gristmill.stages.cache_index.index import index_cache
 from gristmill.stages.mixing.step import stream_step
 from gristmill.stages.packing.plans import plan_cache
@@ -93,6 +100,33 @@ def plan(mill: Mill) -> None:
     plan_cache(mill.store, mix, TOKENIZER, 32, mill.said.append)
 
 
+def sealed_again(mill: Mill, name: str, old: bytes, new: bytes) -> None:
+    """Changes a file of the release, and seals the release again."""
+    path = f"releases/first/{name}"
+    data = mill.store.read(path)
+    assert old in data
+    mill.store.put(path, data.replace(old, new))
+    release = read_pinned(mill.store, "first")
+    files = release.files | {path: content_digest(data.replace(old, new), path, mill.store.url)}
+    mill.store.put(pinned_path("first"), dump(replace_fields(release, files=files).sealed))
+
+
+def old_release(mill: Mill) -> None:
+    """What it pins was made again since. The weight is that of a stranger."""
+    write_whole(mill)
+    change_whole(mill)
+    sealed_again(mill, "data.yaml", b'"pages": 1.0', b'"pages": 0.5')
+
+
+def words_of_a_card(mill: Mill) -> None:
+    shelves = "gristmill,testshelf"
+    assert main(["release", str(mill.root), "even", "tiny-1", "first", "--shelves", shelves]) == 0
+    sealed_again(mill, "card.json", b'"because": "a number', b'"because": "no number')
+    path = "releases/first/card.md"
+    card = msgspec.json.decode(mill.store.read("releases/first/card.json"), type=DataCard)
+    sealed_again(mill, "card.md", mill.store.read(path), card_text(card).encode())
+
+
 FORGED: dict[str, tuple[Callable[[Mill], None], str]] = {
     "raw data, models, tokenizers": (raw_data, ""),
     "adopted files": (adopted, "not derived again, adopted"),
@@ -101,6 +135,11 @@ FORGED: dict[str, tuple[Callable[[Mill], None], str]] = {
     "the order of the snapshots": (order, ""),
     "what only the mix's recipe says": (block, ""),
     "in a packing plan": (plan, ""),
+    "of a release: ledgers": (
+        old_release,
+        "the weights, the block and the packing in data.yaml: the index has changed",
+    ),
+    "descriptions, owners": (words_of_a_card, "words of its card"),
 }
 """By the first words of an entry: who forges it, and what a note says of it."""
 

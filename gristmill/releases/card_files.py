@@ -1,0 +1,50 @@
+"""The files of a data card in a release: as JSON, as Markdown, and as metadata in Croissant."""
+
+import msgspec
+
+from gristmill.lake.address import place
+from gristmill.lake.asset_kinds import MIX, kind_of
+from gristmill.lake.ledger.files import read_table
+from gristmill.lake.ledger.receipts import objects_of
+from gristmill.lake.store.protocol import Store
+from gristmill.releases.card import DataCard
+from gristmill.releases.card_text import card_text
+from gristmill.releases.croissant import croissant_of
+from gristmill.releases.pinned import RELEASES, PinnedRelease
+
+CARD = "card.json"
+
+
+def card_files(store: Store, release: PinnedRelease, card: DataCard, *, shards: bool = True) -> dict[str, bytes]:
+    """The content of the files of a data card, by their paths.
+
+    Args:
+        store: the lake.
+        release: the release.
+        card: its data card.
+        shards: whether the lake has the documents of the mix that the release pins; else there is no Croissant.
+
+    Raises:
+        DataError: a ledger of the mix is damaged.
+    """
+    folder = f"{RELEASES}{release.name}"
+    files = {f"{folder}/{CARD}": _pretty(msgspec.to_builtins(card)), f"{folder}/card.md": card_text(card).encode()}
+    if shards:
+        files[f"{folder}/croissant.json"] = _pretty(croissant_of(card, _shards(store, release)))
+    return files
+
+
+def _shards(store: Store, release: PinnedRelease) -> dict[str, tuple[str, int]]:
+    """The shards of the mix's documents."""
+    found: dict[str, tuple[str, int]] = {}
+    for ledger in release.ledgers:
+        if kind_of(ledger.asset) is MIX:
+            partition = place(ledger.asset, ledger.snapshot)
+            for row in read_table(store, partition):
+                named = (each for each in objects_of(row, partition) if each[0] == partition.shard(row.name))
+                found |= {path: (sha256, size or 0) for path, sha256, size in named}
+    return found
+
+
+def _pretty(value: object) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"

@@ -1,0 +1,300 @@
+"""Compares a release with the ledgers that it pins: its files are derived again, as far as the lake has these."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from gristmill.errors import DataError, RecipeError
+from gristmill.execution.finding import Finding
+from gristmill.execution.work import Say
+from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, CacheLedger, load_ledger, merge
+from gristmill.lake.address import cache_asset, cache_index, mix_asset, place
+from gristmill.lake.asset_kinds import EXPORT, TOKEN_CACHE, kind_of, ledger_of_asset
+from gristmill.lake.ledger.index_ledger import content_digest, read_index_ledger
+from gristmill.lake.ledger.model import Ledger, Recipe, TableDigest, Upstream
+from gristmill.lake.store.json_object import NOT_DECODED
+from gristmill.lake.store.protocol import Store
+from gristmill.recipes.catalogue import Catalogue, read_catalogue
+from gristmill.recipes.mixture.token_shares import Reading
+from gristmill.releases.card import DataCard, card_of
+from gristmill.releases.card_files import CARD, card_files
+from gristmill.releases.moved import directed
+from gristmill.releases.pinned import RELEASES, PinnedLedger, PinnedRelease, pinned_path
+from gristmill.releases.pinning import objects_of_slice, pinned_ledger, trainer_files, trainer_reading
+from gristmill.stages.token_cache.levanter_config import CATALOG, DATA_YAML, cache_catalog
+from gristmill.verification.trainer_config import misconfigured
+
+_MEND = "restore it from a copy: a release never changes"
+_PROSE = frozenset({"because", "description", "homepage", "owners"})
+"""The fields of a card that only recipes say, and that nothing depends on: they may change under a name."""
+
+
+def release_contradictions(store: Store, release: PinnedRelease, shelves: Sequence[str], say: Say) -> Iterator[Finding]:
+    """Findings on a release that is right in itself, but does not follow from what it pins.
+
+    Args:
+        store: the lake.
+        release: the release; its objects and files have the digests that it names.
+        shelves: the packages that hold the recipes.
+        say: receives a note on each thing that cannot be derived again.
+    """
+    proof = _Proof(store, release, shelves, say)
+    yield from proof.ledgers()
+    yield from proof.objects()
+    yield from proof.catalogue()
+    yield from proof.configuration()
+    yield from proof.card()
+
+
+class _Proof:
+    """A release, and which of its ledgers the lake still has."""
+
+    def __init__(self, store: Store, release: PinnedRelease, shelves: Sequence[str], say: Say) -> None:
+        self._store, self._release, self._shelves = store, release, shelves
+        self._where, self._folder = pinned_path(release.name), f"{RELEASES}{release.name}"
+        self._note = say
+        current = {(each.asset, each.snapshot): _current(store, each) for each in release.ledgers}
+        self._there = {key: each for key, each in current.items() if each is not None}
+        index = read_index_ledger(store, ledger_of_asset(cache_index(release.mix, release.tokenizer)))
+        self._same_index = index is not None and index.fingerprint == release.index
+
+    def _say(self, what: str) -> None:
+        self._note(f"{self._where}: not proven: {what}")
+
+    def ledgers(self) -> Iterator[Finding]:
+        """Findings on pinned ledgers that are not those of the lake, or do not follow from each other."""
+        for each in self._release.ledgers:
+            name = _named(each.asset, each.snapshot)
+            found = self._there.get((each.asset, each.snapshot))
+            differ = [field for field in each.__struct_fields__ if found and _json(found, field) != _json(each, field)]
+            if differ:
+                yield self._wrong(f"its {', '.join(differ)} of {name} are not those of the lake's ledger")
+            kind = kind_of(each.asset)
+            for asset, snapshot, fingerprint in each.inputs if kind and kind.partitioned else ():
+                read = kind_of(asset)
+                if read is None or not read.ledger:
+                    continue
+                pinned = self._release.ledger(asset, snapshot)
+                if pinned is None or pinned.fingerprint != fingerprint:
+                    yield self._wrong(f"{name} was made from {_named(asset, snapshot)}, which it pins otherwise")
+        caches = [each for each in self._release.ledgers if kind_of(each.asset) is TOKEN_CACHE]
+        pinned_slices = {(each.asset, each.snapshot) for each in caches}
+        if {(self._cache(stream), snapshot) for stream, snapshot in self._release.slices} != pinned_slices:
+            yield self._wrong("its slices are not those of its ledgers")
+        gone = [
+            _named(each.asset, each.snapshot)
+            for each in self._release.ledgers
+            if (each.asset, each.snapshot) not in self._there
+        ]
+        if gone:
+            shown = ", ".join(gone[:3]) + (f" and {len(gone) - 3} more" if len(gone) > 3 else "")
+            self._say(f"{len(gone)} of its {len(self._release.ledgers)} ledgers, which the lake no longer has: {shown}")
+
+    def objects(self) -> Iterator[Finding]:
+        """Findings unless it names each object of its slices; a note on the bytes that nothing derives again."""
+        old = 0
+        for each in self._release.ledgers:
+            if kind_of(each.asset) not in {TOKEN_CACHE, EXPORT}:
+                continue
+            partition = place(each.asset, each.snapshot)
+            if (each.asset, each.snapshot) not in self._there:
+                folders = tuple(f"{each.asset}/{split}{each.snapshot}/" for split in ("", "train/", "validation/"))
+                old += sum(size for path, (_, size) in self._release.objects.items() if path.startswith(folders))
+                continue
+            of_slice = objects_of_slice(self._store, partition)
+            if wrong := [path for path, named in of_slice if self._release.objects.get(path) != named]:
+                more = f", nor {len(wrong) - 1} more of {_named(each.asset, each.snapshot)}" if wrong[1:] else ""
+                yield self._wrong(f"it does not name {wrong[0]} as the ledger of the lake does{more}")
+        if old:
+            whole = sum(size for _, size in self._release.objects.values())
+            self._say(
+                f"{old:,} of the {whole:,} bytes of its objects ({100 * old / whole:.1f}%): parts that only this"
+                " release names, and that nothing makes again"
+            )
+
+    def catalogue(self) -> Iterator[Finding]:
+        """A finding unless the catalogue holds the ledgers of the pinned parts."""
+        data = self._file(CATALOG)
+        if data is None:
+            return
+        try:
+            splits: dict[str, dict[str, Any]] = json.loads(data)["splits"]
+            streams = {stream for named in splits.values() for stream in named} | {s for s, _ in self._release.slices}
+            known = {path.split("/")[4] for path in self._release.objects if self._is_part_ledger(path)}
+            derived = {
+                split: {stream: (f"{self._cache(stream)}/{split}", self._merged(stream, split)) for stream in streams}
+                for split in splits.keys() | known
+            }
+        except (ValueError, KeyError, AttributeError, TypeError) as error:
+            yield self._of_file(CATALOG, f"it is no catalogue ({error})")
+            return
+        root, tokenizer = self._store.url, self._release.tokenizer
+        if data not in {cache_catalog(root, derived, tokenizer, earlier=earlier) for earlier in (False, True)}:
+            yield self._of_file(CATALOG, "it does not hold the ledgers of the parts that the release pins")
+
+    def configuration(self) -> Iterator[Finding]:
+        """Findings on a `data.yaml` that does not follow from the pinned ledgers, or from the index."""
+        data = self._file(DATA_YAML)
+        if data is None:
+            return
+        index = cache_index(self._release.mix, self._release.tokenizer)
+        try:
+            config = json.loads(data)
+            if config["cache_catalog"] != f"{self._store.url}/{self._folder}/{CATALOG}":
+                yield self._of_file(DATA_YAML, "its cache_catalog is not that of the release")
+                return
+            config["cache_catalog"] = f"{self._store.url}/{index}/{CATALOG}"
+            streams = json.loads(self._file(CATALOG) or b'{"splits":{}}')["splits"].get("train", {})
+        except (ValueError, KeyError, AttributeError, TypeError) as error:
+            yield self._of_file(DATA_YAML, f"it is no configuration ({error})")
+            return
+        heads = [_head(each) for each in self._release.ledgers if kind_of(each.asset) is TOKEN_CACHE]
+        caches = {stream: self._cache(stream) for stream in streams}
+        of_index = json.dumps(config, indent=2).encode() + b"\n"
+        try:
+            wrong = misconfigured(of_index, self._store.url, index, caches, heads)
+        except RecipeError as error:
+            wrong = str(error)
+        if wrong:
+            yield self._of_file(DATA_YAML, wrong)
+        elif not self._same_index:
+            self._say("the weights, the block and the packing in data.yaml: the index has changed since")
+        else:
+            try:
+                derived = trainer_files(self._store, self._release)
+            except DataError:
+                return  # the audit of the index says what is wrong
+            if derived[f"{self._folder}/{DATA_YAML}"] != data:
+                yield self._of_file(DATA_YAML, "its weights, its block or its packing are not those of the index")
+
+    def card(self) -> Iterator[Finding]:
+        """Findings on a card that does not follow from the ledgers and the recipes, and on its other forms."""
+        data = self._file(CARD)
+        if data is None:
+            return
+        try:
+            card = msgspec.json.decode(data, type=DataCard)
+            files = card_files(self._store, self._release, card, shards=self._has_mix)
+        except (*NOT_DECODED, DataError) as error:
+            yield self._of_file(CARD, f"it is no data card ({error})")
+            return
+        for path, made in files.items():
+            if path in self._release.files and self._release.files[path] != content_digest(made, path, self._store.url):
+                own = path == f"{self._folder}/{CARD}"
+                source = "its own values, in the form that Gristmill writes" if own else f"{CARD} and the ledgers"
+                yield Finding(path, None, f"it does not follow from {source}", _MEND)
+        if not self._has_mix:
+            self._say("croissant.json, whose documents the lake no longer has")
+        derived = self._derived_card(card)
+        if derived is None:
+            return
+        differ = sorted(_different(msgspec.to_builtins(card), msgspec.to_builtins(derived)))
+        if words := [key for key in differ if key.rpartition(".")[2] in _PROSE]:
+            self._say(f"words of its card, which are not those of the recipes on the shelves: {', '.join(words)}")
+        if others := [key for key in differ if key not in words]:
+            what = f"its {', '.join(others)} do not follow from the ledgers, the index and the recipes on the shelves"
+            mend = f"{_MEND}; if a recipe has changed since, verify with the --shelves of then"
+            yield Finding(f"{self._folder}/{CARD}", None, what, mend)
+
+    @property
+    def _has_mix(self) -> bool:
+        """Whether the lake has the documents of all slices as they were."""
+        return all((mix_asset(self._release.mix, name), key) in self._there for name, key in self._release.slices)
+
+    def _derived_card(self, card: DataCard) -> DataCard | None:
+        """The card as it would be made now; None with a note if it cannot be."""
+        try:
+            catalogue: Catalogue = read_catalogue(tuple(self._shelves))
+        except RecipeError:
+            catalogue = Catalogue({}, {}, {}, {})
+        mix = catalogue.mixes.get(self._release.mix)
+        weights = json.loads(self._file(DATA_YAML) or b"{}").get("train_weights", {})
+        if mix is None or {each.key for each in mix.streams} != weights.keys():
+            self._say(f"{CARD}: no recipe on the shelves makes the mix, or it has other streams now")
+            return None
+        try:
+            if self._same_index:
+                reading = trainer_reading(self._store, self._release)
+            else:
+                reading = card.training.reading if card.training else Reading(None, ())
+            made = card_of(self._release, catalogue, weights, reading)
+        except (DataError, RecipeError) as error:
+            self._say(f"{CARD}: recipe changed, or of an earlier version: {error}")
+            return None
+        if not card.training and made.training:
+            self._say(f"{CARD}: an earlier version made it, which said nothing of training")
+            made = msgspec.structs.replace(made, training=msgspec.UNSET)
+        return made
+
+    def _merged(self, stream: str, split: str) -> CacheLedger:
+        """The merged ledger of the pinned parts of a stream, in the order of the slices."""
+        top = f"{self._cache(stream)}/{split}/"
+        parts: dict[str, CacheLedger] = {}
+        metadata: Mapping[str, Any] | None = None
+        for snapshot in (snapshot for name, snapshot in self._release.slices if name == stream):
+            for path in sorted(path for path in self._release.objects if path.startswith(f"{top}{snapshot}/")):
+                if path.endswith(f"/{LEDGER_NAME}"):
+                    ledger = load_ledger(self._store.read(path), path)
+                    metadata = ledger["metadata"]["preprocessor_metadata"]
+                    parts[path.removeprefix(top).removesuffix(f"/{LEDGER_NAME}")] = ledger
+        return merge(parts, metadata)
+
+    def _is_part_ledger(self, path: str) -> bool:
+        return path.startswith("token_caches/") and path.endswith(f"/{LEDGER_NAME}")
+
+    def _cache(self, stream: str) -> str:
+        return cache_asset(self._release.mix, self._release.tokenizer, stream)
+
+    def _file(self, name: str) -> bytes | None:
+        """A file of the release, directed to this lake; None if it has none, or if its own proof has a finding."""
+        path = f"{self._folder}/{name}"
+        tagged = self._store.read_tagged(path)
+        digest = self._release.files.get(path)
+        return directed(tagged[0], path, digest, self._store.url) if tagged and digest else None
+
+    def _of_file(self, name: str, what: str) -> Finding:
+        return Finding(f"{self._folder}/{name}", None, what, _MEND)
+
+    def _wrong(self, what: str) -> Finding:
+        return Finding(self._where, None, what, _MEND)
+
+
+def _current(store: Store, pinned: PinnedLedger) -> PinnedLedger | None:
+    """The ledger of the lake with this fingerprint; None if the lake no longer has it."""
+    try:
+        found = pinned_ledger(store, Upstream(pinned.asset, pinned.snapshot, pinned.fingerprint))
+    except (DataError, RecipeError):
+        return None
+    return found if found.fingerprint == pinned.fingerprint else None
+
+
+def _head(pinned: PinnedLedger) -> Ledger:
+    """A pinned ledger as the head that it was, as far as it is pinned."""
+    parameters = msgspec.json.decode(pinned.recipe["parameters"], type=dict[str, Any])
+    recipe = Recipe("", 1, parameters)
+    inputs = tuple(Upstream(*each) for each in pinned.inputs)
+    none = TableDigest(0, "")
+    return Ledger(
+        1, pinned.asset, pinned.snapshot, pinned.fingerprint, recipe, inputs, pinned.totals, pinned.dropped, none
+    )
+
+
+def _json(pinned: PinnedLedger, field: str) -> bytes:
+    return msgspec.json.encode(getattr(pinned, field), order="sorted")
+
+
+def _named(asset: str, snapshot: str) -> str:
+    return f"{asset} ({snapshot})" if snapshot else asset
+
+
+def _different(found: object, derived: object, key: str = "") -> Iterator[str]:
+    """The keys whose values differ, such as `streams.licence`; places in lists are left out."""
+    if isinstance(found, dict) and isinstance(derived, dict):
+        for name in found.keys() | derived.keys():
+            yield from _different(found.get(name), derived.get(name), f"{key}.{name}".lstrip("."))
+    elif isinstance(found, list | tuple) and isinstance(derived, list | tuple) and len(found) == len(derived):
+        yield from {each for pair in zip(found, derived, strict=True) for each in _different(*pair, key)}
+    elif found != derived:
+        yield key
