@@ -1,9 +1,10 @@
 """`sql [LAKE] "select ..."`: runs a query over documents, attribute sets, mixes, token caches and ledgers of a lake.
 
-Without a query it lists the tables. It only reads: nothing in the lake changes.
+Without a query, or with `show tables`, it lists the tables. It only reads: nothing in the lake changes.
 """
 
 import csv
+import re
 import sys
 from argparse import ArgumentParser, Namespace
 from collections import Counter
@@ -24,6 +25,8 @@ HELP = "query documents, attribute sets, mixes, tokens and ledgers with SQL"
 
 _FORMATS = ("table", "csv", "json", "parquet")
 _WIDEST = 60
+_LISTING = re.compile(r"\s*(show\s+(all\s+)?)tables\s*;?\s*", re.IGNORECASE)
+"""DuckDB knows a table of the lake only when a query names it, so its own list would be empty."""
 _WHOLE = 1 << 53
 """Whole numbers below it are shown with all their digits, such as those of clusters."""
 MOST_THREADS = 256
@@ -68,7 +71,7 @@ def run(arguments: Namespace) -> int:
             raise RecipeError(f"{option} {number}: give a number from 1 to {most:,}")
     arguments.lake = words[0] if words else "-"
     lake = lake_of(arguments)
-    if not sql:
+    if not sql or _LISTING.fullmatch(sql):
         for table in tables_of(lake.store()):
             show(f"{table.name:<40} {table.address}".rstrip())
         return 0

@@ -73,7 +73,8 @@ def declare(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--raw",
         action="store_true",
-        help="compare the raw objects with what the ledgers say they were: lost, changed, or new ones are findings",
+        help="compare the raw objects with what the ledgers say they were: lost, changed, or new ones are findings;"
+        " with --asset all are listed, as with --all",
     )
     add_shelves(parser)
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes (%(default)s)")
@@ -95,6 +96,7 @@ def run(arguments: Namespace) -> int:
         StoreError: the lake does not answer.
     """
     lake = chosen_lake(arguments)
+    arguments.all = arguments.all or (arguments.raw and bool(arguments.asset))
     lost: list[Finding] = []
     paths = audited_ledgers(
         lake.store(), arguments.asset, lambda note: show(f"note   {note}"), lost, shelves_of(arguments)

@@ -65,7 +65,7 @@ def unknown(store: Store, wanted: Wanted, search: Search) -> dict[Pair, str]:
     words: dict[Pair, str] = {}
     for pair in nowhere:
         others = seen.others(pair)
-        misnamed = [other for recipe, other in others if recipe == pair[0]]
+        misnamed = [other for recipe, other in others if recipe == pair[0] and not seen.makes(recipe, pair[0])]
         if pair in named and not misnamed:
             continue
         near = misnamed or [other for _, other in others]
@@ -119,13 +119,17 @@ class _SeenNames:
         """The sources of documents."""
         return sorted({source for ids in self._by_recipe.values() for source in ids})
 
+    def makes(self, recipe: str, source: str) -> bool:
+        """Whether a recipe makes documents of a source."""
+        return source in self._by_recipe.get(recipe, {})
+
     def others(self, pair: Pair) -> list[tuple[str, Pair]]:
         """The documents with the same id and another source: each with the name of its recipe, sorted."""
         found: set[tuple[str, Pair]] = set()
         for version in self._versions:
             recipe = names_of(version.place.asset)["source"]
             same = Wanted({(source, pair[1]): "" for source in self._by_recipe[recipe] if source != pair[0]})
-            if same and pair[0] not in self._by_recipe[recipe]:
+            if same:
                 shards = list(version.shards.values())
                 rows = rows_by_shard(self._store, version.place, shards, same, proven=False)
                 found |= {(recipe, other) for each in rows for other in each.rows}

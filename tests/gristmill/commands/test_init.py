@@ -1,10 +1,12 @@
 """`init`: a project of one's own, which runs at once."""
 
+import runpy
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from talklake import talk_file
 
 from gristmill.__main__ import main
 
@@ -102,3 +104,12 @@ def test_the_projects_own_test_passes_and_git_keeps_recipes_and_samples_alone(
     run(project, "git", "add", ".")
     assert set(run(project, "git", "ls-files").splitlines()) == written
     assert "demo    tokens of the five sample texts" in run(project, "make")
+
+
+def test_the_source_that_it_writes_says_how_to_read_latin_1(empty: Path) -> None:
+    assert main(["init", "tales"]) == 0
+    convert = runpy.run_path("tales/tales/sources/tales.py")["convert"]
+    [latin] = convert(talk_file(empty, "a.txt", b"caf\xe9"))
+    assert latin.where == 'a.txt (for Latin-1: decoded_text(data, encoding="latin-1"))'
+    [blank] = convert(talk_file(empty, "b.txt", b" "))
+    assert (blank.reason, blank.where) == ("empty text", "b.txt")

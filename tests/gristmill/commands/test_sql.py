@@ -142,3 +142,14 @@ def test_values_that_would_become_others_are_refused(
 def test_a_query_that_is_nested_too_deeply_is_told(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
     deep = "select " + "[" * 400 + "1" + "]" * 400 + " as x"
     assert "the query is nested too deeply" in said(capsys, str(whole.root), deep, code=2)
+
+
+@pytest.mark.parametrize("asked", ["show tables", "SHOW ALL TABLES;"])
+def test_show_tables_lists_what_is_listed_without_a_query(
+    whole: Mill, capsys: pytest.CaptureFixture[str], asked: str
+) -> None:
+    assert main(["sql", str(whole.root)]) == 0
+    listed = capsys.readouterr().out
+    assert "pages_v0 " in listed
+    assert main(["sql", str(whole.root), asked]) == 0
+    assert capsys.readouterr().out == listed

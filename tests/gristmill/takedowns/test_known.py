@@ -114,3 +114,14 @@ def test_what_was_not_searched_makes_no_name_known(mill: Mill, capsys: pytest.Ca
     assert mill.store.read(LIST) == b'{"source":"forums","id":"doc-8","reason":"taken down"}\n'
     code, [line] = run(mill, capsys, asked, "--prove")
     assert (code, line.startswith(f"asked for: not proven: {words}"), f"{mend}; {stale}" in line) == (1, True, True)
+
+
+def test_a_row_of_another_source_is_near_though_others_have_the_recipes_own(
+    mill: Mill, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mill.raw("b.jsonl.gz", [row(number, "pages") for number in (20, 21)])
+    mill.convert()
+    code, [line] = run(mill, capsys, PAGES, "--prove")
+    assert (code, line.endswith("; near: 'doc-8' of 'forums'")) == (1, True)
+    mill.store.put(LIST, b'{"source":"pages","id":"doc-8","reason":"x"}\n')
+    assert run(mill, capsys, PAGES, "--prove")[0] == 0  # a list names it, and the recipe has documents of this source

@@ -76,6 +76,8 @@ def test_the_first_finding_is_enough_unless_all_are_asked_for(whole: Mill, capsy
     said = Said(whole, capsys)
     assert (said.code, len(said.findings)) == (1, 1)
     assert said.lines[-1].startswith("stopped at the first finding; 8 of 9 ledgers and raw snapshots were proven")
+    of_asset = Said(whole, capsys, "--asset", "sources/pages")
+    assert (of_asset.code, len(of_asset.findings)) == (1, 2)
 
 
 def test_of_a_vanished_snapshot_the_mend_is_not_what_make_refuses(
