@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from gristmill.derivation.row_difference import first_other
 from gristmill.execution.finding import Finding
 from gristmill.lake.address import Place
+from gristmill.lake.asset_kinds import RAW, kind_of
 from gristmill.lake.identity import HASH_BYTES, ROW_BYTES
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.rows.shard_file import read_blocks, rows_of, unpacked
@@ -28,7 +29,8 @@ def shard_differences(store: Store, scratch: Store, partition: Place, old: Shard
         old: the recorded row of the table.
         new: the row of the shard that was made again.
     """
-    yield from _inputs(partition, old, new)
+    if any(kind_of(each.asset) is RAW for each in new.inputs):
+        yield from _inputs(partition, old, new)
     if partition.kind.immutable:
         yield from _part(store, scratch, partition, old, new)
     else:
@@ -64,6 +66,9 @@ def _inputs(partition: Place, old: Shard, new: Shard) -> Iterator[Finding]:
         if was != now:
             what = f"shard {old.name} was made from {'/'.join(name)} as {was}, which is {now}"
             yield Finding(partition.table, None, what)
+    if recorded == made and old.inputs != new.inputs:
+        what = f"shard {old.name}: its inputs are in another order, or are there more than once"
+        yield Finding(partition.table, None, what)
 
 
 def _by_name(inputs: Sequence[Input]) -> dict[tuple[str, str], str]:

@@ -5,7 +5,7 @@ Nothing of the lake changes. A shard is made in a scratch folder, compared, and 
 
 import dataclasses
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import msgspec
@@ -19,8 +19,9 @@ from gristmill.execution.runner import LazyGrinder, grind_one
 from gristmill.execution.step import Step, StepPlan
 from gristmill.execution.work import Job, Outcome, Say, raw
 from gristmill.installation import code_version
-from gristmill.lake.asset_kinds import RAW, kind_of
+from gristmill.lake.asset_kinds import BLOCKLIST, RAW, kind_of
 from gristmill.lake.ledger.files import told_changes
+from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.ledger.receipts import read_run_note
 from gristmill.lake.ledger.shard_sample import ShardSample
 from gristmill.lake.store.folder import FolderStore
@@ -73,6 +74,10 @@ class Derivation:
                 self._say(f"{target.place.asset} ({target.place.snapshot}): not proven, {why}")
             else:
                 yield from work.unlike()
+                yield from work.upstream()
+                for name, finding in work.other_inputs():
+                    self.other.add((target.place.asset, target.place.snapshot, name))
+                    yield finding
                 works[target.place.asset] = work
         yield from self._ground(plan, works)
 
@@ -117,6 +122,15 @@ _EMPTY = PartitionState(None, None, None, [], {}, {}, {})
 _MEND_FIRST = "mend what it names, then verify again"
 
 
+def _is_open(want: Want) -> bool:
+    """Whether only reading its inputs tells what they are: raw objects, or a model that cannot be read."""
+    return want.inputs is None or any(kind_of(each.asset) is RAW for each in want.inputs)
+
+
+def _shown(inputs: Sequence[Input]) -> str:
+    return shorten(", ".join(f"{each.asset}/{each.shard} as {each.content[:12]}" for each in inputs) or "nothing", 300)
+
+
 class _Work:
     """One partition, and the shards of it that can be compared."""
 
@@ -152,19 +166,40 @@ class _Work:
         for name in sorted(wanted - self.rows.keys()):
             yield Finding(self.place.table, None, f"shard {name}: the recipe makes it, but the ledger does not name it")
 
-    def drawn(self, sample: ShardSample, say: Say) -> list[Want]:
-        """The shards to make again. Those whose inputs have changed are left out; their audits report that.
+    def other_inputs(self) -> Iterator[tuple[str, Finding]]:
+        """The name of each shard whose inputs are not those that the recipe reads, and the finding on it.
 
-        Raw objects have no audit of their own, so their shards are made from what they are now.
+        `from` is in no fingerprint, so no other proof compares it. Raw objects are compared when they are read.
         """
+        for want in self._target.wants:
+            row = self.rows.get(want.name)
+            if row is None or _is_open(want) or want.inputs == row.inputs or self._is_stale(want, row):
+                continue
+            what = f"was made from {_shown(row.inputs)}, but the recipe makes it from {_shown(want.inputs or ())}"
+            yield want.name, Finding(self.place.table, None, f"shard {want.name} {what}")
+
+    def upstream(self) -> Iterator[Finding]:
+        """A finding unless the head has the partitions that the recipe reads."""
+        head = self.state.head
+        named = sorted((each.asset, each.snapshot) for each in (head.inputs if head else ()))
+        read = sorted((each.asset, each.snapshot) for each in self._target.upstream)
+        for who, here, there in (
+            ("its recipe does not read", named, read),
+            ("it does not name as an input", read, named),
+        ):
+            for asset, snapshot in here:
+                if (asset, snapshot) not in there:
+                    yield Finding(self.place.ledger, None, f"{who} {asset} {snapshot}".rstrip())
+
+    def drawn(self, sample: ShardSample, say: Say) -> list[Want]:
+        """The shards to make again. Those are left out whose inputs have changed since: their audits report that."""
         found: list[Want] = []
         stale = 0
         for want in self._target.wants:
             row = self.rows.get(want.name)
             if row is None or not sample.has(self.place.snapshot, want.name):
                 continue
-            raw_inputs = any(kind_of(each.asset) is RAW for each in row.inputs)
-            if not raw_inputs and want.inputs != row.inputs:
+            if not _is_open(want) and want.inputs != row.inputs and self._is_stale(want, row):
                 stale += 1
                 continue
             found.append(want)
@@ -172,6 +207,27 @@ class _Work:
             who = f"{self.place.asset} ({self.place.snapshot})"
             say(f"{who}: {stale} shards not proven, made from what has changed since")
         return found
+
+    def _is_stale(self, want: Want, row: Shard) -> bool:
+        """Whether a shard has the inputs that its recipe names, in an earlier state, and its audit reports this."""
+        pairs = list(zip(want.inputs or (), row.inputs, strict=False))
+        named = len(pairs) == len(want.inputs or ()) == len(row.inputs)
+        return named and all(
+            (now.asset, now.shard) == (was.asset, was.shard) and (now == was or now.asset in self._changed)
+            for now, was in pairs
+        )
+
+    @cached_property
+    def _changed(self) -> set[str]:
+        """The assets whose change since is a finding of the partition's audit: by the head, or of blocklists."""
+        head = self.state.head
+        made_from = {(each.asset, each.snapshot): each.fingerprint for each in (head.inputs if head else ())}
+        return {
+            each.asset
+            for each in self._target.upstream
+            if kind_of(each.asset) is BLOCKLIST
+            or made_from.get((each.asset, each.snapshot), each.fingerprint) != each.fingerprint
+        }
 
     def path_of(self, name: str) -> str:
         """What a message names: the object of a shard, or the table if the shard is a part of several objects."""
