@@ -243,7 +243,7 @@ UNTESTED: dict[str, str] = {
     "gristmill/recipes/edits/named_labels.py": "by tests/gristmill/recipes/test_catalogue.py",
     "gristmill/stages/mixing/carrying/grinder.py": "by tests/gristmill/stages/mixing/carrying/test_step.py",
     "gristmill/recipes/duplicates/units.py": "by tests/gristmill/recipes/duplicates/test_dedupe.py",
-    "gristmill/takedowns/accounted.py": "by tests/gristmill/commands/test_takedown.py",
+    "gristmill/takedowns/own_objects.py": "by tests/gristmill/takedowns/test_accounted.py",
     "gristmill/takedowns/proof.py": "by tests/gristmill/commands/test_takedown.py",
     "gristmill/takedowns/erasing/erasure.py": "by tests/gristmill/commands/test_erase.py",
     "gristmill/takedowns/erasing/erasure_plan.py": "by tests/gristmill/commands/test_erase.py",

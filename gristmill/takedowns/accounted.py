@@ -4,20 +4,20 @@ Such objects are parts and releases that were replaced, what a run left or has n
 not made again, and files that are not of the lake.
 """
 
+import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
 
-from gristmill.errors import GristmillError, StoreError
+from gristmill.errors import DataError, GristmillError, StoreError
+from gristmill.formats.levanter.checksums import CHECKSUMS
 from gristmill.lake.address import part_at, place
 from gristmill.lake.asset_kind import LEDGERS, expression_of
 from gristmill.lake.asset_kinds import (
-    CONSOLIDATED,
     EXPORT,
     MIX,
-    PACKING,
     RAW,
     TOKEN_CACHE,
     kind_of,
@@ -25,34 +25,27 @@ from gristmill.lake.asset_kinds import (
     whole_asset_of,
 )
 from gristmill.lake.ledger.adopted import root_path
-from gristmill.lake.ledger.derived import columns_path, examples_path
 from gristmill.lake.ledger.files import list_ledgers, read_head, read_ledger
-from gristmill.lake.ledger.index_ledger import read_index_ledger
-from gristmill.lake.ledger.lake_id import LAKE_FILE
+from gristmill.lake.ledger.index_ledger import TEXTS, content_digest, read_index_ledger
 from gristmill.lake.ledger.receipts import objects_of, read_run_note
+from gristmill.lake.store.adopted import Root
 from gristmill.lake.store.hashing import sha256_of
-from gristmill.lake.store.json_object import NOT_DECODED
+from gristmill.lake.store.json_object import NOT_DECODED, decode_object
 from gristmill.lake.store.protocol import Entry, ObjectVersion, Store
+from gristmill.releases.moved import lake_left
 from gristmill.releases.pinned import RELEASES, name_of_release
 from gristmill.releases.pins import pins
 from gristmill.stages.export.index import release_folder
+from gristmill.takedowns.own_objects import why_not_own
 from gristmill.takedowns.raw_objects import RawObjects
-from gristmill.takedowns.side_files import ROWS
 
 TRAINED_KINDS = (MIX, TOKEN_CACHE, EXPORT)
 """The kinds of assets that training reads."""
 
 _TRAINED = tuple(kind.top for kind in TRAINED_KINDS)
-_WHOLE = (CONSOLIDATED, PACKING)
-"""The kinds of indexes that account for everything in their folder, if they are current."""
 
 _RECEIPTS = re.compile(rf"{LEDGERS}.*\.receipts/")
 _RAW = re.compile(f"{expression_of(RAW.address)}/")
-_OWN = re.compile(
-    rf"{re.escape(LAKE_FILE)}|blocklists/[^/]+\.jsonl|withdrawn/[0-9a-f]{{16}}\.json|withdrawn/releases/[^/]+\.json"
-    r"|dedupe/[^/]+/order\.json"
-)
-"""Objects of the lake that have no ledger, and no text of a document."""
 
 _AT_WORK = "a run is at work there, or was killed: make it, or run again"
 _REPLACED = (
@@ -84,28 +77,40 @@ class _NamedFiles(msgspec.Struct):
     files: dict[str, str] = {}
 
 
-def unread(store: Store) -> UnreadObjects:
-    """Lists a whole lake, and finds what no current ledger names.
+class _Made(NamedTuple):
+    """An object that a ledger names: the digest there, and its version in the run's note."""
+
+    digest: str
+    version: ObjectVersion | None = None
+
+
+def unread(store: Store, read: Collection[str]) -> UnreadObjects:
+    """Lists a whole lake, and finds what nobody has read and no current ledger proves by its digest.
 
     Args:
         store: the lake.
+        read: the objects that a search has read: `Search.read`.
 
     Raises:
         StoreError: the lake does not answer.
     """
     odd: dict[str, str] = {}
-    named, made, raw = _named(store)
+    tables, roots, made, raw = _named(store)
     found = UnreadObjects({}, {}, [], {}, [])
     pinned = pins(store, damaged=True)
-    indexes: dict[str, tuple[Mapping[str, str] | None, str]] = {}
+    indexes = _Indexes(store)
     for entry in store.list(
         "", "", lambda each: odd.update({each.path: each.reason})
     ):  # may be millions of raw objects
         path = entry.path
         if path in made:
-            found.strays.update(_replaced(store, entry, *made[path]))
+            found.strays.update(_replaced(store, entry, made[path]))
             continue
-        if path in named or _OWN.fullmatch(path) or ROWS.fullmatch(path):
+        if path in read or path in tables:
+            continue
+        own = why_not_own(store, path, Root if path in roots else None)
+        if own is not None:
+            found.strays.update({path: own} if own else {})
             continue
         if _RAW.match(path):
             if why := raw.why_unread(entry):
@@ -117,20 +122,25 @@ def unread(store: Store) -> UnreadObjects:
             continue
         why = _AT_WORK if _RECEIPTS.search(path) else _UNNAMED
         if whole_asset_of(ledger) is not None:
-            if ledger not in indexes:
-                indexes[ledger] = _index(store, ledger)
-            why = _why_unread(path, ledger, *indexes[ledger])
-        if why:
-            part = part_at(path)
-            sort = found.old if path.startswith(_TRAINED) and why != _AT_WORK else found.strays
-            place_of = part[1] if part else release_folder(path) or path
-            keeping = pinned.get(place_of.rstrip("/").rpartition("/")[2], [])
-            sort.setdefault(place_of, _kept_for(keeping) if keeping else _OLD if part else why)
+            why, digest = indexes.why_unread(path, ledger)
+            if digest:
+                found.strays.update(_replaced(store, entry, _Made(digest)))
+                continue
+        sort = found.old if path.startswith(_TRAINED) and why != _AT_WORK else found.strays
+        sort.setdefault(*_unnamed(path, why, pinned))
     found.elsewhere.extend(raw.elsewhere())
     found.raw.update({path: why for path, why in odd.items() if _RAW.match(f"{path}/")})
     found.strays.update({path: why for path, why in odd.items() if path not in found.raw})
     found.strays.update({each.path: "a file that is not finished: " + _AT_WORK for each in store.unfinished()})
     return found
+
+
+def _unnamed(path: str, why: str, pinned: Mapping[str, Sequence[str]]) -> tuple[str, str]:
+    """What to name for an object that no ledger names: its path, or the folder of its part or release; and why."""
+    part = part_at(path)
+    folder = part[1] if part else release_folder(path) or path
+    keeping = pinned.get(folder.rstrip("/").rpartition("/")[2], ())
+    return folder, _kept_for(keeping) if keeping else _OLD if part else why
 
 
 def _kept_for(files: Sequence[str]) -> str:
@@ -139,45 +149,58 @@ def _kept_for(files: Sequence[str]) -> str:
     return f"no ledger names it, but {', '.join(files)}, so gc keeps it; {withdraw}, then gristmill gc"
 
 
-def _replaced(store: Store, entry: Entry, sha256: str, version: ObjectVersion | None) -> dict[str, str]:
+def _replaced(store: Store, entry: Entry, made: _Made) -> dict[str, str]:
     """Why an object is not the one that its ledger names, by its path; empty if it is.
 
     The object is read if its version is not that of the run's note.
     """
-    if version is not None and version.same(entry):
+    if made.version is not None and made.version.same(entry):
         return {}
     try:
-        return {} if sha256_of(store, entry.path) == sha256 else {entry.path: _REPLACED}
+        return {} if _has_digest(store, entry.path, made.digest) else {entry.path: _REPLACED}
     except StoreError as error:
         return {entry.path: f"it cannot be read ({str(error).removeprefix(f'{entry.path}: ')})"}
 
 
-def _named(store: Store) -> tuple[set[str], dict[str, tuple[str, ObjectVersion | None]], RawObjects]:
+def _has_digest(store: Store, path: str, digest: str) -> bool:
+    """Whether an object has a sha256, or the content digest of a text that names the root of this or another lake."""
+    if not path.endswith(TEXTS):
+        return sha256_of(store, path) == digest
+    data = store.read(path)
+    try:
+        return digest in {hashlib.sha256(data).hexdigest(), content_digest(data, path, store.url)} or bool(
+            lake_left(data, path, digest)
+        )
+    except DataError:
+        return False
+
+
+def _named(store: Store) -> tuple[set[str], set[str], dict[str, _Made], RawObjects]:
     """What ledgers name. A ledger that cannot be read names nothing.
 
     Returns:
-        Ledgers, releases and what is derived; the objects of shards, with their sha256 and the version in the run's
-        note; and the raw objects that documents were made from.
+        The tables, which have the digests in their heads; what says where adopted files are; the objects of shards and
+        the files of releases; and the raw objects that documents were made from.
     """
-    named: set[str] = set()
-    made: dict[str, tuple[str, ObjectVersion | None]] = {}
+    tables: set[str] = set()
+    roots: set[str] = set()
+    made: dict[str, _Made] = {}
     raw = RawObjects(store)
     for there in list_ledgers(store):
-        named |= {there.ledger, there.table, there.run}
         try:
             rows = read_ledger(store, there)[1]
         except GristmillError:
             continue
-        named |= {examples_path(there), root_path(there)}
+        tables.add(there.table)
+        roots.add(root_path(there))
         stamps = read_run_note(store, there).stamps
         for row in rows:
-            made.update((path, (sha256, stamps.get(path))) for path, sha256, _ in objects_of(row, there))
-            named.add(columns_path(there, row.name))
+            made.update((path, _Made(sha256, stamps.get(path))) for path, sha256, _ in objects_of(row, there))
         raw.add(there, rows)
     for entry in store.list(RELEASES):
         if name_of_release(entry.path):
-            named |= {entry.path, *_files(store, entry.path)}
-    return named, made, raw
+            made.update((path, _Made(digest)) for path, digest in _files(store, entry.path).items())
+    return tables, roots, made, raw
 
 
 def _files(store: Store, path: str) -> Mapping[str, str]:
@@ -189,11 +212,25 @@ def _files(store: Store, path: str) -> Mapping[str, str]:
         return {}
 
 
-def _index(store: Store, path: str) -> tuple[Mapping[str, str] | None, str]:
-    """The files that an index names, by path, and why they are not current; empty if they are.
+class _Indexes:
+    """What the ledgers of indexes, tokenizers, models and labelled sets name. Each is read once."""
 
-    None: everything in its folder is its own.
-    """
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._known: dict[str, tuple[Mapping[str, str], str]] = {}
+
+    def why_unread(self, path: str, ledger: str) -> tuple[str, str]:
+        """Why an object in the folder of an index is not known to be current; or the digest that it must have."""
+        if ledger not in self._known:
+            self._known[ledger] = _index(self._store, ledger)
+        files, why = self._known[ledger]
+        if not why and path in files:
+            return "", files[path]
+        return why or "its index does not name it; remove it with gristmill gc", ""
+
+
+def _index(store: Store, path: str) -> tuple[Mapping[str, str], str]:
+    """The digests of the files that an index names, by path, and why they are not current; empty if they are."""
     asset = whole_asset_of(path) or ""
     kind = kind_of(asset)
     if kind is None or kind.closes is None:
@@ -207,13 +244,17 @@ def _index(store: Store, path: str) -> tuple[Mapping[str, str] | None, str]:
             if head is None or head.fingerprint != upstream.fingerprint:
                 why = f"its index was made from another {upstream.asset} ({upstream.snapshot}); make the index"
                 return ledger.files, why
+        return {**ledger.files, **_copied(store, ledger.files)}, ""
     except GristmillError as error:
         return {}, str(error)
-    return None if kind in _WHOLE else ledger.files, ""
 
 
-def _why_unread(path: str, ledger: str, files: Mapping[str, str] | None, why: str) -> str:
-    """Why an object in the folder of an index is not known to be current; empty if it is."""
-    if why or files is None or path == ledger or path in files:
-        return why
-    return "its index does not name it; remove it with gristmill gc"
+def _copied(store: Store, files: Mapping[str, str]) -> dict[str, str]:
+    """The digests of the objects of consolidated copies, which the index names by their files of checksums."""
+    found: dict[str, str] = {}
+    for path in files:
+        folder, _, name = path.rpartition("/")
+        if name == CHECKSUMS:
+            sums = decode_object(store.read(path), dict[str, str], path, "checksums", "make the index")
+            found.update({f"{folder}/{each}": sha256 for each, sha256 in sums.items()})
+    return found

@@ -166,7 +166,7 @@ class Finder:
         for pair, name, row in rows:
             self._found(pair, "attributes", there, name, f"{there.shard(name)}: row {row}")
         self._columns(partition, [(pair, name) for pair, name, _ in rows])
-        self._add(example_places(self._store, partition, self._wanted))
+        self._add(example_places(self._store, partition, self._wanted, self.search))
 
     def _fingerprints(self, partition: Partition) -> None:
         for row in partition.shards.values():

@@ -11,7 +11,7 @@ from gristmill.errors import GristmillError
 from gristmill.lake.rows.shard_file import read_blocks, rows_of
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
-from gristmill.takedowns.side_files import pairs_in
+from gristmill.takedowns.side_files import pairs_in, pairs_in_row
 from gristmill.takedowns.wanted import Wanted
 
 
@@ -33,7 +33,6 @@ class ForeignFiles(msgspec.Struct):
 
 class _Row(msgspec.Struct):
     id: str | int
-    source: str | None = None
 
 
 _row = msgspec.json.Decoder(_Row)
@@ -54,10 +53,9 @@ def search_foreign(
         store: the lake.
         files: why a ledger does not know a file, by its path.
         wanted: the documents.
-        scan: whether the rows of the files are read. A row without a source counts by its id.
+        scan: whether the rows of the files are read. A row counts if one of its strings is the id of a document.
         exclude: files, or folders of files, that are not searched.
-        raw: whether a converter gives these rows their source and id: then a row counts by its id alone, and also if
-            one of its strings is the id.
+        raw: whether a converter gives these rows their source and id: then a row counts also if it has another source.
 
     Raises:
         StoreError: the lake does not answer.
@@ -91,12 +89,8 @@ def _rows(store: Store, path: str, wanted: Wanted, *, raw: bool) -> list[str]:
     number = 0
     for block in read_blocks(store, path):
         for line in rows_of(block):
-            row = _row.decode(line)
-            if raw:
-                named = pairs_in(str(row.id), line.decode(), wanted)
-            else:
-                named = [each for each in wanted.by_id.get(str(row.id), ()) if row.source in {None, each[0]}]
-            if named:
+            name = str(_row.decode(line).id)
+            if pairs_in(name, line.decode(), wanted) if raw else pairs_in_row(line, wanted):
                 found.append(f"{path}: row {number}")
             number += 1
     return found

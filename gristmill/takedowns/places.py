@@ -80,11 +80,13 @@ class Search(msgspec.Struct):
         found: the places, in the order in which they were searched.
         unsearched: what could not be searched.
         searched: number of searched partitions by area.
+        read: the objects beside shards that were read whole. A proof takes nothing else for read.
     """
 
     found: list[FoundPlace] = []
     unsearched: list[Unsearched] = []
     searched: dict[str, int] = {}
+    read: set[str] = set()
 
     def of(self, pair: Pair) -> list[FoundPlace]:
         """The places of one document."""

@@ -97,7 +97,7 @@ def proof(
     unreached = [each.place.asset for each in due_slices(store, search, blocklist) if not each.by]
     mend = f"; {', '.join(unreached)}: names no {blocklist}, and {list_for_mix(blocklist)}" if unreached else ""
     yield _live(search, _without_recipe(store, shelves), mend)
-    left = unread(store)
+    left = unread(store, search.read)
     yield _old(left.old)
     yield _releases(store, left.old)
     for what, areas, searched in _KEPT:

@@ -24,7 +24,7 @@ from gristmill.takedowns.places import Area, FoundPlace, Search
 from gristmill.takedowns.wanted import Wanted
 from gristmill.tracing.rows import Partition
 
-ROWS = re.compile(r"(labels|models)/.*\.jsonl(\.gz|\.zst)?")
+_ROWS = re.compile(r"(labels|models)/.*\.jsonl(\.gz|\.zst)?")
 """Files of labelled sets and models that are read whole."""
 
 
@@ -75,24 +75,76 @@ def quarantine_places(store: Store, documents: Partition, wanted: Wanted) -> Ite
 
 
 def pairs_in(name: str, text: str, wanted: Wanted) -> list[Pair]:
-    """The wanted documents whose id is the one that a refused row has, or is in its text as a JSON string."""
+    """The wanted documents whose id is the one that a row has, or is one of the strings in its text.
+
+    Args:
+        name: the id of the row.
+        text: of the row, JSON or the begin of it. A key that stands there twice counts twice.
+        wanted: the documents.
+    """
     if name in wanted.by_id:
         return wanted.by_id[name]
-    strings = set(_STRING.findall(text))
-    ids = wanted.by_id.items()
-    return [pair for name, pairs in ids for pair in pairs if orjson.dumps(name).decode()[1:-1] in strings]
+    strings = set(_strings(text))
+    return [pair for name, pairs in wanted.by_id.items() if name in strings for pair in pairs]
+
+
+class _NamedRow(msgspec.Struct):
+    source: str | None = None
+    id: str | int = ""
+
+
+_row = msgspec.json.Decoder(_NamedRow)
+
+
+def pairs_in_row(line: bytes, wanted: Wanted) -> list[Pair]:
+    """The wanted documents that a row of any form names: their id is one of its strings, at any depth.
+
+    A row of another source is another document, even if it has the same id.
+
+    Args:
+        line: the row.
+        wanted: the documents.
+
+    >>> wanted = Wanted({("pages", "7"): ""})
+    >>> [pairs_in_row(row, wanted) for row in (b'{"id": 1, "turns": [{"id": "7"}]}', b'{"id": "7", "source": "a"}')]
+    [[('pages', '7')], []]
+    """
+    try:
+        row = _row.decode(line)
+    except NOT_DECODED:
+        row = _NamedRow()
+    text = line.decode("utf-8", "replace")
+    found = pairs_in(str(row.id), text, wanted)
+    if not found or row.source is None:
+        return found
+    strings = list(_strings(text))
+    own = "" if strings.count("source") > 1 or strings.count(str(row.id)) > 1 else str(row.id)
+    return [pair for pair in found if pair[1] != own or pair[0] == row.source]
 
 
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_NUMBER = re.compile(r'"id"\s*:\s*(-?[0-9]+)')
+"""An id that is a number."""
 
 
-def example_places(store: Store, attributes: Partition, wanted: Wanted) -> Iterator[FoundPlace]:
+def _strings(text: str) -> Iterator[str]:
+    """The strings of a JSON text, and the numbers that are ids."""
+    for found in _STRING.findall(text):
+        try:
+            yield orjson.loads(f'"{found}"') if "\\" in found else found
+        except orjson.JSONDecodeError:
+            yield found
+    yield from _NUMBER.findall(text)
+
+
+def example_places(store: Store, attributes: Partition, wanted: Wanted, search: Search) -> Iterator[FoundPlace]:
     """The excerpts that people are shown of wanted documents.
 
     Args:
         store: the lake.
         attributes: the partition of an attribute set.
         wanted: the documents.
+        search: learns that the file was read.
 
     Raises:
         DataError: the file is wrong.
@@ -106,6 +158,7 @@ def example_places(store: Store, attributes: Partition, wanted: Wanted) -> Itera
         if (each.source, each.id) in wanted.reasons:
             where = f"{path}: an excerpt ({each.end} {each.label})"
             yield _place((each.source, each.id), "examples", attributes.place, each.shard, where)
+    search.read.add(path)
 
 
 def printed_places(store: Store, clusters: Partition, wanted: Wanted) -> Iterator[FoundPlace]:
@@ -148,7 +201,7 @@ def column_places(
         partition: of documents or of a set.
         wanted: the documents.
         rows: those that each shard has, by its name.
-        search: takes the files that cannot be read, and are not beside a shard with such documents.
+        search: learns which files were read; and which cannot be, if no shard with such documents is beside them.
     """
     shards = {columns_path(partition.place, name): shard for name, shard in partition.shards.items()}
     for entry in store.list(columns_folder(partition.place)):
@@ -158,6 +211,7 @@ def column_places(
         pairs = set(rows.get(shard.name, ()))
         try:
             pairs |= _stale_pairs(store, partition.place, shard, wanted)
+            search.read.add(entry.path)
         except GristmillError as error:
             if not pairs:
                 search.skip("columns", entry.path, str(error).removeprefix(f"{entry.path}: "))
@@ -180,33 +234,22 @@ def labelled_places(store: Store, wanted: Wanted, search: Search) -> Iterator[Fo
     Args:
         store: the lake.
         wanted: the documents.
-        search: takes the files that cannot be read.
+        search: learns which files were read, and which cannot be.
     """
     for asset in (asset for kind in (LABELS, MODEL) for asset in list_assets(store, kind)):
         for entry in store.list(f"{asset}/"):
-            if ROWS.fullmatch(entry.path):
+            if _ROWS.fullmatch(entry.path):
                 try:
                     yield from _named(store, entry.path, asset, wanted)
+                    search.read.add(entry.path)
                 except GristmillError as error:
                     search.skip("labels", entry.path, error)
-
-
-class _NamedRow(msgspec.Struct):
-    source: str = ""
-    id: str | int = ""
-
-
-_pair = msgspec.json.Decoder(_NamedRow)
 
 
 def _named(store: Store, path: str, asset: str, wanted: Wanted) -> Iterator[FoundPlace]:
     number = 0
     for block in read_blocks(store, path):
         for line in rows_of(block):
-            try:
-                row = _pair.decode(line)
-            except NOT_DECODED:
-                row = _NamedRow()
-            if (row.source, str(row.id)) in wanted.reasons:
-                yield FoundPlace(row.source, str(row.id), "labels", asset, "", "", f"{path}: row {number}")
+            for pair in pairs_in_row(line, wanted):
+                yield FoundPlace(*pair, "labels", asset, "", "", f"{path}: row {number}")
             number += 1

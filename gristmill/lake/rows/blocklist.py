@@ -3,6 +3,7 @@
 The records of erasures name documents too: those that people asked to be cut out of raw data.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 
 import msgspec
@@ -17,13 +18,17 @@ from gristmill.lake.store.json_object import NOT_DECODED, decode_object
 from gristmill.lake.store.protocol import Store
 
 _ERASURES = "withdrawn/"
+_PATH = re.compile(r"blocklists/[^/]+\.jsonl")
+_ERASURE = re.compile(r"withdrawn/[0-9a-f]{16}\.json")
 
 
 class _NamedDocuments(msgspec.Struct):
     documents: tuple[tuple[str, str, str], ...]
 
 
-class _BlocklistRow(msgspec.Struct):
+class BlocklistRow(msgspec.Struct):
+    """A row of a blocklist: the document, and why it is on the list."""
+
     source: str
     id: str
     reason: str
@@ -94,7 +99,7 @@ def _reasons(data: Iterable[bytes], path: str) -> dict[Pair, str]:
         for line in rows_of(block):
             if line.strip():
                 try:
-                    entry = msgspec.json.decode(line, type=_BlocklistRow)
+                    entry = msgspec.json.decode(line, type=BlocklistRow)
                 except NOT_DECODED as error:
                     raise MalformedRow(
                         path, row, str(error), 'a row is {"source","id","reason"}, all strings'
@@ -132,7 +137,7 @@ def add_to_blocklist(store: Store, name: str, reasons: Mapping[Pair, str]) -> li
         new = sorted(pair for pair in reasons if pair not in there)
         if not new:
             return []
-        lines = [_BlocklistRow(*pair, reasons[pair]) for pair in new]
+        lines = [BlocklistRow(*pair, reasons[pair]) for pair in new]
         gap = b"\n" if data and not data.endswith(b"\n") else b""
         try:
             store.put_if(path, data + gap + b"".join(msgspec.json.encode(line) + b"\n" for line in lines), etag)
@@ -159,6 +164,24 @@ def new_on(store: Store, name: str, reasons: Mapping[Pair, str]) -> list[Pair]:
     return sorted(pair for pair in reasons if pair not in there)
 
 
+def is_blocklist(path: str) -> bool:
+    """Whether a blocklist lies at a path; other files below `blocklists/` are not of the lake.
+
+    >>> is_blocklist("blocklists/takedowns.jsonl"), is_blocklist("blocklists/notes.txt")
+    (True, False)
+    """
+    return _PATH.fullmatch(path) is not None
+
+
+def is_erasure(path: str) -> bool:
+    """Whether the record of an erasure lies at a path.
+
+    >>> is_erasure("withdrawn/f6e76ccabcfa33fd.json"), is_erasure("withdrawn/notes.txt")
+    (True, False)
+    """
+    return _ERASURE.fullmatch(path) is not None
+
+
 def listed_pairs(store: Store) -> set[Pair]:
     """The (source, id) of all blocklists of the lake.
 
@@ -166,8 +189,10 @@ def listed_pairs(store: Store) -> set[Pair]:
         DataError: a list cannot be read. Then nobody knows which documents must not be shown or copied.
     """
     top = BLOCKLIST.top
-    names = [entry.path.removeprefix(top).removesuffix(".jsonl") for entry in store.list(top)]
-    return {pair for name in names if "/" not in name for pair in read_blocklist(store, name).reasons}
+    names = [
+        entry.path.removeprefix(top).removesuffix(".jsonl") for entry in store.list(top) if is_blocklist(entry.path)
+    ]
+    return {pair for name in names for pair in read_blocklist(store, name).reasons}
 
 
 def erased_pairs(store: Store) -> set[Pair]:
@@ -182,7 +207,7 @@ def erased_pairs(store: Store) -> set[Pair]:
     """
     pairs: set[Pair] = set()
     for entry in store.list(_ERASURES):
-        if "/" not in entry.path.removeprefix(_ERASURES):
+        if is_erasure(entry.path):
             data, what = store.read(entry.path), "the record of an erasure"
             record = decode_object(data, _NamedDocuments, entry.path, what, "restore it from a copy")
             pairs |= {(source, id_) for source, id_, _ in record.documents}

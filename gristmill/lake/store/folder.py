@@ -185,15 +185,13 @@ class FolderStore:
                     raise error
                 tell(Unlisted(path, error.reason, hides=True))
                 continue
-            if path == self._lock:
-                continue
             if is_folder(item):
                 if path != self._incoming:
                     below = behind[1:] if behind and item.name == behind[0] else ()
                     yield from self._walk(item.path, f"{path}/", tell, below)
                 continue
             status = status_of(item, path, tell)
-            if status is not None:
+            if status is not None and (path != self._lock or status.st_size):  # a lock has no bytes: other files do
                 yield _entry(path, status)
 
     def head(self, path: str) -> Entry | None:

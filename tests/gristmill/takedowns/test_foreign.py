@@ -110,6 +110,27 @@ def test_a_name_is_a_whole_file_or_folder(mill: Mill) -> None:
     assert (files.found, files.excluded) == (["copies/a.jsonl: row 0"], [])
 
 
+@pytest.mark.parametrize(
+    ("row", "found"),
+    [
+        (b'{"id":"tree-1","source":"pages","turns":[{"id":"doc-00003"}]}', True),
+        (b'{"id":"doc-00003","source":"pages","id":"tree-1"}', True),
+        (b'{"id":"doc-00003","source":"pages","source":"others"}', True),
+        (b'{"id":"tree-1","of":"doc\\u002d00003"}', True),
+        (b'{"id":"doc-00003","source":"others"}', False),
+        (b'{"id":"tree-1","source":"pages","turns":[{"id":"doc-00004"}]}', False),
+    ],
+)
+def test_an_id_anywhere_in_a_row_is_found(
+    mill: Mill, capsys: pytest.CaptureFixture[str], row: bytes, *, found: bool
+) -> None:
+    mill.store.put("blocklists/trees.txt", row + b"\n")
+    mill.store.put("labels/quiz/trees.jsonl", row + b"\n")
+    code, lines = proven(mill, capsys, "--scan")
+    assert (code, lines["foreign files"].partition(":")[0]) == ((1, "found") if found else (0, "absent"))
+    assert lines["excerpts and labels"].partition(":")[0] == ("remains" if found else "absent")
+
+
 UNUSED = (
     "sources/pages/raw/2024/.backup/old.jsonl",
     "sources/pages/raw/2024/a.jsonl.gz.bak",
@@ -126,7 +147,7 @@ def test_raw_objects_that_no_document_was_made_from_are_not_proven(
     raw = ROW.replace(b'"source":"pages","id"', b'"id":"else","uuid"')  # the converter may take any field
     packed = gzip.compress if path.endswith(".gz") else bytes
     mill.store.put(path, packed(raw))
-    left = unread(mill.store)
+    left = unread(mill.store, ())
     assert (list(left.raw), left.old, left.strays, left.foreign) == ([path], {}, {}, [])
     code, lines = proven(mill, capsys)
     assert (code, lines["raw"].partition(" (")[0].partition(";")[0]) == (

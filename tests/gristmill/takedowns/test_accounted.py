@@ -1,0 +1,108 @@
+"""Every object of a lake is read by a search, proven by a digest, or named as not read."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from testkit import Mill, link
+from tracelake import KNOWN, even, make_trace_lake
+
+from gristmill.lake.identity import digest_of
+from gristmill.lake.ledger.files import dump, read_ledger
+from gristmill.lake.ledger.lake_id import make_lake_id
+from gristmill.lake.ledger.model import Recipe
+from gristmill.releases.pinned import PinnedRelease
+from gristmill.scores.document_columns import make_document_columns
+from gristmill.stages.fingerprints.order import Order
+from gristmill.stages.models.ledger import write_folder
+from gristmill.takedowns.accounted import unread
+from gristmill.takedowns.erasing.erasure import ErasureRecord
+from gristmill.takedowns.finder import Finder
+from gristmill.takedowns.wanted import Wanted
+
+WANTED = Wanted({("pages", "doc-8"): ""})
+ROW = b'{"source":"pages","id":"doc-8","text":"the text of number 8 is this"}\n'
+
+
+@pytest.fixture(scope="module")
+def clean(tmp_path_factory: pytest.TempPathFactory) -> Mill:
+    """A lake with an object at every kind of path that has no partition, and one of each below partitions."""
+    mill = make_trace_lake(tmp_path_factory.mktemp("trace") / "lake", even())
+    make_lake_id(mill.store)
+    there = mill.documents()
+    for shard in read_ledger(mill.store, there)[1]:
+        make_document_columns(mill.store, there, shard, ())
+    for asset in ("labels/quiz", "models/rude-1"):
+        files = {"rows.jsonl": b'{"text":"a"}\n', "weights.bin": b"7"}
+        write_folder(mill.store, asset, Recipe(asset, 1, {}), (), files, ("rows.jsonl",), {})
+    mill.store.put("dedupe/d-1/order.json", dump(Order()))
+    release = PinnedRelease(1, "r1", "even", "tiny-1", "", (), (), {}, {"releases/r1/card.json": digest_of("")}).sealed
+    mill.store.put("withdrawn/releases/r1.json", dump(release))
+    record = ErasureRecord(1, (("pages", "doc-8", "asked"),), {}, (), done=True)
+    mill.store.put("withdrawn/0123456789abcdef.json", dump(record))
+    return mill
+
+
+@pytest.fixture
+def mill(clean: Mill, tmp_path: Path) -> Mill:
+    link(clean.root, tmp_path / "lake")
+    return Mill(tmp_path / "lake")
+
+
+def unproven(mill: Mill) -> list[str]:
+    """What a proof names: paths of objects and folders, and the places of the document in files beside shards."""
+    search = Finder(mill.store, WANTED, KNOWN, proven=True).run()
+    left = unread(mill.store, search.read)
+    beside = [each.where.partition(": ")[0] for each in search.found if each.area in {"labels", "columns"}]
+    return [*left.old, *left.strays, *left.foreign, *left.raw, *beside]
+
+
+def test_all_of_a_lake_is_accounted_for(mill: Mill) -> None:
+    assert set(unproven(mill)) == {"sources/pages/v0/ledgers/documents/2024.columns/a.parquet"}  # it has the document
+
+
+NAMES = ("x.jsonl", ".x.jsonl", "x.jsonl.gz", "x.json", "2024.examples.json", "2024.columns/a.parquet", "root.json")
+
+
+def test_a_file_at_any_place_is_named(mill: Mill) -> None:
+    folders = {path.relative_to(mill.root).as_posix() for path in mill.root.rglob("*") if path.is_dir()}
+    folders |= {".", "labels", "models", "withdrawn/releases", "releases", "blocklists/more", "releases/r1", "copies"}
+    planted = [f"{folder}/{name}".removeprefix("./") for folder in folders for name in NAMES]
+    planted = [path for path in planted if not (mill.root / path).exists()]
+    for path in planted:
+        mill.store.put(path, ROW)
+    named = unproven(mill)
+    hidden = [path for path in planted if not any(path == each or path.startswith(each) for each in named)]
+    assert (len(planted) > 300, hidden) == (True, [])
+
+
+@pytest.mark.slow
+def test_a_row_in_the_place_of_any_object_is_named(mill: Mill) -> None:
+    kinds = {re.sub(r"[0-9]+|part-[0-9a-f-]+|/[abc]\b", "", entry.path): entry.path for entry in mill.store.list("")}
+    hidden = []
+    for path in kinds.values():
+        if path.startswith("blocklists/"):
+            continue
+        before = mill.store.read(path)
+        mill.store.put(path, ROW)
+        if not any(path.startswith(each) for each in unproven(mill)):
+            hidden.append(path)
+        mill.store.put(path, before)
+    assert (len(kinds) > 50, hidden) == (True, [])
+
+
+def test_what_has_no_digest_has_nothing_beside_its_form(mill: Mill) -> None:
+    paths = ["lake.json", "withdrawn/releases/r1.json", "withdrawn/0123456789abcdef.json", "dedupe/d-1/order.json"]
+    paths += ["labels/quiz/ledger.json", "mixes/even/ledgers/pages/2024.json", "mixes/even/ledgers/pages/2024.run.json"]
+    for path in paths:
+        value = json.loads(mill.store.read(path))
+        mill.store.put(path, json.dumps(value, indent=1).encode())
+    assert not set(paths).intersection(unproven(mill))  # written otherwise, but the same
+    for path in paths:
+        mill.store.put(path, json.dumps(json.loads(mill.store.read(path)) | {"text": "the text"}).encode())
+    assert set(paths) <= set(unproven(mill))
+    mill.store.put("blocklists/takedowns.jsonl", ROW.replace(b"}", b',"reason":"x"}'))
+    assert "blocklists/takedowns.jsonl" in unproven(mill)
+    (mill.root / ".lock").write_bytes(ROW)
+    assert ".lock" in unproven(mill)
