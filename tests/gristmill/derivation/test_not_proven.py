@@ -26,6 +26,7 @@ from gristmill.releases.card import DataCard
 from gristmill.releases.card_text import card_text
 from gristmill.releases.pinned import pinned_path, read_pinned
 from gristmill.stages.cache_index.index import index_cache
+from gristmill.stages.mixing.index import index_mix
 from gristmill.stages.mixing.step import stream_step
 from gristmill.stages.packing.plans import plan_cache
 
@@ -75,6 +76,12 @@ def other_code(mill: Mill) -> None:
     note = json.loads(mill.store.read(WORDS.run))
     mill.store.put(WORDS.run, json.dumps({**note, "codes": {"0123": ""}}).encode())
     follow(mill)
+
+
+def nobodys_mix(mill: Mill) -> None:
+    strange = replace(even(), name="strange")
+    mill.make(stream_step(strange, "pages", "2024", ("gristmill", "testshelf")))
+    index_mix(mill.store, strange, {"pages": mill.source()}, {"pages": ["2024"]})
 
 
 def order(mill: Mill) -> None:
@@ -132,6 +139,10 @@ FORGED: dict[str, tuple[Callable[[Mill], None], str]] = {
     "adopted files": (adopted, "not derived again, adopted"),
     "the notes of runs": (notes_and_drafts, ""),
     "shards whose code": (other_code, f"{WORDS.asset} (2024): not proven, code changed"),
+    "assets that no recipe": (
+        nobodys_mix,
+        "mixes/strange/documents/pages (2024): not proven, no recipe on the shelves",
+    ),
     "the order of the snapshots": (order, ""),
     "what only the mix's recipe says": (block, ""),
     "in a packing plan": (plan, ""),

@@ -14,9 +14,12 @@ from gristmill.__main__ import main
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.index_ledger import compose_index, content_digest, read_index_ledger
 from gristmill.recipes.export import Export, Oscar
+from gristmill.recipes.rules import Rule
 from gristmill.stages.cache_index.index import index_cache
 from gristmill.stages.export.index import index_export
 from gristmill.stages.mixing.index import index_mix
+from gristmill.stages.mixing.step import stream_step
+from gristmill.stages.token_cache.step import TokenCacheStep
 from gristmill.verification.audit import audit_ledger
 
 pytestmark = pytest.mark.slow
@@ -101,3 +104,18 @@ def test_without_a_recipe_a_note_says_who_chose_the_newest_edition(mill: Mill) -
     note = "no recipe on the shelves says that it takes the newest slice alone of pages"
     assert mill.said == [f"{MIX_INDEX}: {note}"]
     assert of_mix(mill, SHELVES) == ["it is behind by 1 slice (pages (2024)): finished, and not in it"]
+
+
+def test_a_stream_that_the_recipe_has_not_is_a_finding_of_each_index(mill: Mill) -> None:
+    others = (Rule("not-by-four", "number % 4 = 2", "a number that one can count by eye"),)
+    wide = replace(even(), streams=(*even().streams, replace(even().streams[0], name="strange", include=others)))
+    mill.make(stream_step(wide, "strange", "2024", SHELVES))
+    mill.make(TokenCacheStep(wide, "strange", TOKENIZER, "2024", SHELVES))
+    sources = {"pages": mill.source(), "strange": mill.source()}
+    known = {**OLDER, "strange": ["2024"]}
+    index_mix(mill.store, wide, sources, known)
+    index_cache(mill.store, wide, TOKENIZER, sources, known)
+    for asset in (MIX_INDEX, CACHE_INDEX):
+        ledger = f"{asset}/ledger.json"
+        told = [each.what for each in audit_ledger(mill.store, ledger, mill.said.append, shelves=SHELVES)]
+        assert "it has 1 slice (strange (2024)) that its recipe does not take" in told
