@@ -23,7 +23,7 @@ from gristmill.recipes.tokenizer import TokenizerOptions
 from gristmill.stages.token_cache.part import Part, PartRecord
 from gristmill.stages.token_cache.row_encoder import row_encoder
 from gristmill.stages.token_cache.shard_tokenizer import ShardTokenizer
-from gristmill.stages.token_cache.statistics import TokenStatistics, add_statistics
+from gristmill.stages.token_cache.statistics import add_statistics
 from gristmill.stages.tokenization.files import read_reference, read_tokenizer
 
 
@@ -152,20 +152,13 @@ class _PartOutput:
             recipe=self._recipe,
             inputs=self._body.inputs,
             dropped=facts.dropped,
-            counts=counts | _counted(facts),
+            counts=counts | facts.counts,
             extra=record.as_extra(),
         )
         return Receipt(row, {path: stamp for path, (_, _, stamp) in part.objects.items()})
 
     def abort(self) -> None:
         self._part.abort()
-
-
-def _counted(facts: TokenStatistics) -> dict[str, int]:
-    """The statistics of a part that the ledger's totals include. The histogram of lengths stays in the table."""
-    counts = {"text bytes": facts.bytes, "unknown tokens": facts.unknown, "tokens inside a character": facts.fragments}
-    kept = {f"kept: {reason}": rows for reason, rows in facts.kept.items()}
-    return {name: number for name, number in counts.items() if number} | kept
 
 
 def grinder(job: Job) -> TokenCacheGrinder:

@@ -11,6 +11,7 @@ from gristmill.lake.address import SPLITS, Place
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.token_cache.part import PartRecord, Range, part_records
+from gristmill.stages.token_cache.statistics import TokenStatistics, add_statistics
 
 
 def cache_complete(store: Store, documents: Sequence[Shard], parts: Sequence[Shard], place: Place) -> Verdict:
@@ -131,6 +132,23 @@ def _sums(place: Place, part: Shard, record: PartRecord) -> Iterator[Finding]:
     for what, number in sums.items():
         if totals[what] != number:
             yield Finding(place.table, None, f"part {part.name}: {totals[what]} {what}, but they sum to {number}")
+    yield from _statistics(place, part, record)
+
+
+def _statistics(place: Place, part: Shard, record: PartRecord) -> Iterator[Finding]:
+    """Findings unless the row's statistics are the sums over its shards. Parts of Gristmill 0.1 have none of shards."""
+    shards = record.shards.values()
+    facts = add_statistics(shard.facts for shard in shards)
+    uncounted = sorted(name for name, shard in record.shards.items() if not shard.is_counted)
+    if uncounted:
+        if facts != TokenStatistics():
+            what = f"part {part.name}: its shard {uncounted[0]} has no lengths of rows, but statistics are there"
+            yield Finding(place.table, None, what)
+        return
+    ranges = {"tokens", *(f"{split} {what}" for split in record.folders for what in ("rows", "tokens"))}
+    counts = {name: number for name, number in part.counts.items() if name not in ranges}
+    if (counts, part.dropped) != (facts.counts, facts.dropped):
+        yield Finding(place.table, None, f"part {part.name}: its statistics are not the sums over its shards")
 
 
 def ids_of(counts: Mapping[str, int]) -> int:

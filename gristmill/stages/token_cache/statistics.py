@@ -35,6 +35,13 @@ class TokenStatistics(msgspec.Struct, frozen=True, omit_defaults=True):
     kept: dict[str, int] = {}
     dropped: dict[str, int] = {}
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """The statistics that the ledger's totals include. The histogram of lengths stays in the table."""
+        counts = {"text bytes": self.bytes, "unknown tokens": self.unknown, "tokens inside a character": self.fragments}
+        kept = {f"kept: {reason}": rows for reason, rows in self.kept.items()}
+        return {name: number for name, number in counts.items() if number} | kept
+
 
 def edges_of(count: int) -> list[int]:
     """The edges of `count` length buckets: 0, 1, 2, 4, 8, ... (count + 1 numbers)."""

@@ -85,3 +85,22 @@ def test_totals_that_are_no_sums_are_named(whole: Mill) -> None:
         lied = msgspec.structs.replace(first, **{name: number + 1})
         said = cache_complete(whole.store, table(whole, STREAM), [lied, *others], CACHE).description
         assert f"part {first.name}: {number + 1} {name}, but they sum to {number}" in said
+
+
+def test_statistics_that_are_no_sums_or_lack_their_lengths_are_named(whole: Mill) -> None:
+    first, *others = table(whole, CACHE)
+
+    def told(**changes: object) -> str:
+        lied = msgspec.structs.replace(first, **changes)
+        return cache_complete(whole.store, table(whole, STREAM), [lied, *others], CACHE).description
+
+    no_sums = f"part {first.name}: its statistics are not the sums over its shards"
+    assert no_sums in told(counts=first.counts | {"text bytes": 5})
+    assert no_sums in told(counts=first.counts | {"unknown tokens": 1})
+    assert no_sums in told(dropped={"too long": 1})
+    extra = json.loads(json.dumps(first.extra))
+    extra["shards"]["a"]["facts"].pop("lengths")
+    assert f"part {first.name}: its shard a has no lengths of rows, but statistics are there" in told(extra=extra)
+    for shard in extra["shards"].values():
+        shard.pop("facts")
+    assert f"part {first.name}" not in told(extra=extra)  # as Gristmill 0.1 wrote it
