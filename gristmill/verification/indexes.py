@@ -43,6 +43,7 @@ from gristmill.stages.mixing.index import (
     totals_of_slices,
 )
 from gristmill.verification.derived_files.finished_slices import slice_findings
+from gristmill.verification.derived_files.mixture import mixture_contradictions
 from gristmill.verification.derived_files.resolution import resolution_contradictions
 from gristmill.verification.exports import release_contradictions
 from gristmill.verification.index_files import (
@@ -86,7 +87,7 @@ def index_findings(store: Store, path: str, shelves: Sequence[str], say: Say) ->
     yield from _strays(store, path, ledger)
     yield from (Finding(path, None, what, mend) for what in slice_findings(store, ledger, shelves, say))
     if not changed and len(heads) == len(ledger.inputs):
-        for file, what in _contradictions(store, ledger, heads):
+        for file, what in _contradictions(store, ledger, heads, shelves, say):
             yield Finding(file, None, what, mend)
 
 
@@ -139,7 +140,9 @@ def _renamed(store: Store, path: str) -> Iterator[Finding]:
         yield Finding(path, None, what, "restore it from a copy; if no training needs it, remove it")
 
 
-def _contradictions(store: Store, ledger: IndexLedger, heads: list[Ledger]) -> Iterator[tuple[str, str]]:
+def _contradictions(
+    store: Store, ledger: IndexLedger, heads: list[Ledger], shelves: Sequence[str], say: Say
+) -> Iterator[tuple[str, str]]:
     """The files that contradict the slices or each other: (path, what is wrong)."""
     kind = kind_of(ledger.asset)
     if kind is CONSOLIDATED:
@@ -157,6 +160,7 @@ def _contradictions(store: Store, ledger: IndexLedger, heads: list[Ledger]) -> I
         yield from ((path, what) for what in _of_index(index, ledger.inputs, heads))
         if kind is TOKEN_CACHE_INDEX:
             yield from merge_contradictions(store, ledger, heads)
+            yield from mixture_contradictions(store, ledger, shelves, say)
         elif kind is EXPORT_INDEX:
             yield from release_contradictions(store, ledger, heads)
 

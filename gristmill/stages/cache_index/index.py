@@ -75,7 +75,7 @@ def index_cache(
     store.sweep()
     index = _of_cache(store, mix, tokenizer, sources, known)
     check_closed_mix(store, mix, [(each.stream, each.snapshot) for each in index.slices])
-    writer, files = IndexWriter(store, index.asset), _reading_files(store, mix, tokenizer, index, sources)
+    writer, files = IndexWriter(store, index.asset), reading_files(store, mix, tokenizer, index, sources)
     merged: dict[str, dict[str, CacheLedger]] = {}
     for stream, split in _splits(mix):
         asset = cache_asset(mix.name, tokenizer.name, stream)
@@ -104,10 +104,17 @@ def _catalog(store: Store, mix: Mix, tokenizer: Tokenizer, merged: Mapping[str, 
     return cache_catalog(store.url, catalog, tokenizer.name)
 
 
-def _reading_files(
+def reading_files(
     store: Store, mix: Mix, tokenizer: Tokenizer, index: Index, sources: Mapping[str, Source]
 ) -> dict[str, bytes]:
     """The files of the index that say how training reads the streams, by name.
+
+    Args:
+        store: the lake.
+        mix: the mix's recipe.
+        tokenizer: the tokenizer's recipe.
+        index: the slices.
+        sources: the source of each stream.
 
     Raises:
         RecipeError: a stream's share is too small to appear in a block of sequences.
@@ -226,7 +233,7 @@ def why_cache_open(
     }
     files[f"{index.asset}/{CATALOG}"] = None
     files |= {
-        f"{index.asset}/{name}": data for name, data in _reading_files(store, mix, tokenizer, index, sources).items()
+        f"{index.asset}/{name}": data for name, data in reading_files(store, mix, tokenizer, index, sources).items()
     }
     files[index_path(index.asset)] = dump(index)
     why = why_open(store, index, files)
