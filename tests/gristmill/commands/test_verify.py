@@ -14,7 +14,7 @@ def test_a_clean_lake_is_proven_and_the_exit_code_is_0(whole: Mill, capsys: pyte
     said = capsys.readouterr().out.splitlines()
     assert said[0] == "proven sources/pages/v0/ledgers/documents/2024.json"
     assert said[-1] == "8 of 8 ledgers proven, 0 findings"
-    assert len(said) == 9
+    assert len([line for line in said if line.startswith("proven ")]) == 8
 
 
 def test_the_first_lie_is_named_and_the_exit_code_is_1(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
