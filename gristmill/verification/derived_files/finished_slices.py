@@ -31,12 +31,12 @@ def slice_findings(store: Store, ledger: IndexLedger, shelves: Sequence[str], sa
 
     Args:
         store: the lake.
-        ledger: of an index, of copies or of packing plans.
+        ledger: of an index or of copies.
         shelves: the packages that hold the recipes.
         say: receives a note if no recipe says which slices it takes, and it leaves out some.
     """
     kind = kind_of(ledger.asset)
-    if kind is None or kind.closes is None or kind is RESOLUTION:
+    if kind is None or kind.closes is None or kind in {RESOLUTION, PACKING}:  # plans name their merged ledgers
         return
     finished = _finished(store, kind.closes, names_of(ledger.asset))
     sources = _sources(shelves, names_of(ledger.asset)["mix"])
@@ -100,7 +100,7 @@ def _by_index(
 ) -> set[tuple[str, str]]:
     """The slices that an index takes by what it says itself."""
     asset = ledger.asset
-    if kind_of(asset) in {CONSOLIDATED, PACKING}:
+    if kind_of(asset) is CONSOLIDATED:
         asset = cache_index(names_of(asset)["mix"], names_of(asset)["tokenizer"])
     index = read_index(store, asset)
     left = {stream for stream, slash, _ in (each.partition("/") for each in (index.left if index else ())) if slash}
