@@ -2,6 +2,7 @@
 
 import msgspec
 
+from gristmill.lake.rows.blocklist import is_erasure
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
 
@@ -17,12 +18,14 @@ class ErasedObject(msgspec.Struct, frozen=True, omit_defaults=True):
         after: its sha256 after; empty if nothing was left of it, so that it was removed; None until it was replaced.
         records: number of records that are cut.
         coming: the `after` of a replacement that has begun; None before it, and when `after` says it.
+        stays: why its bytes before may still be on the disk. A person removes this field when they are gone.
     """
 
     before: str
     after: str | None
     records: int
     coming: str | None = None
+    stays: str = ""
 
 
 class ErasureRecord(msgspec.Struct, frozen=True):
@@ -68,7 +71,6 @@ def removed_objects(store: Store) -> set[str]:
     Raises:
         DataError: a record is wrong.
     """
-    paths = [each.path for each in store.list(WITHDRAWN)]
-    own = [path for path in paths if path.endswith(".json") and "/" not in path.removeprefix(WITHDRAWN)]
+    own = [each.path for each in store.list(WITHDRAWN) if is_erasure(each.path)]
     records = [record for path in own if (record := read_erasure(store, path))]
     return {name for record in records for name, each in record.objects.items() if each.after == ""}

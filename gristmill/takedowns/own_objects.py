@@ -22,11 +22,11 @@ from gristmill.lake.rows.blocklist import BlocklistRow, is_blocklist, is_erasure
 from gristmill.lake.rows.shard_file import read_blocks, rows_of
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
+from gristmill.raw_data.erasures import ErasureRecord
 from gristmill.releases.pinned import PinnedRelease
 from gristmill.stages.fingerprints.order import Order
 from gristmill.stages.models.ledger import FolderLedger
 from gristmill.stages.tokenization.files import TokenizerLedger
-from gristmill.takedowns.erasing.erasure import ErasureRecord
 
 _FORMS: Mapping[re.Pattern[str], type[msgspec.Struct]] = {
     re.compile(re.escape(LAKE_FILE)): LakeId,

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from gristmill.errors import Conflict, StoreError
 from gristmill.lake.store.disk.file_lock import is_steady, open_locked
+from gristmill.lake.store.disk.old_file import OldFile
 from gristmill.lake.store.disk.real_folders import RealFolders
 from gristmill.lake.store.disk.unfinished import UnfinishedFile, UnfinishedFiles
 from gristmill.lake.store.plain_files import NoFile, Tell, Unlisted, is_folder, open_plain, sorted_items, status_of
@@ -323,6 +324,12 @@ class FolderStore:
         """The answer of RealFolders.why_bytes_stay()."""
         with _reported(path):
             return self._folders.why_bytes_stay(path)
+
+    @contextmanager
+    def old_file(self, path: str) -> Iterator[OldFile]:
+        """The file of an object that is then replaced or removed, held open."""
+        with _reported(path), self._opened(path) as file:
+            yield OldFile(file.fileno(), (self._root / path).parent)
 
     def new_incoming(self) -> UnfinishedFile:
         """A new file in `.incoming`. Raises: as UnfinishedFile."""

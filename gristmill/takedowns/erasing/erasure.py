@@ -22,6 +22,7 @@ from gristmill.takedowns.places import FoundPlace, Search
 from gristmill.takedowns.wanted import Wanted
 
 Say = Callable[[str], None]
+_BY_HAND = "people wrote this file: remove the row, and train again"
 
 
 def record_path(pairs: Mapping[Pair, str]) -> str:
@@ -63,11 +64,11 @@ def erase(store: Store, wanted: Wanted, search: Search, plan: ErasurePlan, say: 
         DataError: a record of an earlier erasure is wrong.
         StoreError: the lake does not answer.
     """
-    words = "people wrote this file: remove the row, and train again"
     path = record_path(wanted.reasons)
     earlier = {name: _settled(store, name, each) for name, each in _earlier(store, path).items()}
     left = [each for each in plan.impossible if not any(_is_removed(store, name, earlier) for name in each.missing)]
-    left += [NotErasable(each.pair, each.where, words) for each in _of(search, "labels")]
+    left += [NotErasable(each.pair, each.where, _BY_HAND) for each in _of(search, "labels")]
+    left += [each for name, old in earlier.items() for each in _staying(name, old, wanted)]
     todo = {each.path: each for each in plan.objects.values() if not _is_erased(store, each, earlier)}
     planned = {each.path: ErasedObject(each.sha256, None, len(each.cuts)) for each in todo.values()}
     objects = {**earlier, **planned}
@@ -87,13 +88,19 @@ def erase(store: Store, wanted: Wanted, search: Search, plan: ErasurePlan, say: 
             objects |= {name: earlier[name]} if name in earlier else {}
             left += [NotErasable(pair, name, str(error).removeprefix(f"{name}: ")) for pair in wanted.reasons]
             continue
-        objects[name] = ErasedObject(made.before, made.after, made.records)
+        objects[name] = ErasedObject(made.before, made.after, made.records, stays=made.stays)
+        left += _staying(name, objects[name], wanted)
         _write(store, path, wanted, objects, left, done=False)
         what = "rewritten" if made.after else "removed, as nothing else was in it"
-        say(f"erased {made.records} records of {name}: {what}")
+        say(f"{'cut' if made.stays else 'erased'} {made.records} records of {name}: {what}")
     _write(store, path, wanted, objects, left, done=not left)
     say(f"record: {path}")
     return left
+
+
+def _staying(path: str, cut: ErasedObject, wanted: Wanted) -> list[NotErasable]:
+    """What was not erased although its object was replaced: its bytes may still be on the disk."""
+    return [NotErasable(pair, path, cut.stays) for pair in wanted.reasons if cut.stays]
 
 
 def _settled(store: Store, path: str, old: ErasedObject) -> ErasedObject:
@@ -101,7 +108,7 @@ def _settled(store: Store, path: str, old: ErasedObject) -> ErasedObject:
     if old.coming is None:
         return old
     now = sha256_of(store, path) if store.head(path) is not None else ""
-    return ErasedObject(old.before, old.coming if now == old.coming else None, old.records)
+    return ErasedObject(old.before, old.coming if now == old.coming else None, old.records, stays=old.stays)
 
 
 def _is_removed(store: Store, path: str, earlier: Mapping[str, ErasedObject]) -> bool:

@@ -8,6 +8,7 @@ import bz2
 import hashlib
 import lzma
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from itertools import zip_longest
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, Protocol
@@ -17,6 +18,7 @@ import zstandard
 
 from gristmill.errors import DataError, StoreError
 from gristmill.lake.rows.shard_file import gzip_bytes, suffix, unpacked
+from gristmill.lake.store.disk.old_file import OldFile
 from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.protocol import Entry, Store
 from gristmill.recipes.raw_object import Converted, Copied, LeftOut, RawObject, Refused
@@ -37,12 +39,14 @@ class RewrittenObject(NamedTuple):
         before: its sha256 before.
         after: its sha256 after; empty if nothing was left, so that it was removed.
         records: number of records that were cut.
+        stays: why its bytes before are not gone; empty if they are.
     """
 
     path: str
     before: str
     after: str
     records: int
+    stays: str = ""
 
 
 class _Packer(Protocol):
@@ -113,16 +117,17 @@ def rewrite_object(
             )
         if size:
             _compare(store, local, plan, entry, wanted)
-        why = why_bytes_stay(store, entry.path)
-        if why:
-            raise DataError(f"{plan.path}: {why}")
-        announce(after if size else "")
-        if size:
-            _replace(store, entry, local)
-        else:
-            _check_same(store, entry)
-            store.delete([entry.path])
-    return RewrittenObject(plan.path, before, after if size else "", len(plan.cuts))
+        _check_alone(store, entry)
+        with _old_file(store, entry.path) as old:
+            announce(after if size else "")
+            if size:
+                _replace(store, entry, local)
+            else:
+                _check_same(store, entry)
+                _check_alone(store, entry)
+                store.delete([entry.path])
+            stays = old.why_left() if old else ""
+    return RewrittenObject(plan.path, before, after if size else "", len(plan.cuts), stays)
 
 
 def _write(store: Store, entry: Entry, plan: ObjectPlan, local: FolderStore) -> tuple[str, str, int]:
@@ -246,10 +251,23 @@ def _replace(store: Store, entry: Entry, local: FolderStore) -> None:
         _check_same(store, entry)
         for piece in local.stream(entry.path):
             upload.write(piece)
+        _check_alone(store, entry)
         upload.close()
     except BaseException:
         upload.abort()
         raise
+
+
+def _old_file(store: Store, path: str) -> AbstractContextManager[OldFile | None]:
+    """Holds the file of the old object, which tells whether its bytes are gone. A bucket has no second names."""
+    return store.old_file(path) if isinstance(store, FolderStore) else nullcontext()
+
+
+def _check_alone(store: Store, entry: Entry) -> None:
+    """Raises DataError if the bytes of an object would stay under another name. Asked again right before the act."""
+    why = why_bytes_stay(store, entry.path)
+    if why:
+        raise DataError(f"{entry.path}: {why}")
 
 
 def _check_same(store: Store, entry: Entry) -> None:

@@ -12,12 +12,12 @@ from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.files import dump, read_ledger
 from gristmill.lake.ledger.lake_id import make_lake_id
 from gristmill.lake.ledger.model import Recipe
+from gristmill.raw_data.erasures import ErasureRecord
 from gristmill.releases.pinned import PinnedRelease
 from gristmill.scores.document_columns import make_document_columns
 from gristmill.stages.fingerprints.order import Order
 from gristmill.stages.models.ledger import write_folder
 from gristmill.takedowns.accounted import unread
-from gristmill.takedowns.erasing.erasure import ErasureRecord
 from gristmill.takedowns.finder import Finder
 from gristmill.takedowns.wanted import Wanted
 

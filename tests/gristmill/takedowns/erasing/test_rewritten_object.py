@@ -7,12 +7,13 @@ import lzma
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import zstandard
 from testkit import Mill
 
-from gristmill.errors import DataError
+from gristmill.errors import DataError, StoreError
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.shard_file import unpacked_whole
 from gristmill.lake.store.folder import FolderStore
@@ -130,3 +131,37 @@ def test_an_object_that_has_changed_since_is_not_cut(lake: FolderStore, pages: S
     lake.put(plan.path, row("x0") + b"\n" + row("d1") + b"\n")
     with pytest.raises(DataError, match="has changed since it was converted"):
         rewrite_object(lake, plan, Wanted({("pages", "d0"): ""}), silent)
+
+
+@pytest.mark.parametrize("left", ["rows", "nothing"])
+@pytest.mark.parametrize("kind", ["link", "hard link"])
+def test_a_name_that_comes_while_the_new_object_is_written_keeps_the_old_one(
+    lake: FolderStore, pages: Source, tmp_path: Path, kind: str, left: str
+) -> None:
+    data = row("a") + b"\n" + (row("b") + b"\n" if left == "rows" else b"")
+    plan = plan_of(lake, pages, "", data, {(0, len(row("a")))})
+    raw, kept = Path(lake.url) / PATH, tmp_path / "kept"
+
+    def others(_: str) -> None:
+        if kind == "link":
+            raw.rename(kept)
+            raw.symlink_to(kept)
+        else:
+            kept.hardlink_to(raw)
+
+    with pytest.raises(DataError, match="it is a link to" if kind == "link" else "its file has 2 names"):
+        rewrite_object(lake, plan, Wanted({("pages", "a"): ""}), others)
+    assert raw.read_bytes() == kept.read_bytes() == data
+
+
+def test_rows_that_are_appended_meanwhile_stay(lake: FolderStore, pages: Source) -> None:
+    plan = plan_of(lake, pages, "", row("a") + b"\n" + row("b") + b"\n", {(0, len(row("a")))})
+    raw = Path(lake.url) / PATH
+
+    def others(_: str) -> None:
+        with raw.open("ab") as file:
+            file.write(row("c") + b"\n")
+
+    with pytest.raises(StoreError, match="was replaced meanwhile"):
+        rewrite_object(lake, plan, Wanted({("pages", "a"): ""}), others)
+    assert raw.read_bytes().count(b"\n") == 3
