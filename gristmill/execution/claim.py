@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from gristmill.errors import AtWork, Conflict, StoreError, Superseded, shorten
+from gristmill.errors import AtWork, Conflict, GristmillError, StoreError, Superseded, shorten
 from gristmill.lake.address import Place
 from gristmill.lake.address import place as place_of
 from gristmill.lake.asset_kinds import made_from, names_of
@@ -179,3 +179,24 @@ def superseded(place: Place, claim: Claim | None = None) -> Superseded:
     """
     who = f": the newer one is {claim}" if claim and claim.pid else ""
     return Superseded(f"{place.asset} ({place.snapshot}): a newer run has taken it over; this one stops here{who}")
+
+
+def named_loss(store: Store, place: Place, token: str, error: GristmillError, *, ended: bool = True) -> GristmillError:
+    """The error of a run that failed: Superseded if the store failed it because another run took its claim.
+
+    The other run removes and replaces what this one was about to read or write.
+
+    Args:
+        store: the lake.
+        place: the partition.
+        token: of this run.
+        error: that ended it.
+        ended: whether a claim that is gone counts: then the other run has finished already.
+    """
+    if not isinstance(error, StoreError) or isinstance(error, Superseded | AtWork):
+        return error
+    with suppress(StoreError):  # a lake that does not answer is the error itself
+        holder = claimed_by(store, place)
+        if holder != token and (ended or holder is not None):
+            return superseded(place)
+    return error

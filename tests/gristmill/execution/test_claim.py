@@ -7,8 +7,8 @@ import msgspec
 import pytest
 from testkit import Mill
 
-from gristmill.errors import AtWork, Superseded
-from gristmill.execution.claim import Claimant, check_claim, claimed_by, let_go, others_at_work, write_claim
+from gristmill.errors import AtWork, DataError, StoreError, Superseded
+from gristmill.execution.claim import Claimant, check_claim, claimed_by, let_go, named_loss, others_at_work, write_claim
 from gristmill.execution.runner import Inline, raise_failures
 from gristmill.execution.step import assemble_one, grind, plan, publish_one
 from gristmill.lake.address import attributes_asset, documents_asset, place
@@ -35,6 +35,23 @@ def test_the_run_that_was_taken_over_stops_and_changes_nothing(mill: Mill) -> No
     with pytest.raises(Superseded):
         assemble_one(mill.conversion(), older, asset, {})
     mill.verify(mill.documents())
+
+
+def test_a_store_error_of_the_run_that_was_taken_over_is_named_so(mill: Mill) -> None:
+    mill.raw_shards(2)
+    there = mill.documents()
+    older = plan(mill.conversion(), mill.lake, "older")
+    lost = StoreError(f"{there.ledger}: another run wrote it meanwhile; run again")
+    assert named_loss(mill.store, there, "older", lost) is lost
+    assert named_loss(mill.store, there, "older", DataError("a row is wrong")).args == ("a row is wrong",)
+    newer = plan(mill.conversion(), mill.lake, "newer")
+    assert isinstance(named_loss(mill.store, there, "older", lost), Superseded)
+    grind(newer, Inline(), mill.said.append)
+    publish_one(newer, there.asset, assemble_one(mill.conversion(), newer, there.asset, {}))
+    with pytest.raises(StoreError, match=r"\.items-older\.gz: no such object") as raised:
+        grind(older, Inline(), mill.said.append)
+    assert isinstance(named_loss(mill.store, there, "older", raised.value), Superseded)
+    assert named_loss(mill.store, there, "older", raised.value, ended=False) is raised.value  # it had claimed nothing
 
 
 def test_of_two_runs_that_publish_the_later_claim_wins(mill: Mill) -> None:
