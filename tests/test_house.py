@@ -269,6 +269,7 @@ UNTESTED: dict[str, str] = {
     "assets/support/mill.py": "by tests/gristmill/commands/test_run.py",
     "assets/tokens/token_caches.py": "declares what runs make: by tests/assets/test_runs.py",
     # gristmill
+    "gristmill/text/desktop_names.py": "by its doctests and tests/gristmill/readers/test_archive.py",
     "gristmill/text/unicode/assigned.py": "by tests/gristmill/text/characters/test_sets.py",
     "gristmill/text/huge/word_shares.py": "by tests/gristmill/taggers/test_blocks.py",
     "gristmill/stages/dolma_tagging/spans.py": "by tests/real_dolma/test_real_tag.py",

@@ -12,7 +12,7 @@ from pathlib import Path
 from gristmill.errors import DataError
 from gristmill.peeking.packing import named_by_content, packing_of, plain_head, unpacking_file
 from gristmill.readers.zip_archive import BoundedDirectory
-from gristmill.recipes.raw_object import is_of_desktop
+from gristmill.text.desktop_names import is_of_desktop
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),

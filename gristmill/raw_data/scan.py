@@ -16,6 +16,7 @@ from gristmill.lake.address import raw_asset, raw_folder, why_no_snapshot
 from gristmill.lake.store.plain_files import Tell, Unlisted
 from gristmill.lake.store.protocol import Entry, Lister, NoFolder
 from gristmill.raw_data.endings import count_ending
+from gristmill.raw_data.left_links import without_left_links
 from gristmill.raw_data.roots import raw_address
 from gristmill.raw_data.shard_names import NameWatch, one_on_disk, twins
 from gristmill.recipes.raw_rules import is_hidden
@@ -292,7 +293,7 @@ def listed(source: Source, store: Lister, prefix: str, after: str, tell: Tell) -
         NoFolder: the folder with the raw data is not there. StoreError: the listing failed.
     """
     try:
-        yield from store.list(prefix, after, tell)
+        yield from store.list(prefix, after, without_left_links(source, raw_top(source), tell))
     except NoFolder as error:
         if source.mounted:
             raise not_mounted(source, store) from error

@@ -10,7 +10,8 @@ from gristmill.errors import DataError
 from gristmill.lake.rows.raw_spans import RawSpan
 from gristmill.readers.tar_archive import tar_members
 from gristmill.readers.zip_archive import Member, MemberRules, file_members
-from gristmill.recipes.raw_object import RawObject, Refused, is_of_desktop
+from gristmill.recipes.raw_object import RawObject, Refused
+from gristmill.text.desktop_names import is_of_desktop
 
 TAR = (
     ".tar",

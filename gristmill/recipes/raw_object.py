@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import IO, NamedTuple
 
 from gristmill.errors import DataError, RecipeError, StoreError
@@ -29,16 +30,6 @@ _PER_ROW = 256
 """Bytes for which each row counts besides its own, where the size of an unpacked object is judged."""
 _COUNTERS = 100
 """Most counters of a raw object that are told apart."""
-_DESKTOP = frozenset({".ds_store", "thumbs.db", "ehthumbs.db", "desktop.ini", "__macosx"})  # in lower case
-
-
-def is_of_desktop(name: str) -> bool:
-    """Whether Windows or macOS has put a file there by itself; the packers of both put such files into archives.
-
-    >>> [is_of_desktop(name) for name in ("__MACOSX/a/._b.txt", "a/._b.txt", "a/.DS_Store", "a/Thumbs.db", ".github/a")]
-    [True, True, True, True, False]
-    """
-    return "/._" in f"/{name}" or not _DESKTOP.isdisjoint(name.lower().split("/"))
 
 
 class Refused(NamedTuple):
@@ -159,6 +150,14 @@ class RawObject:
         self._seen, self._hashed = 0, part.start if part else 0
         self._pieces: Iterator[bytes] | None = None
         self.raw_span: RawSpan | None = None
+
+    @property
+    def link(self) -> str:
+        """The first link in its name, which it is or lies behind; empty if there is none, or the store is no folder."""
+        root, parts = getattr(self._store, "url", ""), self.name.split("/")
+        names = ("/".join(parts[:n]) for n in range(1, len(parts) + 1)) if root and "://" not in root else ()
+        top = Path(root, self.path.removesuffix(self.name))
+        return next((name for name in names if Path(top, name).is_symlink()), "")
 
     def take_raw_span(self) -> RawSpan | None:
         """The raw span of the document that was just yielded. It is reset afterwards."""

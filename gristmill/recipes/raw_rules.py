@@ -11,7 +11,7 @@ from gristmill.errors import RecipeError
 from gristmill.lake.address import check_shard
 from gristmill.lake.rows.raw_parts import RawPart, cut, object_of, part_name
 from gristmill.recipes.option_types import check_pattern, check_types
-from gristmill.recipes.raw_object import is_of_desktop
+from gristmill.text.desktop_names import is_of_desktop
 
 PACKED = (".jsonl.gz", ".json.gz", ".jsonl.zst", ".jsonl.zstd", ".jsonl", ".json")
 

@@ -34,7 +34,8 @@ class CodeFiles:
 
     The licence is that of the file's SPDX line; else that of the licence files in the nearest folder above it, within
     the archive; else `license`. Left out and counted are files that are vendored, binary, empty, generated, minified,
-    of an unknown language, or of a language that the recipe does not want. Files above `largest` are refused.
+    of an unknown language, or of a language that the recipe does not want. So are links of a folder tree, and
+    what lies behind them; a link with an archive's name is followed. Files above `largest` are refused.
 
     Attributes:
         source: name of the source, which is the source of every document.
@@ -79,6 +80,9 @@ class CodeFiles:
 
     def __call__(self, raw: RawObject) -> Iterator[Converted]:
         """Yields the source files of a raw object. See gristmill.recipes.source.Source.convert."""
+        if raw.link and self.leaves_link(raw.link):
+            yield LeftOut("link")
+            return
         if is_archive(raw.path):
             yield from self._archive(raw)
             return
@@ -97,6 +101,14 @@ class CodeFiles:
                 )
             else:
                 yield self._converted(file, raw, name, path, LicenceFiles())
+
+    def leaves_link(self, name: str) -> bool:
+        """Whether a link is left out, also one to nothing: one that has an archive's name is followed.
+
+        Args:
+            name: of the link, below its snapshot.
+        """
+        return not is_archive(name)
 
     def _archive(self, raw: RawObject) -> Iterator[Converted]:
         name = self.repository or _stem(raw.name)

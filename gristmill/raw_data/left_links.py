@@ -1,0 +1,31 @@
+"""Links to nothing in the raw data of a source whose reader leaves links out."""
+
+from typing import Any
+
+from gristmill.lake.store.plain_files import NO_TARGET, Tell, Unlisted
+from gristmill.recipes.source import Source
+
+
+def without_left_links(source: Source, top: str, tell: Tell) -> Tell:
+    """Keeps links to nothing from what takes all that a listing cannot have, if the reader leaves such links out.
+
+    Args:
+        source: the recipe. Its reader says so by `leaves_link`.
+        top: the folder of the raw data, with its closing slash.
+        tell: takes the others.
+
+    Returns:
+        What takes all, and passes the others on.
+    """
+    leaves: Any = getattr(source.convert, "leaves_link", None)
+    if leaves is None:
+        return tell
+
+    def needed(found: Unlisted) -> None:
+        name = found.path.removeprefix(top)
+        split = source.partition.split(name)
+        below = name.removeprefix(source.partition.prefix(split[0])) if split else ""
+        if found.reason != NO_TARGET or not below or not leaves(below):
+            tell(found)
+
+    return needed
