@@ -27,7 +27,13 @@ class _NamedDocuments(msgspec.Struct):
 
 
 class BlocklistRow(msgspec.Struct):
-    """A row of a blocklist: the document, and why it is on the list."""
+    """A row of a blocklist.
+
+    Attributes:
+        source: of the document.
+        id: of the document.
+        reason: why it is on the list.
+    """
 
     source: str
     id: str
