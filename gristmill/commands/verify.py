@@ -20,6 +20,7 @@ from gristmill.pool import in_processes
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
+from gristmill.releases.pinned import RELEASES
 from gristmill.verification.audit import audit_ledger, audit_reencoding, audited_ledgers
 from gristmill.verification.derived_files.finished_slices import BEHIND
 from gristmill.verification.raw import audit_raw, compared_snapshots
@@ -98,9 +99,9 @@ def run(arguments: Namespace) -> int:
     lake = chosen_lake(arguments)
     arguments.all = arguments.all or (arguments.raw and bool(arguments.asset))
     lost: list[Finding] = []
-    paths = audited_ledgers(
-        lake.store(), arguments.asset, lambda note: show(f"note   {note}"), lost, shelves_of(arguments)
-    )
+    store = lake.store()
+    next(iter(store.list(RELEASES)), None)  # that there is no lake is told before that no recipes are named
+    paths = audited_ledgers(store, arguments.asset, lambda note: show(f"note   {note}"), lost, shelves_of(arguments))
     for finding in lost:
         show(f"WRONG  {finding}")
     if lost and not arguments.all:

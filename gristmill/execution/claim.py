@@ -197,6 +197,8 @@ def named_loss(store: Store, place: Place, token: str, error: GristmillError, *,
         return error
     with suppress(StoreError):  # a lake that does not answer is the error itself
         holder = claimed_by(store, place)
+        if holder is None:
+            next(iter(store.list(place.claim)), None)  # a lake that is gone has no claims either
         if holder != token and (ended or holder is not None):
             return superseded(place)
     return error

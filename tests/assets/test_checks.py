@@ -151,6 +151,7 @@ def test_an_audit_that_ends_after_a_later_run_is_what_dagster_shows(made: Works)
     assert path in (shown(made).description or "")
 
 
+@pytest.mark.slow
 def test_the_job_of_a_source_does_all_its_audits_and_that_of_all_does_every_one(made: Works) -> None:
     one = made.run("letters_audits", None)
     assert {name.partition(":")[0] for name in one.checks} == {*JOURNEY, BLEND_LETTERS, TINY_LETTERS}

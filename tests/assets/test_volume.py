@@ -40,6 +40,7 @@ def bound(works: Works, **bounds: tuple[float, float]) -> None:
     works.load(replace(works.catalogue, sources={**works.catalogue.sources, "letters": source}))
 
 
+@pytest.mark.slow
 def test_a_small_snapshot_is_published_with_a_warning_and_its_drawing(years: Works) -> None:
     done = years.run("letters_journey", "2023")
     assert done.success
@@ -70,6 +71,7 @@ def test_outside_of_its_bounds_it_fails_the_run_and_publishes_nothing(years: Wor
     assert years.materialized(V0) == {"2021", "2022"}
 
 
+@pytest.mark.slow
 def test_the_first_two_snapshots_have_no_verdict_and_pass(years: Works) -> None:
     found = years.run("letters_journey", "2022").checks[f"{V0}:volume"]
     assert found.passed

@@ -29,6 +29,7 @@ def test_a_converter_that_ends_the_process_ends_no_command_in_success(
     assert "1 of 1 shards, 0.0 MB/s, 0 s left, 1 failed\n" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_command_line_is_a_module(mill: Mill) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "gristmill", "verify", str(mill.root / "missing")],

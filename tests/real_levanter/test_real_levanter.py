@@ -188,11 +188,13 @@ def check_ids(ask: Ask, folder: Path, tokenizer_json: bytes, bos: str | None) ->
         assert answer["metadata"]["vocab_size"] == encoder.vocab_size
 
 
+@pytest.mark.slow
 def test_our_ids_are_those_of_real_levanter_with_bos(ask: Ask, tmp_path: Path) -> None:
     tokenizer_json = saved(tmp_path / "small", small(), eos_token=EOS, bos_token=BOS)
     check_ids(ask, tmp_path / "small", tokenizer_json, BOS)
 
 
+@pytest.mark.slow
 @pytest.mark.exhaustive
 def test_our_ids_are_those_of_real_levanter_on_gpt_neox(ask: Ask, tmp_path: Path) -> None:
     data = os.environ.get("GRISTMILL_SAMPLE_DATA")

@@ -21,6 +21,7 @@ def exports(mill: Mill) -> dict[str, bytes]:
     return {path: data for path, data in mill.tree().items() if path.startswith("exports/")}
 
 
+@pytest.mark.slow
 def test_a_bucket_and_a_folder_have_the_same_export(seaweed: Seaweed, tmp_path: Path) -> None:
     remote = Mill(tmp_path, seaweed.url("export"), seaweed.options)
     remote.raw_shards(2)

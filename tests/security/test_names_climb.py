@@ -83,6 +83,7 @@ def bucket_with(key: str) -> Iterator[str]:
     server.server_close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a//b", "../c", "./d"])
 def test_a_listing_with_such_a_name_says_whom_to_rename(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "anyone")

@@ -18,7 +18,7 @@ from gristmill.lake.store.json_object import NOT_DECODED, decode_object
 from gristmill.lake.store.protocol import Store
 
 _ERASURES = "withdrawn/"
-_PATH = re.compile(r"blocklists/[^/]+\.jsonl")
+_PATH = re.compile(blocklist_path("[^/]+").replace(".", r"\."))
 _ERASURE = re.compile(r"withdrawn/[0-9a-f]{16}\.json")
 
 

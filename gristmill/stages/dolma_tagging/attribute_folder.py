@@ -20,7 +20,7 @@ from gristmill.stages.dolma_tagging.records import (
     remove_receipts,
     replace_manifest,
 )
-from gristmill.stages.dolma_tagging.run_claim import claim_folder
+from gristmill.stages.dolma_tagging.run_claim import claim_folder, remove_ended
 
 _SHOWN = 5
 _MEND = "or make all again with --force"
@@ -164,7 +164,7 @@ class AttributeFolder:
         return f"made by {made_by} {before}; now by {now}" if made_by else "made with other options"
 
     def begun(self, options: Mapping[str, str]) -> "AttributeFolder":
-        """The folder, claimed. What killed runs have left is removed, and so are the outputs that must go.
+        """The folder, claimed if there is work. What killed runs have left and the outputs that must go are removed.
 
         Args:
             options: of the bucket's client.
@@ -174,6 +174,10 @@ class AttributeFolder:
             RecipeError: a run with other settings has begun or made files since then.
         """
         store = open_outputs(self.root, options)
+        if len(self.done) == len(self.files) and not (self.alone and self.stale):
+            remove_ended(store)
+            store.sweep()
+            return self
         settings = digest_of([self.made_by, self.experiment, self.taggers, self.recipe])
         claim = claim_folder(store, settings, alone=self.alone)
         try:
@@ -209,7 +213,7 @@ class AttributeFolder:
         replace_manifest(store, changed)
         void = (name for name, each in there.items() if not self._fits(name, each, names))
         remove_receipts(store, [*newer, *void])
-        store.delete([self.claim])
+        store.delete([self.claim] if self.claim else [])
         store.sweep()
 
     def _fits(self, name: str, record: FileRecord, names: Collection[str]) -> bool:

@@ -70,6 +70,16 @@ def claim_folder(store: Store, settings: str, *, alone: bool) -> str:
     return path
 
 
+def remove_ended(store: Store) -> None:
+    """Removes the claims of processes that have ended.
+
+    Raises:
+        DataError: a claim is not one.
+    """
+    here = this_process()
+    store.delete([path for path, claim in _claims(store) if claim.process.runs(here) is False])
+
+
 def _claims(store: Store) -> Iterator[tuple[str, RunClaim]]:
     for entry in list(store.list(RUNS)):
         data = store.read_tagged(entry.path)

@@ -122,7 +122,13 @@ class _Proof:
         try:
             splits: dict[str, dict[str, Any]] = json.loads(data)["splits"]
             streams = {stream for named in splits.values() for stream in named} | {s for s, _ in self._release.slices}
-            known = {path.split("/")[4] for path in self._release.objects if self._is_part_ledger(path)}
+            tops = tuple(f"{self._cache(stream)}/" for stream in streams)
+            known = {
+                path.removeprefix(top).partition("/")[0]
+                for top in tops
+                for path in self._release.objects
+                if path.startswith(top) and path.endswith(f"/{LEDGER_NAME}")
+            }
             derived = {
                 split: {stream: (f"{self._cache(stream)}/{split}", self._merged(stream, split)) for stream in streams}
                 for split in splits.keys() | known
@@ -240,9 +246,6 @@ class _Proof:
                     metadata = ledger["metadata"]["preprocessor_metadata"]
                     parts[path.removeprefix(top).removesuffix(f"/{LEDGER_NAME}")] = ledger
         return merge(parts, metadata)
-
-    def _is_part_ledger(self, path: str) -> bool:
-        return path.startswith("token_caches/") and path.endswith(f"/{LEDGER_NAME}")
 
     def _cache(self, stream: str) -> str:
         return cache_asset(self._release.mix, self._release.tokenizer, stream)

@@ -31,6 +31,7 @@ def test_one_set_alone_can_be_asked_for(works: Works) -> None:
     assert set(rest.made) == {MOODY_V1}
 
 
+@pytest.mark.slow
 def test_a_failing_tagger_leaves_the_other_sets_and_is_named_with_shard_and_row(works: Works) -> None:
     works.raw([letter(1, "two words"), letter(2, "RAISE hell")])
     works.arrive("letters")

@@ -68,6 +68,7 @@ def test_rows_that_are_changed_are_read_and_their_bytes_are_said(
     assert table_of(said)["kept"][0] == "8"
 
 
+@pytest.mark.slow
 def test_other_conditions_are_tried_and_nothing_is_written(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
     previewed(whole, capsys, "even")
     before = whole.tree()

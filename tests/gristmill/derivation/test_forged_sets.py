@@ -90,6 +90,7 @@ def steps(mill: Mill, name: str) -> Iterator[Step]:
     yield from (DedupeLabelsStep(recipe, "pages", snapshot, SHELVES) for snapshot in ("a", "b"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["texts-1", "near-1", "confirmed-1"])
 def test_all_of_a_good_dedupe_recipe_is_as_its_steps_make_it(repeated: Mill, name: str) -> None:
     resolved(repeated, name)

@@ -72,6 +72,7 @@ def test_a_text_on_which_the_tokenizer_panics_is_named(small: Tokenizer) -> None
     assert len(encoder.encode(["mill", "river"])[1]) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "normalizer",
     [
@@ -130,6 +131,7 @@ def ready(small: Tokenizer) -> Encoder:
     return Encoder(raw(small), TokenizerOptions(eos=EOS))
 
 
+@pytest.mark.slow
 @given(texts=st.lists(st.text(max_size=200), max_size=8))
 @settings(max_examples=100, deadline=None)
 def test_any_text_gives_the_references_ids(small: Tokenizer, ready: Encoder, texts: list[str]) -> None:
@@ -180,6 +182,7 @@ def neox() -> bytes:
     return gzip.decompress(path.read_bytes())
 
 
+@pytest.mark.slow
 def test_gpt_neox_is_encoded_by_the_fast_engine_with_the_references_ids(neox: bytes) -> None:
     fast = Encoder(neox, TokenizerOptions(eos=EOS, bos=EOS))
     slow = Encoder(neox, TokenizerOptions(eos=EOS, bos=EOS), engine="tokenizers")

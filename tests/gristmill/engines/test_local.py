@@ -41,6 +41,7 @@ def kill_all() -> None:
         os.kill(worker, signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_results_are_those_of_one_process(mill: Mill, pool: LocalPool, tmp_path: Path) -> None:
     other = Mill(tmp_path / "other")
     for each in (mill, other):
@@ -84,6 +85,7 @@ def test_two_workers_work_at_the_same_time(mill: Mill, pool: LocalPool, tmp_path
     assert len(set(came(here, 2))) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("word", "end"),
     [("EXIT", "ended with code 3"), ("KILL", r"was killed \(signal 9\)")],
@@ -164,6 +166,7 @@ def test_items_are_taken_only_as_results_are_read(mill: Mill, pool: LocalPool) -
     assert (seen, len(taken)) == (40, 40)
 
 
+@pytest.mark.slow
 def test_two_poisoned_items_do_not_take_the_others_along(mill: Mill, pool: LocalPool) -> None:
     shards(mill, a="KILL", b="EXIT")
     planned, items = work(mill)

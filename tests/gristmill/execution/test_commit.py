@@ -103,6 +103,7 @@ def test_a_snapshot_that_never_was_is_an_error(mill: Mill) -> None:
         mill.convert()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [1, 2, 4])
 def test_a_run_that_was_broken_off_goes_on_where_it_was(mill: Mill, tmp_path: Path, after: int) -> None:
     other = Mill(tmp_path / "undisturbed")

@@ -182,6 +182,7 @@ PATHS_OF_OBJECTS = {
     "gristmill/templates/new_project.py": "paths in a project",
     "gristmill/formats/energon/keys.py": "names of media",
     "gristmill/lake/address.py": "names of shards",
+    "gristmill/text/desktop_names.py": "names of files",
     "gristmill/lake/store/folder.py": "paths of objects",
     "gristmill/lake/store/disk/real_folders.py": "paths of objects",
     "gristmill/lake/store/protocol.py": "paths of objects",

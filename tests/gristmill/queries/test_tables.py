@@ -44,6 +44,7 @@ def test_names_that_are_alike_must_be_addresses(whole: Mill) -> None:
     tables.close()
 
 
+@pytest.mark.slow
 def test_streams_of_mixes_and_token_caches_are_tables(tmp_path: Path) -> None:
     mill = make_trace_lake(tmp_path / "lake", even())
     assert [table.name for table in tables_of(mill.store) if table.address.startswith(("mixes/", "token_"))] == [

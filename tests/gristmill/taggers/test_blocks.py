@@ -50,6 +50,7 @@ def test_a_huge_text_has_the_labels_of_any_other(tagger: Any, text: str, more: i
     assert listed(batch.in_blocks(tagger.measured, finished, cut, size)) == listed(whole)
 
 
+@pytest.mark.slow
 @settings(max_examples=draws(40), deadline=None)
 @given(texts, st.integers(0, 30), st.integers(1, 5))
 def test_a_huge_text_has_the_signals_of_any_other(text: str, more: int, part: int) -> None:

@@ -46,6 +46,7 @@ def test_a_cache_that_does_not_say_who_was_held_out_is_drawn_once_more(mill: Mil
         assert whose(mill, 0, split).document.token_caches[0].tokens == whose(mill, 1, split).tokens
 
 
+@pytest.mark.slow
 def test_without_a_validation_split_every_document_trains(tmp_path: Path) -> None:
     mill = make_trace_lake(tmp_path / "lake", even(validation=0.0))
     found = tokens(mill)

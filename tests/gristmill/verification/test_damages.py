@@ -49,6 +49,7 @@ def pairs(mill: Mill, damage: str) -> list[tuple[str, str]]:
     return list(zip(chosen[::2], chosen[1::2], strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_two_damaged_objects_of_different_assets_are_both_named(everything: Mill, damage: str) -> None:
     assert objects_by_kind(everything).keys() == KINDS
@@ -65,6 +66,7 @@ def test_so_are_those_of_dedupes_and_models(others: Mill, damage: str) -> None:
     assert list(chain.from_iterable(hidden(others, damage, pair, shelves) for pair in pairs(others, damage))) == []
 
 
+@pytest.mark.slow
 def test_one_damaged_object_of_every_asset_is_named(everything: Mill) -> None:
     one_of_each = [paths[-1] for paths in objects_by_kind(everything).values()]
     for damage in DAMAGES:

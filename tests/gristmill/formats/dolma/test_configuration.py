@@ -74,6 +74,7 @@ def test_json_and_yaml_give_the_same() -> None:
     assert read_configuration(b'{"a": 1,} # YAML in braces', "c.yaml", None) == {"a": 1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", [b'{"a": ', b"[" * 100_000, b'{"a":' * 100_000])
 def test_json_that_is_wrong_is_told_with_its_line(data: bytes) -> None:
     with pytest.raises(DataError, match=r"c.json"):

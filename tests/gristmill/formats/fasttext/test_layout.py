@@ -22,6 +22,7 @@ def trained(folder: Path, **options: int) -> bytes:
     return (folder / "m.bin").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_shipped_and_a_trained_model_are_read_to_their_end(tmp_path: Path) -> None:
     facts = check_fasttext(LID, "lid")
     assert (len(facts.labels), facts.labels[:2], facts.words, facts.dim, facts.quantized) == (

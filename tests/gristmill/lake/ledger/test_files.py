@@ -52,6 +52,7 @@ def test_the_table_has_a_row_a_shard_without_etags(mill: Mill) -> None:
     assert "etag" not in line.decode()
 
 
+@pytest.mark.slow
 def test_two_lakes_of_the_same_data_have_the_same_ledgers(mill: Mill, tmp_path_factory: pytest.TempPathFactory) -> None:
     other = Mill(tmp_path_factory.mktemp("other"))
     for each in (mill, other):

@@ -76,13 +76,13 @@ def test_people_who_add_at_the_same_time_lose_no_line(lake: FolderStore) -> None
 
 def test_all_records_of_erasures_count_finished_or_not(lake: FolderStore) -> None:
     assert erased_pairs(lake) == set()
-    lake.put("withdrawn/1.json", b'{"documents":[["pages","a","x"],["pages","b","x"]],"done":true}')
-    lake.put("withdrawn/2.json", b'{"documents":[["notes","c","x"]],"done":false}')
+    lake.put("withdrawn/0000000000000001.json", b'{"documents":[["pages","a","x"],["pages","b","x"]],"done":true}')
+    lake.put("withdrawn/0000000000000002.json", b'{"documents":[["notes","c","x"]],"done":false}')
     lake.put("withdrawn/releases/spring.json", b"{}")
     assert erased_pairs(lake) == {("pages", "a"), ("pages", "b"), ("notes", "c")}
 
 
 def test_a_damaged_record_of_an_erasure_is_an_error(lake: FolderStore) -> None:
-    lake.put("withdrawn/1.json", b'{"documents":')
-    with pytest.raises(DataError, match=r"^withdrawn/1\.json: .*restore it from a copy"):
+    lake.put("withdrawn/0000000000000001.json", b'{"documents":')
+    with pytest.raises(DataError, match=r"^withdrawn/0000000000000001\.json: .*restore it from a copy"):
         erased_pairs(lake)

@@ -124,6 +124,7 @@ def keys_in(value: Any) -> int:
     return sum(map(keys_in, value)) if isinstance(value, list) else 0
 
 
+@pytest.mark.slow
 @given(PAIRS, st.sampled_from([":", ": ", " : ", "\t\r:"]), st.sampled_from(["", "ascii"]))
 @settings(max_examples=200, deadline=None)
 def test_whether_a_key_is_there_twice_is_decided_as_by_counting(value: Any, colon: str, ascii_only: str) -> None:

@@ -124,6 +124,7 @@ def test_any_row_is_read_through_its_member_alone(lake: FolderStore) -> None:
         assert member_rows(lake, "a.gz", written.members, written.bytes, row)[row - first] == rows[row]
 
 
+@pytest.mark.slow
 def test_a_member_of_a_shard_that_was_replaced_is_a_store_error(lake: FolderStore) -> None:
     written = write(lake, "a.gz", prose(3_500_000))
     write(lake, "a.gz", prose(3_500_000, seed=1))

@@ -26,6 +26,7 @@ def listed(store: Store, top: str, after: str = "") -> list[str]:
     return [entry.path for entry in store.list(top, after)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("top", ["", "top/"])
 def test_a_listing_goes_on_behind_any_object_in_the_stores_own_order(store: Store, top: str) -> None:
     whole = grow(store, top, seed=1)

@@ -15,6 +15,7 @@ def test_what_is_larger_than_one_request_goes_in_parts(bucket: BucketStore, more
     assert entry.etag.partition("-")[2] == (str(parts) if parts else "")  # S3 writes the count behind the etag
 
 
+@pytest.mark.slow
 def test_one_huge_write_is_cut_into_parts_of_the_same_size(bucket: BucketStore) -> None:
     upload = bucket.upload("a")
     upload.write(bytes(2 * SMALL + 5))

@@ -169,6 +169,7 @@ def test_an_upload_replaces_only_what_was_there_when_it_began(store: Store, befo
     assert store.read("a") == b"the newer run's"
 
 
+@pytest.mark.slow
 def test_a_large_upload_that_is_aborted_is_never_seen(store: Store) -> None:
     upload = store.upload("big")
     for _ in range(20):
@@ -230,6 +231,7 @@ def test_deleting_passes_over_what_is_not_there(store: Store) -> None:
     store.delete([])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [0, 1, 20 << 20])
 def test_an_object_is_streamed_in_the_version_that_was_listed_or_not_at_all(store: Store, size: int) -> None:
     store.put("a", b"1" * size)
@@ -243,6 +245,7 @@ def test_an_object_is_streamed_in_the_version_that_was_listed_or_not_at_all(stor
         list(store.stream("a", entry.version))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [10, STEP + 5, 2 * STEP])
 def test_an_object_is_streamed_from_any_byte(store: Store, size: int) -> None:
     data = bytes(range(251)) * (size // 251 + 1)

@@ -65,6 +65,7 @@ def test_one_process_answers_many_questions() -> None:
     assert len(first) == 1
 
 
+@pytest.mark.slow
 def test_one_that_takes_too_long_is_ended_and_the_next_question_is_answered() -> None:
     with pytest.raises(RuleStopped, match=r"^takes more than 0\.6 s of CPU time$"):
         decided(LONG, FAST)
@@ -127,6 +128,7 @@ def test_it_sees_no_secret_of_the_environment(monkeypatch: pytest.MonkeyPatch) -
     assert b"never-seen" not in Path(f"/proc/{pid}/environ").read_bytes()
 
 
+@pytest.mark.slow
 def test_who_is_interrupted_while_he_waits_leaves_no_process_behind() -> None:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt

@@ -186,6 +186,7 @@ ARGUMENTS = ("t", "t, t", "t, 'é'", "t, 1", "t, 1, 2", "t, 'é', 'x'", "t, chr(
 HASHES = {"md5", "md5_number_lower", "md5_number_upper", "sha1", "sha256", "regexp_escape"}
 
 
+@pytest.mark.slow
 def test_no_function_ends_a_text_at_its_first_nul() -> None:
     connection = sandbox()
     called = 0

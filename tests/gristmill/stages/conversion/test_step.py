@@ -76,10 +76,10 @@ def test_a_snapshot_of_which_erasures_left_nothing_is_made_without_shards(mill: 
     gone = ErasedObject(before="0", after="", records=1)
     for objects in ({paths[0]: gone}, {paths[0]: gone, paths[1]: replace_struct(gone, after=None)}):
         record = ErasureRecord(schema=1, documents=(), objects=objects, left=(), done=False)
-        mill.store.put(f"{WITHDRAWN}1.json", msgspec.json.encode(record))
+        mill.store.put(f"{WITHDRAWN}{1:016x}.json", msgspec.json.encode(record))
         with pytest.raises(DataError, match="has no raw objects that the source reads"):
             mill.convert()
     record = ErasureRecord(schema=1, documents=(), objects={paths[1]: gone}, left=(), done=True)
-    mill.store.put(f"{WITHDRAWN}2.json", msgspec.json.encode(record))
+    mill.store.put(f"{WITHDRAWN}{2:016x}.json", msgspec.json.encode(record))
     mill.convert()
     assert mill.table(mill.documents()) == {}

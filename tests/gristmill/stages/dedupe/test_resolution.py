@@ -188,6 +188,7 @@ EDITS: dict[str, Callable[[Order], tuple[Ranked, ...]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
 def test_an_order_that_was_edited_is_refused_and_found(
     pages: Mill, edit: Callable[[Order], tuple[Ranked, ...]]

@@ -26,6 +26,7 @@ VALUES = st.one_of(SPANS, NUMBERS, st.just({"0": 1}))
 ATTRIBUTES = st.dictionaries(st.sampled_from(["a", "b", "c"]), VALUES)
 
 
+@pytest.mark.slow
 @settings(max_examples=draws(150), deadline=None)
 @given(CONDITIONS, st.lists(ATTRIBUTES, min_size=1, max_size=6))
 def test_a_column_rule_gives_what_the_path_gives(condition: str, rows: list[dict[str, Any]]) -> None:

@@ -36,6 +36,7 @@ def by_code_points(text: str, replacements: Sequence[Replacement]) -> str:
 SPANS = st.builds(Replacement, st.integers(0, 12), st.integers(0, 12), st.sampled_from(["", "X", "[{}]"]))
 
 
+@pytest.mark.slow
 @settings(max_examples=draws(300), deadline=None)
 @given(st.text(alphabet="abé😀", max_size=12), st.lists(SPANS, max_size=5))
 def test_it_is_the_loop_of_dolma(text: str, spans: list[Replacement]) -> None:

@@ -68,9 +68,9 @@ def test_a_list_that_cannot_be_read_is_left_to_the_plan_of_its_mix(mill: Mill) -
 def test_what_the_record_of_an_erasure_names_is_not_told(mill: Mill) -> None:
     mill.raw("a.jsonl.gz", make_documents(2))
     mill.convert()
-    mill.store.put("withdrawn/1.json", b'{"documents":[["pages","gone","x"]],"done":false}')
+    mill.store.put("withdrawn/0000000000000001.json", b'{"documents":[["pages","gone","x"]],"done":false}')
     assert told(mill, ("pages", "gone")) == []
     [line] = told(mill, ("pages", "gone"), ("pages", "ghost"))
     assert line.startswith(f"{PATH}: 1 of 2 entries match no document: 'ghost' of pages; correct them")
-    mill.store.put("withdrawn/1.json", b"{")
+    mill.store.put("withdrawn/0000000000000001.json", b"{")
     assert told(mill, ("pages", "gone"))[0].startswith(f"{PATH}: 1 of 1 entries match no document: 'gone' of pages;")

@@ -199,6 +199,7 @@ def test_rows_that_are_not_those_of_the_documents_are_an_error_that_names_both(m
     assert mill.store.head(mill.stream().ledger) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cut", [0, 1, 4999])
 def test_misalignment_is_found_in_shards_of_many_blocks_too(mill: Mill, cut: int) -> None:
     long = " ".join(["word"] * 400)

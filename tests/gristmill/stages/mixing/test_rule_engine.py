@@ -96,6 +96,7 @@ def test_a_column_may_have_the_name_of_a_keyword_or_of_the_clock() -> None:
     assert RuleEngine(columns, [], rules).decisions(rows).tolist() == [1, 2, 3]
 
 
+@pytest.mark.slow
 def test_a_batch_of_long_texts_is_taken_in_slices_and_its_rows_keep_their_numbers() -> None:
     values = ["a" * 1_000_000] * 50
     values[40] = "b" * 1_000_000
@@ -116,6 +117,7 @@ def test_a_rule_without_a_result_names_row_and_rule() -> None:
     assert engine.decisions({"license": ["6", "5"]}).tolist() == [2, 0]  # the engine is as good as new
 
 
+@pytest.mark.slow
 def test_a_rule_that_takes_too_long_is_named_with_its_rows_and_decides_about_none() -> None:
     text = field("text")
     rules = [rule("cheap", "length(text) > 0"), rule("dear", "levenshtein(text, reverse(text)) >= 0")]

@@ -36,6 +36,7 @@ def made(mill: Mill, mix: Mix, **lengths: list[int]) -> dict[str, Any]:
     return mixture(mill)
 
 
+@pytest.mark.slow
 def test_proportions_of_tokens_are_other_shares_of_sequences(mill: Mill) -> None:
     """Of 80 tokens each stream gives 40: 5 sequences of 8 and 8 sequences of 5."""
     found = made(mill, mix_of("texts", "talks", sequence_length=8, token_budget=80, **HALVES), **TEN)
@@ -140,6 +141,7 @@ def test_an_index_is_due_if_its_length_packing_or_plans_change_and_then_no_more(
     assert mixture(mill)["streams"][1]["sequences"] == 5
 
 
+@pytest.mark.slow
 def test_a_format_that_changed_since_the_cache_was_made_names_the_split_once_and_what_to_do(mill: Mill) -> None:
     mix = mix_of("texts", "talks", sequence_length=8)
     make_caches(mill, mix, **TEN)

@@ -80,6 +80,7 @@ def batches(draw: st.DrawFn) -> tuple[list[Document], list[tuple[str, Column, bo
     return documents, labels
 
 
+@pytest.mark.slow
 @settings(max_examples=draws(150), deadline=None)
 @given(batches())
 def test_the_bytes_are_those_of_rows_encoded_one_by_one(

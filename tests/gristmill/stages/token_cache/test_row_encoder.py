@@ -34,6 +34,7 @@ def test_a_special_token_that_a_normalizer_makes_is_refused() -> None:
             assert {trouble.reason for trouble in made.troubles} <= {"special token in the text"}
 
 
+@pytest.mark.slow
 def test_special_strings_in_a_text_are_tokens_or_words_or_trouble(tmp_path: Path) -> None:
     special = row(0, talk("Hi", "a<|pad|>b"), "a<|endoftext|>b")
     mill = started(tmp_path / "lake", special, row(1, talk("Hi", "c"), "c"), row(2, talk("Hi", "d"), "d"))

@@ -73,6 +73,7 @@ def test_what_is_not_there_is_an_index_error(store: FolderStore) -> None:
         stream.row("assistant_masks", 0)
 
 
+@pytest.mark.slow
 @given(
     parts=st.lists(st.lists(st.lists(st.integers(0, 99), max_size=3), max_size=4), max_size=5),
     cut=st.tuples(st.integers(0, 60), st.integers(0, 60)),

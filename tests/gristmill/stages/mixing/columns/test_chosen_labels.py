@@ -31,6 +31,7 @@ def by_parsing(lines: list[bytes]) -> tuple[list[tuple[str, str]], dict[str, Any
     return [(row.source, row.id) for row in rows], {key: [row.labels.get(key) for row in rows] for key in CHOSEN}
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @example(found=[{"x-1__a": [[0, 1, 2]]}, {"x-1__a": {"b": [[0, 1, 3]]}}])
 @example(found=[{"a": [[0, 1, 2]]}])
