@@ -138,6 +138,7 @@ def test_an_audit_of_one_partition_does_not_hide_what_is_wrong_in_another(made: 
     assert said(audit(made, (LETTERS_V0, "ids_unique"), snapshot="2024"), LETTERS_V0, "ids_unique")[0]
 
 
+@pytest.mark.slow
 def test_an_audit_that_ends_after_a_later_run_is_what_dagster_shows(made: Works) -> None:
     assert said(audit(made, (LETTERS_V0, "ids_unique")), LETTERS_V0, "ids_unique")[0]
     path = flip(made)

@@ -63,6 +63,7 @@ def check_release(mill: Mill, *known: Files) -> None:
             assert there.get(path) == data, f"{path} of the release is not whole"
 
 
+@pytest.mark.slow
 @FORMATS
 def test_exports_at_once_are_refused_or_right_and_a_later_run_is_as_if_alone(
     mixed: Mill, tmp_path: Path, declared: ExportFormat

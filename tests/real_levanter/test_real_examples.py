@@ -114,6 +114,7 @@ def compare(
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.exhaustive
 def test_examples_of_text_are_those_of_real_levanter(ask: Ask, tmp_path: Path) -> None:
     store = FolderStore(str(tmp_path))

@@ -32,6 +32,8 @@ from gristmill.environment import Environment
 from resources import health
 from resources.health import Looker
 
+pytestmark = pytest.mark.slow
+
 NOW = 1_800_000_000.0
 DAEMON = "the daemon has shown no sign of life for 300 s"
 

@@ -13,6 +13,8 @@ from gristmill.errors import StoreError
 from resources.health import Looker
 from resources.watchman import DAY, Watchman
 
+pytestmark = pytest.mark.slow
+
 NOW = 1_800_000_000.0
 DAEMON = "the daemon has shown no sign of life for 300 s"
 

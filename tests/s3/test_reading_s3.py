@@ -9,6 +9,7 @@ from gristmill.errors import StoreError
 from gristmill.lake.store.s3 import BucketStore
 
 
+@pytest.mark.slow
 def test_documents_labels_and_samples_of_a_bucket_are_read(near: BucketStore, seaweed: Seaweed) -> None:
     options = {"endpoint": seaweed.endpoint, "region": REGION}
     mill = Mill(None, near.url, options)  # type: ignore[arg-type]  # it has no folder

@@ -31,6 +31,7 @@ from resources.lake import lake_resource
 GRIND = "sources__letters__v1__attributes.grind"
 
 
+@pytest.mark.slow
 def test_wrong_bytes_are_not_tried_again(works: Works) -> None:
     works.raw([letter(1, "two words"), letter(2, "WRONG bytes")])
     works.arrive("letters")
@@ -65,6 +66,7 @@ class Planned(logging.Handler):
             self._happens()
 
 
+@pytest.mark.slow
 def test_a_raw_object_that_comes_back_in_time_is_no_failure(works: Works, monkeypatch: pytest.MonkeyPatch) -> None:
     """It vanishes between the plan and the grind, and is back when the op plans for its second attempt."""
     works.raw(letters(1, 2, 3))

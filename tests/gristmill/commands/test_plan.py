@@ -104,6 +104,7 @@ def test_a_finished_lake_has_nothing_to_do_and_the_dry_run_leaves_no_trace(
     assert {entry.path: entry.etag for entry in ground.store.list("")} == before
 
 
+@pytest.mark.slow
 def test_each_cause_is_named(ground: Works, capsys: pytest.CaptureFixture[str]) -> None:
     ground.block("letter-5")
     assert Plan(ground, capsys).text[:2] == [

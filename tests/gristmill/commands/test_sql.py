@@ -21,6 +21,7 @@ def test_without_a_query_the_tables_are_listed(whole: Mill, capsys: pytest.Captu
     )
 
 
+@pytest.mark.slow
 def test_rows_are_a_table_csv_json_or_parquet(whole: Mill, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lake, sql = str(whole.root), "select id, count / 3 as third, null as none from pages_v0_words_1 order by row, id"
     assert said(capsys, lake, sql, "--rows", "2") == (

@@ -99,6 +99,7 @@ def test_packed_streams_have_sequences_in_the_table_or_no_tokens_that_are_read()
     assert row.split() == ["code", "100", "20", "100", "0.1429", "0.25", "10", "0.1", "0.1"]
 
 
+@pytest.mark.slow
 def test_a_cache_that_has_no_index_yet_is_counted_without_a_plan(mill: Mill) -> None:
     mix = mix_of("texts", "talks", sequence_length=8)
     make_caches(mill, mix, texts=[8] * 10, talks=[5] * 10)

@@ -65,6 +65,7 @@ def test_a_tokenizer_on_which_the_fast_engine_differs_is_encoded_by_the_referenc
     assert encoder.engine_reason.startswith("fastokens gives other ids than tokenizers")
 
 
+@pytest.mark.slow
 def test_a_text_on_which_the_tokenizer_panics_is_named(small: Tokenizer) -> None:
     encoder = Encoder(panicking(raw(small)), TokenizerOptions(eos=EOS), engine="tokenizers")
     with pytest.raises(DataError, match=r"text 2 of the batch: the tokenizer's own code panicked: Onig.*mend its doc"):

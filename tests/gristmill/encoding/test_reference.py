@@ -48,6 +48,7 @@ def test_the_fast_engine_is_tried_against_them_at_every_start(whole: Mill, monke
     assert "gives other ids" in refused.engine_reason
 
 
+@pytest.mark.slow
 def test_caches_are_the_same_with_and_without_them(tmp_path: Path) -> None:
     one, other = make_whole(tmp_path / "one"), make_whole(tmp_path / "other")
     parts = [entry.path for entry in other.store.list("token_caches/")]

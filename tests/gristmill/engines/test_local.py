@@ -51,6 +51,7 @@ def test_results_are_those_of_one_process(mill: Mill, pool: LocalPool, tmp_path:
     assert workers()
 
 
+@pytest.mark.slow
 def test_a_closed_pool_has_no_workers_and_may_be_used_again(mill: Mill, pool: LocalPool) -> None:
     shards(mill)
     mill.tag("words-1", engine=pool)
@@ -106,6 +107,7 @@ def test_an_item_that_kills_its_worker_fails_alone_and_by_name(
     mill.verify(where)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("word", "words"), [("PANIC", "PanicException: Onig"), ("STOP", "SystemExit: 0")])
 def test_a_panic_or_a_call_of_exit_fails_its_item_and_no_worker(
     mill: Mill, pool: LocalPool, word: str, words: str
@@ -122,6 +124,7 @@ def test_a_panic_or_a_call_of_exit_fails_its_item_and_no_worker(
     assert [name for name in "abcdef" if mill.store.head(where.shard(name)) is None] == ["c"]
 
 
+@pytest.mark.slow
 def test_an_item_whose_worker_was_killed_once_is_tried_again(mill: Mill, pool: LocalPool, tmp_path: Path) -> None:
     here = tmp_path / "meeting"
     shards(mill, a=meeting(here), b=meeting(here))
@@ -141,6 +144,7 @@ def test_an_item_whose_worker_was_killed_once_is_tried_again(mill: Mill, pool: L
     assert not any(each.outcome.failed for each in done)
 
 
+@pytest.mark.slow
 def test_a_worker_without_memory_fails_its_shard_alone_and_by_name(mill: Mill, pool: LocalPool) -> None:
     shards(mill, b="HUGE", e="ABORT")
     planned, items = work(mill)
@@ -175,6 +179,7 @@ def test_two_poisoned_items_do_not_take_the_others_along(mill: Mill, pool: Local
     assert sorted(name for name, each in done.items() if each.outcome.failed) == ["a", "b"]
 
 
+@pytest.mark.slow
 def test_a_worker_that_died_while_idle_is_replaced(mill: Mill, pool: LocalPool) -> None:
     shards(mill)
     mill.tag("words-1", engine=pool)

@@ -71,6 +71,7 @@ def test_documents_that_are_not_those_of_the_ledger_pass_in_no_stage(whole: Mill
     assert uploads(whole) == []
 
 
+@pytest.mark.slow
 def test_a_part_that_fails_behind_a_whole_chunk_leaves_no_upload(tmp_path: Path) -> None:
     mill = started(tmp_path / "lake", row(0, {}, "x" * 300_000), row(1, {}, "y"))
     mix = mix_of(Text(), parts=1)

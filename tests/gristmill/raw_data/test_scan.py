@@ -360,6 +360,7 @@ class Refusing(Keys):
             super().do_GET()
 
 
+@pytest.mark.slow
 def test_a_bucket_listing_that_fails_half_way_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "nobody")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "nothing")

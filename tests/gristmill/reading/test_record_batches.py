@@ -38,6 +38,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_whole(tmp_path_factory.mktemp("drawn") / "lake").root
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.too_slow], max_examples=30, deadline=None)
 @given(drawn=st.lists(documents, max_size=5), compact=st.booleans())
 def test_rows_are_those_of_a_plain_loop(root: Path, drawn: list[dict[str, Any]], *, compact: bool) -> None:

@@ -23,6 +23,7 @@ def packed_card(mill: Mill, release: PinnedRelease, mix: Mix) -> DataCard:
     return card_of(release, shelf, weights, trainer_reading(mill.store, release))
 
 
+@pytest.mark.slow
 def test_a_card_has_what_the_mix_declares_and_what_training_reads_of_packed_sequences(mill: Mill) -> None:
     """Half of the tokens each, in sequences of 8 and of 5 tokens: 40 tokens are 5 and 8 sequences."""
     halves = {"texts": 0.5, "talks": 0.5}

@@ -146,6 +146,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE)
 def test_ten_times_the_text_takes_about_ten_times_the_time(piece: str) -> None:
     def seconds(size: int) -> float:

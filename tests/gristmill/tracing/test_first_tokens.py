@@ -19,6 +19,7 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> Mill:
     return make_trace_lake(tmp_path_factory.mktemp("first") / "lake", even())
 
 
+@pytest.mark.slow
 def test_all_tokens_of_the_train_split_are_given_in_order_with_their_documents(mill: Mill) -> None:
     spelled = Tokenizer.from_str(mill.store.read(tokenizer_path(TOKENIZER.name)).decode())
     traced = list(first_tokens(mill.store, "even", "tiny-1", "pages", 10_000))

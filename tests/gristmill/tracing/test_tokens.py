@@ -33,6 +33,7 @@ def say(mill: Mill, change: Any) -> None:
     reseal(mill, HERE, rows)
 
 
+@pytest.mark.slow
 def test_a_cache_that_does_not_say_who_was_held_out_is_drawn_once_more(mill: Mill) -> None:
     before = tokens(mill)
     assert {each.split for each in before.values()} == {"train", "validation"}

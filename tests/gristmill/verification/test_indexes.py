@@ -137,6 +137,7 @@ def test_an_index_of_an_earlier_gristmill_asks_for_the_command_that_makes_it_aga
     ]
 
 
+@pytest.mark.slow
 def test_a_slice_that_changed_makes_all_stale_that_was_made_from_it(everything: Mill) -> None:
     edit(everything, STREAM.ledger, b'"fingerprint":"', b'"fingerprint":"0')
     stale = [path for path, what in told(everything) if what.startswith("made from mixes/even/documents/pages")]

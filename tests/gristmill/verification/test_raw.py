@@ -80,6 +80,7 @@ def test_the_first_finding_is_enough_unless_all_are_asked_for(whole: Mill, capsy
     assert (of_asset.code, len(of_asset.findings)) == (1, 2)
 
 
+@pytest.mark.slow
 def test_of_a_vanished_snapshot_the_mend_is_not_what_make_refuses(
     whole: Mill, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -25,6 +25,7 @@ def test_runs_become_ranges(names: list[str], collapsed: list[str]) -> None:
     assert expand_all(collapsed) == names
 
 
+@pytest.mark.slow
 @given(st.lists(st.from_regex(r"[ab]?[0-2]{1,2}[ab_][0-2]{1,2}", fullmatch=True), max_size=12))
 def test_collapsed_names_expand_to_themselves(names: list[str]) -> None:
     assert expand_all(collapse(names)) == names

@@ -16,6 +16,7 @@ def texts(seed: int, count: int) -> list[str]:
     return [" ".join(draw.choices(WORDS, k=draw.randrange(1, 12))) for _ in range(count)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("loss", "shortest", "longest", "quantized"),
     [

@@ -78,6 +78,7 @@ def test_a_second_object_begins_after_512_chunks(tmp_path: Path) -> None:
     assert array.read(CHUNK * CHUNKS - 2, CHUNK * CHUNKS + 1).tolist() == [1, 1, 2]
 
 
+@pytest.mark.slow
 def test_reserved_elements_come_last_and_stand_first(tmp_path: Path) -> None:
     store = FolderStore(str(tmp_path))
 

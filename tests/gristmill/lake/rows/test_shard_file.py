@@ -58,6 +58,7 @@ def test_rows_come_back_as_they_went(lake: FolderStore) -> None:
     assert (written.rows, written.length, written.members) == (3, 24, [(0, 0)])
 
 
+@pytest.mark.slow
 def test_any_gzip_reader_reads_a_shard_of_many_members(lake: FolderStore) -> None:
     data = prose(3_500_000)
     written = write(lake, "a.gz", data)
@@ -114,6 +115,7 @@ def test_the_same_rows_are_the_same_bytes_at_any_time(lake: FolderStore) -> None
     assert lake.read("a.gz")[4:8] == bytes(4)
 
 
+@pytest.mark.slow
 def test_any_row_is_read_through_its_member_alone(lake: FolderStore) -> None:
     data = prose(3_500_000)
     rows = rows_of(data)

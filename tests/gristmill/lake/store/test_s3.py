@@ -66,6 +66,7 @@ def test_two_lakes_in_one_bucket_do_not_see_each_other(bucket: BucketStore, endp
     assert [entry.path for entry in other.list("")] == ["b"]
 
 
+@pytest.mark.slow
 def test_a_bucket_that_is_not_there_is_an_error_that_says_the_mend(endpoint: str) -> None:
     nowhere = BucketStore("s3://no-such-bucket/lake", {"endpoint": endpoint, "region": "us-east-1"})
     start = time.monotonic()

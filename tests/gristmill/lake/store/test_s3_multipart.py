@@ -33,6 +33,7 @@ def test_parts_are_put_together_in_the_order_in_which_they_were_sent(remote: Buc
     assert remote.read_range("a", 7 * len(PART), found.size) == b"last"
 
 
+@pytest.mark.slow
 def test_a_completion_over_another_object_than_at_the_begin_is_a_conflict(remote: BucketStore) -> None:
     new = remote.open_parts("a", None)
     new.send(PART)
@@ -63,6 +64,7 @@ def test_an_aborted_upload_leaves_no_part_in_the_bucket(remote: BucketStore, sea
     assert client.list_multipart_uploads(Bucket=BUCKET, Prefix=prefix).get("Uploads", []) == []
 
 
+@pytest.mark.slow
 def test_unfinished_uploads_below_the_lake_are_listed_with_their_begin_and_aborted(
     remote: BucketStore, seaweed: Seaweed
 ) -> None:
@@ -85,6 +87,7 @@ def test_unfinished_uploads_below_the_lake_are_listed_with_their_begin_and_abort
         parts.abort()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "style"),
     [

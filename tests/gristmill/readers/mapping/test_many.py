@@ -96,6 +96,7 @@ def many(reader: Any, raw: RawObject) -> tuple[list[Any], bytes, int]:
     return rows, encoded, at_once
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(lines=st.lists(written(), max_size=3), options=st.sampled_from(OPTIONS))
 def test_lines_at_once_are_the_lines_one_by_one(

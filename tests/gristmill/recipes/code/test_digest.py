@@ -72,6 +72,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     return Desk(tmp_path)
 
 
+@pytest.mark.slow
 def test_edits_that_change_no_output_change_no_digest(desk: Desk) -> None:
     plain = desk.digest()
     assert len(plain) == 64
@@ -85,6 +86,7 @@ def test_edits_of_the_function_change_the_digest(desk: Desk, old: str, new: str)
     assert desk.digest(TAGGER.replace(old, new)) != desk.digest(TAGGER)
 
 
+@pytest.mark.slow
 def test_an_unused_name_in_an_import_changes_nothing(desk: Desk) -> None:
     helper = HELPER + "MORE = 1\n"
     assert desk.digest(TAGGER.replace("import LIMIT", "import LIMIT, MORE"), helper) == desk.digest(TAGGER, helper)

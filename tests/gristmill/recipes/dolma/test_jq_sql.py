@@ -79,6 +79,7 @@ def true_by_jq(program: JqProgram, row: dict[str, Any]) -> bool:
         return False
 
 
+@pytest.mark.slow
 def test_filters_are_true_of_the_rows_of_which_jq_says_so() -> None:
     given, drawn = columns(), rows(Random(7), 120)
     rules = [Rule(f"r-{number}", jq_sql(text, given), "of a test") for number, text in enumerate(FILTERS)]

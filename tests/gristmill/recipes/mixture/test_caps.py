@@ -22,6 +22,7 @@ def page(number: int) -> dict[str, Any]:
     return {"id": f"d{number}", "text": f"text {number}", "source": "pages", "metadata": {"host": host} if host else {}}
 
 
+@pytest.mark.slow
 def test_a_cap_keeps_so_many_documents_of_each_host_and_those_without(mill: Mill) -> None:
     """10 shards of 6 documents: 30 of alpha, 20 of beta, 10 without a host; and one shard whose host is alone."""
     for shard in range(10):

@@ -57,6 +57,7 @@ def decided(where: str, limits: RuleLimits = LIMITS, text: str = TEXT) -> bytes:
     return decisions if not answer.wrong else answer.words.encode()
 
 
+@pytest.mark.slow
 def test_one_process_answers_many_questions() -> None:
     assert decided(FINE) == b"\1\0"
     first = processes()
@@ -171,6 +172,7 @@ def test_it_ends_with_the_process_that_asks() -> None:
         asking.stdout.close()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")  # what forking pools do as well
 def test_a_forked_child_has_a_process_of_its_own() -> None:
     request = CheckRules((("a", "VARCHAR"),), ("a = 'b'",), LIMITS)

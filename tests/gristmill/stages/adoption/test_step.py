@@ -272,6 +272,7 @@ def test_integer_ids_are_their_decimal_digits_in_every_step(mill: Mill, tmp_path
     assert [row["id"] for row in reader.documents("numbers/v0", columns=["id"])] == [str(each) for each in ids]
 
 
+@pytest.mark.slow
 def test_a_bucket_is_adopted_with_credentials_of_its_own(
     bucket: BucketStore, endpoint: str, mill: Mill, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -66,6 +66,7 @@ def test_a_later_snapshot_changes_no_label_of_an_earlier_one_though_its_key_come
     assert [(each.snapshot, each.round) for each in order.entries] == [("a", 1), ("b", 1), ("0", 2)]
 
 
+@pytest.mark.slow
 def test_a_changed_shard_rewrites_only_the_shards_whose_labels_changed(pages: Mill) -> None:
     resolved(pages, TEXTS)
     kept = place(SET, "a").shard("x")
@@ -158,6 +159,7 @@ def _audited(mill: Mill) -> list[str]:
     return [finding.path for finding in audit_ledger(mill.store, ledger, mill.said.append)]
 
 
+@pytest.mark.slow
 def test_a_lost_order_is_restored_from_the_last_resolution(pages: Mill) -> None:
     """Ranked anew, `0` would come before `a`, and their labels would change."""
     resolved(pages, TEXTS)

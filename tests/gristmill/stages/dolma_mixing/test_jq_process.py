@@ -55,6 +55,7 @@ def test_it_ends_with_who_asked() -> None:
     wait_for_end_of(int(done.stdout.split()[1]))
 
 
+@pytest.mark.slow
 def test_it_ends_with_who_asked_in_the_middle_of_an_expression() -> None:
     code = (
         "from gristmill.stages.dolma_mixing import jq_process as p; limits = p.JqLimits(1e6, 1 << 30)\n"

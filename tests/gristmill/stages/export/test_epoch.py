@@ -21,6 +21,7 @@ TOKENIZER = Tokenizer(name="bytes-1", training=Training(mix="blend", snapshots={
 JSONL = EnergonJsonl(tokenizer=TOKENIZER.name, file_bytes=1 << 20, subflavors={"version": "12e4"})
 
 
+@pytest.mark.slow
 def test_an_epoch_repeats_the_stream_until_the_budget_is_reached(tmp_path: Path) -> None:
     mill, mix = start(tmp_path / "lake"), mix_of(token_budget=1000)
     export(mill, JSONL, mix)

@@ -93,6 +93,7 @@ def test_a_sample_is_drawn_from_what_the_rules_let_pass(mill: Mill) -> None:
     assert dropped == {"rule": 500, "sampled out": 500 - len(both)}
 
 
+@pytest.mark.slow
 def test_a_key_that_first_appears_in_row_30000_counts(mill: Mill) -> None:
     rows = [{"id": f"{n}", "text": "t", "source": "pages", "metadata": {}} for n in range(30_010)]
     for late in rows[30_000:]:
@@ -105,6 +106,7 @@ def test_a_key_that_first_appears_in_row_30000_counts(mill: Mill) -> None:
     assert ledger.dropped == {"rare": 30_000}
 
 
+@pytest.mark.slow
 def test_a_key_of_another_type_in_row_30000_is_an_error_that_names_the_row(mill: Mill) -> None:
     rows = [{"id": f"{n}", "text": "t", "source": "pages", "metadata": {"stars": n}} for n in range(30_010)]
     rows[30_000]["metadata"] = {"stars": "many"}

@@ -257,6 +257,7 @@ def in_python(comparison: tuple[str, str, int], row: tuple[Any, Any, Any]) -> bo
     return found is not None and bool(OPERATORS[sign](found, str(value) if column == "license" else value))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.lists(COMPARISONS, max_size=3), st.lists(COMPARISONS, max_size=3), ROWS)
 def test_decisions_are_what_plain_python_says(

@@ -30,6 +30,7 @@ def test_each_rule_answers_for_each_row_and_null_is_not_true() -> None:
     assert found.tolist() == [[True, False, True], [False, True, False], [True, False, True]]
 
 
+@pytest.mark.slow
 def test_the_first_rule_that_drops_a_row_is_the_decision_of_the_engine() -> None:
     numbers = st.lists(st.none() | st.integers(-3, 3), min_size=1, max_size=9)
     chosen = selection([f"n != {n}" for n in range(3)], [f"n = {n}" for n in range(-70, 0)])

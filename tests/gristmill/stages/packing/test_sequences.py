@@ -120,6 +120,7 @@ def test_a_conversation_that_must_not_be_cut_is_an_error_of_the_index(mill: Mill
         indexes_of(mill, mix).write(mill.store, INDEX)
 
 
+@pytest.mark.slow
 def test_an_index_is_due_if_its_length_packing_or_plans_change_and_then_no_more(mill: Mill) -> None:
     mix = mix_of("texts", "talks", sequence_length=8, **HALVES)
     made(mill, mix, **TEN)

@@ -116,6 +116,7 @@ def test_a_store_that_does_not_answer_fails_all_sets_and_is_no_fault_of_the_tagg
     assert list((mill.root / ".incoming").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_what_a_tagger_prints_harms_nothing(mill: Mill) -> None:
     told(mill, "PRINT")
     pool = LocalPool(2, small=0)

@@ -53,6 +53,7 @@ def test_a_row_brings_a_template_only_where_the_recipe_lets_it(tmp_path: Path) -
     assert spelled(mill, rows_of(mill)[0]["input_ids"]) == "!u:Hi;a:Hello;"
 
 
+@pytest.mark.slow
 def test_a_row_that_is_not_rendered_is_never_kept_but_one_with_an_undefined_variable_is() -> None:
     template = "{{ 1 // messages[0].n }}{{ tone if messages[0].n == 2 }}" + TEMPLATE
     turns = [[{"role": "assistant", "content": "Hi", "n": n}] for n in (0, 1, 2)]

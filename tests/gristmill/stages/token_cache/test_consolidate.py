@@ -9,6 +9,7 @@ from gristmill.recipes.row_format import Chat, Format, Prebuilt
 from gristmill.stages.cache_index.index import index_cache
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("declared", [Chat(chat_template=TEMPLATE), Prebuilt(loss_weights_key="loss_weights")])
 def test_a_snapshot_with_no_rows_is_a_cache_with_none(tmp_path: Path, declared: Format) -> None:
     mill = started(tmp_path / "lake", row(0, talk("Hi", "Hello")), row(1, talk("a", "b")))

@@ -21,6 +21,7 @@ from gristmill.stages.tokenization.training import make_tokenizer
 from gristmill.verification.audit import audit_reencoding
 
 
+@pytest.mark.slow
 def test_a_special_token_that_a_normalizer_makes_is_refused() -> None:
     tokenizer = trained(normalizer=normalizers.NFKC())
     tokenizer.add_special_tokens([AddedToken("<|pad|>", special=True, normalized=True)])

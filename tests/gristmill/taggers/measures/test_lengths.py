@@ -71,6 +71,7 @@ PIECES = [
 ]
 
 
+@pytest.mark.slow
 @settings(max_examples=draws(120), deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=30).map("".join), st.integers(1, 9))
 def test_a_huge_text_has_the_labels_of_any_other(text: str, size: int) -> None:

@@ -118,6 +118,7 @@ repetitive = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3, unique=Tru
 ascii_only = texts([word for word in WORDS if word.isascii()])
 
 
+@pytest.mark.slow
 @settings(max_examples=draws(30), deadline=None)
 @given(st.lists(st.one_of(repetitive, texts(WORDS), ascii_only), max_size=8))
 def test_a_batch_agrees_with_the_plain_reference_whatever_its_neighbours(batch: list[str]) -> None:

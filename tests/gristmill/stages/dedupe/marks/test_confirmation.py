@@ -97,6 +97,7 @@ def test_both_hashes_are_equal_for_the_same_units(unit: Unit) -> None:
     assert len(pairs) > len(set(pairs)) == len(dict(pairs)) == len({other for _, other in pairs})
 
 
+@pytest.mark.slow
 def test_a_changed_first_occurrence_is_compared_again(pages: Mill) -> None:
     resolved(pages, NAME)
     put(pages, "a", "x", "Tan hen.", "", "Red fox.")

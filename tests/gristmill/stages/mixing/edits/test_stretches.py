@@ -57,6 +57,7 @@ def by_code_points(text: str, marked: list[list[tuple[int, int, float]]]) -> str
     return out
 
 
+@pytest.mark.slow
 @settings(max_examples=draws(150), deadline=None)
 @given(marked_texts())
 def test_any_spans_change_the_text_as_the_slow_way_does(case: tuple[str, list[list[tuple[int, int, float]]]]) -> None:
