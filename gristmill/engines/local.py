@@ -34,6 +34,10 @@ SMALL = 1 << 20
 """For less work than this, in bytes, starting workers costs more time than they save."""
 
 
+_DONE = msgspec.json.Decoder(Done)
+"""Made before there are threads: two that look at the fields of a type for the first time at once may crash Python."""
+
+
 class _Worker:
     """One worker process and the messages to and from it."""
 
@@ -61,7 +65,7 @@ class _Worker:
             answer = receive(self._pipe(self._process.stdout))
         except (BrokenPipeError, OSError):
             return None
-        return msgspec.json.decode(answer, type=Done) if answer is not None else None
+        return _DONE.decode(answer) if answer is not None else None
 
     @staticmethod
     def _pipe(pipe: object) -> BinaryIO:

@@ -15,6 +15,8 @@ from definitions import build
 from gristmill.__main__ import main as command
 from gristmill.lake.address import place
 
+pytestmark = pytest.mark.slow
+
 AUDIT = dg.AssetCheckKey(key_of(LETTERS_V0), "ids_unique_audit")
 ACROSS = dg.AssetCheckKey(key_of(LETTERS_V0), "ids_unique_across")
 

@@ -11,6 +11,8 @@ from dagster_kit import Works, letter
 from assets.support.keys import key_of
 from gristmill.recipes.drift.bounds import Bounds
 
+pytestmark = pytest.mark.slow
+
 V0, V1, COUNT = (f"sources/letters/{each}" for each in ("v0/documents", "v1/documents", "v1/attributes/count-1"))
 YEARS = ("2021", "2022", "2023")
 

@@ -12,6 +12,8 @@ from deployed import PRODUCTION, free_port
 from launched import wait
 from paths import python_path
 
+pytestmark = pytest.mark.slow
+
 
 def unit(name: str) -> dict[str, str]:
     """The settings of a unit; systemd joins lines that end in a backslash."""

@@ -1,7 +1,11 @@
 import os
 
+import pytest
+
 from gristmill.process import this_process
 from resources.run_process import PROCESS_TAG, process_of, process_tag
+
+pytestmark = pytest.mark.slow
 
 
 def test_the_tag_names_this_process() -> None:

@@ -11,6 +11,8 @@ from assets.support.keys import address_of, key_of
 from sensors.alert_events import alert_of, events
 from sensors.unstarted_runs import ATTEMPT, unstarted_sensor
 
+pytestmark = pytest.mark.slow
+
 LATER = 10.0**10
 """A time at which Dagster has decided everything."""
 

@@ -7,6 +7,8 @@ import pytest
 
 from assets.support.last_reading import AS_OF, FINDINGS, NEVER, WRONG, is_news, keep_shown, last_reading, repeated
 
+pytestmark = pytest.mark.slow
+
 KEY = dg.AssetCheckKey(dg.AssetKey("letters"), "ids_unique_audit")
 
 

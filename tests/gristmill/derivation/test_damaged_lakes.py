@@ -16,6 +16,8 @@ from wholelake import rewrite
 from gristmill.__main__ import main
 from gristmill.lake.address import documents_asset, place
 
+pytestmark = pytest.mark.slow
+
 ORDER = "dedupe/texts-1/order.json"
 VERIFY = (
     "--all",

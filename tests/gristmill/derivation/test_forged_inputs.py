@@ -19,6 +19,8 @@ from gristmill.lake.ledger.model import Input
 from gristmill.lake.ledger.shard_sample import ShardSample
 from gristmill.stages.mixing.step import revision_step, stream_step
 
+pytestmark = pytest.mark.slow
+
 Inputs = tuple[Input, ...]
 
 

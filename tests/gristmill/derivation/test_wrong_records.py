@@ -21,6 +21,8 @@ from gristmill.stages.dedupe.labels.step import DedupeLabelsStep
 from gristmill.stages.dedupe.resolution import composed, read_order, steps_of_resolution
 from gristmill.stages.fingerprints.step import FingerprintStep
 
+pytestmark = pytest.mark.slow
+
 Extra = dict[str, Any]
 
 

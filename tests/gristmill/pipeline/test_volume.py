@@ -19,6 +19,8 @@ from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.rules import Rule, field
 from gristmill.recipes.source import Revision
 
+pytestmark = pytest.mark.slow
+
 V0, V1, WORDS = "sources/pages/v0/documents", "sources/pages/v1/documents", "sources/pages/v1/attributes/words-1"
 SLICE, INDEX = "mixes/blend/documents/pages", "mixes/blend/index"
 ODD = Revision(

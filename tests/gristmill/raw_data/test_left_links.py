@@ -15,6 +15,8 @@ from gristmill.readers.code.code_files import CodeFiles
 from gristmill.recipes.raw_object import LeftOut, RawObject
 from gristmill.recipes.source import Source
 
+pytestmark = pytest.mark.slow
+
 
 def test_links_of_a_folder_tree_are_left_out(mill: Mill, tmp_path: Path) -> None:
     source = Source(name="cs", convert=CodeFiles(source="cs"))

@@ -7,6 +7,8 @@ from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Shard
 from gristmill.scores.quantiles import SAMPLED, describe_sampled, quantiles_of, sampled
 
+pytestmark = pytest.mark.slow
+
 SHARES = (0.05, 0.5, 0.95)
 KINDS = {"count": "score"}
 

@@ -21,6 +21,8 @@ from gristmill.takedowns.accounted import unread
 from gristmill.takedowns.finder import Finder
 from gristmill.takedowns.wanted import Wanted
 
+pytestmark = pytest.mark.slow
+
 WANTED = Wanted({("pages", "doc-8"): ""})
 ROW = b'{"source":"pages","id":"doc-8","text":"the text of number 8 is this"}\n'
 

@@ -14,6 +14,8 @@ from gristmill.process import Process, this_process
 from gristmill.stages.dolma_tagging.records import open_outputs
 from gristmill.stages.dolma_tagging.run_claim import RUNS, RunClaim, claim_folder
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:

@@ -14,6 +14,8 @@ from gristmill.scores.described import describe
 from gristmill.scores.examples import write_examples
 from gristmill.verification.attributes import attribute_findings
 
+pytestmark = pytest.mark.slow
+
 KINDS = {"count": "score", "first": "spans", "silent": "score"}
 
 

@@ -10,6 +10,8 @@ from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.index_ledger import compose_index, content_digest, read_index_ledger
 from gristmill.verification.audit import audit_ledger
 
+pytestmark = pytest.mark.slow
+
 INDEX = "token_caches/even/tiny-1/index"
 SHELVES = ("gristmill", "testshelf", "own_tokenizers")
 RECIPE = (

@@ -16,6 +16,8 @@ from gristmill.lake.ledger.index_ledger import content_digest
 from gristmill.releases.pinned import pinned_path, read_pinned
 from gristmill.verification.lake_file import release_findings
 
+pytestmark = pytest.mark.slow
+
 FOLDER = "releases/first"
 
 
