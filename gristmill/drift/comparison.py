@@ -29,9 +29,9 @@ class Measure:
 
     Attributes:
         name: what it is, such as `rows` or `dropped: too-short`.
-        kind: of number.
-        value: of the snapshot.
-        before: of the snapshots before it, the oldest first; None where one has no such number.
+        kind: what the number counts, such as rows.
+        value: the snapshot's number.
+        before: the numbers of earlier snapshots, the oldest first; None where one has no such number.
         level: their median; None if there are too few.
         least: the least value without a warning.
         most: the greatest.
@@ -64,8 +64,8 @@ def compare(now: Levels, before: Sequence[Levels], bounds: Bounds) -> list[Measu
     """The numbers of a snapshot, each with what is expected of it.
 
     Args:
-        now: of the snapshot.
-        before: of those before it that were made alike, the oldest first.
+        now: the snapshot's measures.
+        before: the measures of earlier snapshots that were made alike, the oldest first.
         bounds: what its recipe allows.
     """
     return [*_sizes(now, before, bounds), *_shares(now, before, bounds), *_quantiles(now, before, bounds)]

@@ -23,8 +23,8 @@ class Levels:
     Attributes:
         snapshot: its key.
         sizes: how much it is, by the names in SIZES.
-        shares: which part of something was dropped, removed or marked, by name; each from 0 to 1.
-        quantiles: of each label that is compared, by its name.
+        shares: by name, the share that was dropped, removed or marked; a number from 0 to 1.
+        quantiles: by the name of a label, its 5%, 50% and 95% quantiles.
     """
 
     snapshot: str
@@ -45,7 +45,7 @@ def levels_of(
 
     Args:
         snapshot: its key.
-        totals: of the head.
+        totals: the totals of the partition's head, by name.
         dropped: of the head: rows by reason.
         quantiles: of its labels.
         marked: whether its `duplicates` are documents, so that they are a share of its rows.

@@ -47,7 +47,7 @@ class ErasureRecord(msgspec.Struct, frozen=True):
 
 
 def read_erasure(store: Store, path: str) -> ErasureRecord | None:
-    """The record at a path; None if there is none.
+    """The record of an erasure; None if no file has this path.
 
     Args:
         store: the lake.

@@ -1,4 +1,4 @@
-"""What on the lake no recipe reads: folders with a misspelt name, and what lies beside the raw data of a source."""
+"""Finds what no recipe reads: folders with a misspelt name, and files beside the raw folder of a source."""
 
 import difflib
 import re
@@ -51,7 +51,7 @@ def unclaimed(lake: Store, catalogue: Catalogue) -> Iterator[str]:
 
 
 def beside_raw(lake: Store, source: Source) -> Iterator[str]:
-    """Remarks on what lies beside the raw folder of a source, where nothing reads it: often `raw/` was forgotten.
+    """Remarks on files beside the raw folder of a source, which no recipe reads: often `raw/` was forgotten.
 
     Args:
         lake: the lake. Of each folder only the name is looked at, and of one that is named like a version its folders.

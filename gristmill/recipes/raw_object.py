@@ -153,7 +153,7 @@ class RawObject:
 
     @property
     def link(self) -> str:
-        """The first link in its name, which it is or lies behind; empty if there is none, or the store is no folder."""
+        """The first part of its name that is a link; empty if no part is one, or the store is a bucket."""
         root, parts = getattr(self._store, "url", ""), self.name.split("/")
         names = ("/".join(parts[:n]) for n in range(1, len(parts) + 1)) if root and "://" not in root else ()
         top = Path(root, self.path.removesuffix(self.name))

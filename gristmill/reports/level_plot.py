@@ -24,7 +24,7 @@ class Panel:
 
     Attributes:
         title: what it is.
-        values: of each snapshot, the newest last; None where there is none.
+        values: a number for each snapshot, the newest last; None for a snapshot without one.
         level: the median of those before the newest; None without one.
         least: the least value that is expected of the newest; -inf: any.
         most: the greatest; inf: any.

@@ -197,9 +197,8 @@ def _raw(search: Search, files: ForeignFiles, elsewhere: Sequence[str]) -> Proof
     if files.found:
         return ProofLine(what, "found", f"{_some(files.found)}; remove these objects, or make them and then erase")
     if files.unread:
-        words = _some([f"{path}: {why}" for path, why in files.unread.items()])
         mend = "make them (gristmill make), or remove them; --scan reads rows with an id, --exclude PATH leaves one out"
-        return ProofLine(what, "not proven", f"not searched: {words}; {mend}")
+        return _unsearched(what, files.unread, f"; {mend}")
     line = _kept(what, search, ("raw",), "documents")
     if line.state != "absent":
         return line
@@ -213,11 +212,15 @@ def _raw(search: Search, files: ForeignFiles, elsewhere: Sequence[str]) -> Proof
     return ProofLine(what, "absent", why)
 
 
+def _unsearched(what: str, unread: Mapping[str, str], mend: str = "") -> ProofLine:
+    words = _some([f"{path}: {why}" for path, why in unread.items()])
+    return ProofLine(what, "not proven", f"not searched: {words}{mend}")
+
+
 def _strays(strays: Mapping[str, str]) -> ProofLine:
     what = "strays"
     if strays:
-        words = _some([f"{path}: {why}" for path, why in strays.items()])
-        return ProofLine(what, "not proven", f"not searched: {words}")
+        return _unsearched(what, strays)
     return ProofLine(what, "absent", "every other object in the places of the lake has a ledger, and all are finished")
 
 
@@ -226,9 +229,8 @@ def _foreign(files: ForeignFiles) -> ProofLine:
     if files.found:
         return ProofLine(what, "found", f"{_some(files.found)}; move these files out of the lake")
     if files.unread:
-        words = _some([f"{path}: {why}" for path, why in files.unread.items()])
         mend = "--scan reads files with rows of documents, --exclude PATH leaves a file or a folder out"
-        return ProofLine(what, "not proven", f"not searched: {words}; {mend}")
+        return _unsearched(what, files.unread, f"; {mend}")
     read = f"{len(files.read)} files have no row with these ids"
     unread = f"; not read, but excluded by name: {_some(files.excluded)}" if files.excluded else ""
     return ProofLine(what, "absent", f"{read}{unread}" if files.read or unread else "the lake has none")
