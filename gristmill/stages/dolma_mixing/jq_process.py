@@ -60,8 +60,9 @@ class _JqProcess:
         theirs.close()
 
     @property
-    def alive(self) -> bool:
-        return self._process.poll() is None
+    def limited(self) -> bool:
+        """Whether the process, which has ended, passed a limit of its own. Else it may have died while it was idle."""
+        return -self._process.wait() in {signal.SIGPROF, signal.SIGABRT}
 
     def ask(self, question: bytes) -> Answer | None:
         """The answer; None if the process has ended."""
@@ -149,16 +150,22 @@ def _asked(text: str, rows: Sequence[str], limits: JqLimits) -> Answer | str:
     """The answer of a process, or why it has ended."""
     question = BETWEEN.join([json.dumps(text), *rows]).encode()
     idle = _idle.setdefault((os.getpid(), limits), [])
-    process = idle.pop() if idle else _JqProcess(limits)
-    if not process.alive:  # it died while idle: not the fault of a row
+    reused = bool(idle)
+    process = idle.pop() if reused else _JqProcess(limits)
+    answered = _answered(process, question)
+    if answered is None and reused and not process.limited:  # perhaps this row had no part in its end
         process.kill()
         process = _JqProcess(limits)
-    try:
-        answered = process.ask(question)
-    except BaseException:  # this process is being stopped; the answer would come too late
-        process.kill()
-        raise
+        answered = _answered(process, question)
     if answered is None:
         return process.why()
     idle.append(process)
     return answered
+
+
+def _answered(process: _JqProcess, question: bytes) -> Answer | None:
+    try:
+        return process.ask(question)
+    except BaseException:  # this process is being stopped; the answer would come too late
+        process.kill()
+        raise

@@ -37,13 +37,14 @@ def processes() -> list[int]:
 def test_one_process_answers_many_questions_and_one_that_died_idle_is_replaced() -> None:
     assert list(values_by_process("def f: .n; f", ['{"n":1}', '{"n":[2,"\\n"]}'], LIMITS)) == [[1], [[2, "\n"]]]
     assert list(values_by_process('"\n", .', ["1"], LIMITS)) == [["\n", 1]]
-    (idle,) = processes()
-    os.kill(idle, signal.SIGKILL)
-    while processes():
-        time.sleep(0.005)
-    assert list(values_by_process("repeat(.) | 1", [], LIMITS)) == []
-    assert list(values_by_process("first(repeat(.))", ["1"], LIMITS)) == [[1]]
-    assert len(processes()) == 1
+    killed: set[int] = set()
+    for _ in range(5):  # the question comes before the system has ended it, or after
+        (idle,) = set(processes()) - killed
+        os.kill(idle, signal.SIGKILL)
+        killed.add(idle)
+        assert list(values_by_process("repeat(.) | 1", [], LIMITS)) == []
+        assert list(values_by_process("first(repeat(.))", ["1"], LIMITS)) == [[1]]
+    assert len(set(processes()) - killed) == 1
 
 
 def test_it_ends_with_who_asked() -> None:
