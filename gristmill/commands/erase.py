@@ -12,12 +12,12 @@ from gristmill.commands._shared.terminal import add_lake, add_shelves, shelves_o
 from gristmill.commands.takedown import BLOCKLIST
 from gristmill.lake.address import check_name
 from gristmill.lake.rows.blocklist import add_to_blocklist
+from gristmill.releases.withdrawal import withdraw_release
 from gristmill.takedowns.erasing.erasure import erase, was_erased
 from gristmill.takedowns.erasing.erasure_plan import ErasurePlan, erasure_plan
 from gristmill.takedowns.finder import Finder
 from gristmill.takedowns.known import unknown, unknown_words
 from gristmill.takedowns.wanted import REASON, Wanted, read_wanted
-from gristmill.takedowns.withdrawal import withdraw_release
 from gristmill.tracing.raw import Shelves
 
 HELP = "cut documents out of the lake's raw data, and keep a record of it"

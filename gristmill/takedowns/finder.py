@@ -29,13 +29,13 @@ from gristmill.lake.store.protocol import Store
 from gristmill.stages.token_cache.part import read_part_record
 from gristmill.takedowns.id_rows import rows_by_shard, scanned_rows
 from gristmill.takedowns.places import AREA_OF_KIND, Area, FoundPlace, Search
+from gristmill.takedowns.refused import quarantine_places
 from gristmill.takedowns.shown_place import shown_raw, shown_tokens
 from gristmill.takedowns.side_files import (
     column_places,
     example_places,
     labelled_places,
     printed_places,
-    quarantine_places,
 )
 from gristmill.takedowns.wanted import Wanted
 from gristmill.tracing.parts import traced_part
@@ -133,7 +133,7 @@ class Finder:
                 asset = next(each.asset for each in partition.head.inputs if kind_of(each.asset) is RAW)
                 self.search.found.append(FoundPlace(*pair, "raw", asset, there.snapshot, shard, where))
         self._columns(partition, [(pair, shard) for pair, shard, _ in self._rows_in(there.asset, there.snapshot)])
-        self._add(quarantine_places(self._store, partition, self._wanted))
+        self._add(quarantine_places(self._store, partition, self._wanted, self.search))
 
     def _columns(self, partition: Partition, rows: Sequence[tuple[Pair, str]]) -> None:
         by_shard: dict[str, list[Pair]] = {}

@@ -3,14 +3,17 @@
 Nobody knows their form, so only files with rows of documents can be searched.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
-from gristmill.errors import GristmillError
+from gristmill.errors import GristmillError, RecipeError
+from gristmill.lake.address import documents_asset
 from gristmill.lake.rows.shard_file import read_blocks, rows_of
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
+from gristmill.recipes.catalogue import read_catalogue
+from gristmill.recipes.source import Source
 from gristmill.takedowns.side_files import pairs_in, pairs_in_row
 from gristmill.takedowns.wanted import Wanted
 
@@ -31,6 +34,10 @@ class ForeignFiles(msgspec.Struct):
     unread: dict[str, str] = {}
 
 
+_OURS = "gristmill."
+"""Module of readers that read no JSON lines, if they have no `id_key`. What other code does is not known."""
+
+
 class _Row(msgspec.Struct):
     id: str | int
 
@@ -46,6 +53,7 @@ def search_foreign(
     scan: bool,
     exclude: Sequence[str] = (),
     raw: bool = False,
+    made_ids: str = "",
 ) -> ForeignFiles:
     """Searches files that no ledger knows.
 
@@ -56,6 +64,7 @@ def search_foreign(
         scan: whether the rows of the files are read. A row counts if one of its strings is the id of a document.
         exclude: files, or folders of files, that are not searched.
         raw: whether a converter gives these rows their source and id: then a row counts also if it has another source.
+        made_ids: why rows may have such a document without its id; see why_not_in_rows().
 
     Raises:
         StoreError: the lake does not answer.
@@ -69,13 +78,49 @@ def search_foreign(
             result.unread[path] = why
         else:
             try:
-                result.found += _rows(store, path, wanted, raw=raw)
-                result.read.append(path)
+                found = _rows(store, path, wanted, raw=raw)
+                result.found += found
+                if made_ids and not found:
+                    result.unread[path] = made_ids
+                else:
+                    result.read.append(path)
             except (GristmillError, *NOT_DECODED) as error:
                 result.unread[path] = (
                     f"its rows are no JSON objects with an id ({str(error).removeprefix(f'{path}: ')})"
                 )
     return result
+
+
+def why_not_in_rows(wanted: Wanted, packages: Sequence[str], assets: Collection[str]) -> str:
+    """Why raw rows of wanted documents may not have their ids as they are; empty if they have.
+
+    Args:
+        wanted: the documents.
+        packages: the shelves.
+        assets: the assets of the lake.
+    """
+    try:
+        recipes = read_catalogue(packages).sources
+    except RecipeError as error:
+        return f"how readers make ids is not known: {error}"
+    for name in sorted({source for source, _ in wanted.reasons}):
+        readers = [each.convert for each in recipes.values() if name in {each.name, each.read_as} or _has_key(each)]
+        if (
+            not any(name in {each.name, each.read_as} for each in recipes.values())
+            and documents_asset(name, "v0") in assets
+        ):
+            return f"no recipe of --shelves reads source {name!r}, so how its ids are made is not known"
+        ids = [id_ for source, id_ in wanted.reasons if source == name]
+        for reader in readers:
+            key = getattr(reader, "id_key", "id" if type(reader).__module__.startswith(_OURS) else None)
+            if key is None or getattr(reader, "id_template", None) or (key != "id" and any(map(str.isdecimal, ids))):
+                return f"the reader of source {name!r} makes its ids, so a row of such a file may not have them"
+    return ""
+
+
+def _has_key(source: Source) -> bool:
+    """Whether rows say their source themselves."""
+    return getattr(source.convert, "source_key", None) is not None
 
 
 def _rows(store: Store, path: str, wanted: Wanted, *, raw: bool) -> list[str]:

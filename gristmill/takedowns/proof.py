@@ -20,7 +20,7 @@ from gristmill.releases.pins import pins
 from gristmill.takedowns.accounted import unread
 from gristmill.takedowns.due import due_slices, list_for_mix
 from gristmill.takedowns.finder import Finder
-from gristmill.takedowns.foreign import ForeignFiles, search_foreign
+from gristmill.takedowns.foreign import ForeignFiles, search_foreign, why_not_in_rows
 from gristmill.takedowns.known import unknown, unknown_words
 from gristmill.takedowns.places import AREA_OF_KIND, TRAINED, Area, FoundPlace, Search
 from gristmill.takedowns.wanted import Wanted
@@ -102,11 +102,13 @@ def proof(
     yield _releases(store, left.old)
     for what, areas, searched in _KEPT:
         yield _kept(what, search, areas, searched)
-    unread_raw = search_foreign(store, left.raw, wanted, scan=scan, exclude=exclude, raw=True)
+    assets = {each.asset for each in list_ledgers(store)} if scan else set()
+    made_ids = why_not_in_rows(wanted, shelves.packages, assets) if scan else ""
+    unread_raw = search_foreign(store, left.raw, wanted, scan=scan, exclude=exclude, raw=True, made_ids=made_ids)
     yield _raw(search, unread_raw, left.elsewhere)
     yield _strays(left.strays)
     foreign = dict.fromkeys(left.foreign, "not a file of the lake")
-    yield _foreign(search_foreign(store, foreign, wanted, scan=scan, exclude=exclude))
+    yield _foreign(search_foreign(store, foreign, wanted, scan=scan, exclude=exclude, made_ids=made_ids))
 
 
 def _listed(store: Store, wanted: Wanted, name: str) -> ProofLine:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from typing import NamedTuple
 
 import msgspec
 import orjson
@@ -14,7 +13,6 @@ from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.derived import columns_folder, columns_path, examples_path
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.ledger.walk import list_assets
-from gristmill.lake.rows.quarantined import QuarantinedRow
 from gristmill.lake.rows.shard_file import read_blocks, rows_of
 from gristmill.lake.store.json_object import NOT_DECODED, decode_object
 from gristmill.lake.store.protocol import Store
@@ -30,48 +28,6 @@ _ROWS = re.compile(r"(labels|models)/.*\.jsonl(\.gz|\.zst)?")
 
 def _place(pair: Pair, area: Area, there: Place, shard: str, where: str) -> FoundPlace:
     return FoundPlace(*pair, area, there.asset, there.snapshot, shard, where)
-
-
-class RefusedPlace(NamedTuple):
-    """A refused row that may be of a wanted document: the shard, the row's number in the quarantine, and the row."""
-
-    pair: Pair
-    shard: str
-    number: int
-    row: QuarantinedRow
-
-
-def refused_rows(store: Store, documents: Partition, wanted: Wanted) -> Iterator[RefusedPlace]:
-    """The refused rows with the id of a wanted document: in their field `id`, or in the first bytes of the row.
-
-    Rows of another source of the same id are among them: a refused row has no valid source.
-
-    Args:
-        store: the lake.
-        documents: the partition of documents.
-        wanted: the documents.
-
-    Raises:
-        DataError: a row is wrong.
-    """
-    for name, shard in documents.shards.items():
-        if shard.quarantine is None:
-            continue
-        path, number = documents.place.quarantine(name), 0
-        for block in read_blocks(store, path, shard.quarantine.sha256):
-            for line in rows_of(block):
-                row = decode_object(line, QuarantinedRow, path, "refused rows", "make its shard again")
-                for pair in pairs_in(row.id, row.raw, wanted):
-                    yield RefusedPlace(pair, name, number, row)
-                number += 1
-
-
-def quarantine_places(store: Store, documents: Partition, wanted: Wanted) -> Iterator[FoundPlace]:
-    """The places of refused_rows()."""
-    for refused in refused_rows(store, documents, wanted):
-        path = documents.place.quarantine(refused.shard)
-        where = f"{path}: row {refused.number} ({refused.row.reason})"
-        yield _place(refused.pair, "quarantine", documents.place, refused.shard, where)
 
 
 def pairs_in(name: str, text: str, wanted: Wanted) -> list[Pair]:
@@ -123,8 +79,8 @@ def pairs_in_row(line: bytes, wanted: Wanted) -> list[Pair]:
 
 
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
-_NUMBER = re.compile(r'"id"\s*:\s*(-?[0-9]+)')
-"""An id that is a number."""
+NUMBER = re.compile(r'"id"\s*:\s*(-?[0-9]+)')
+"""An id that is a number, in a JSON text."""
 
 
 def _strings(text: str) -> Iterator[str]:
@@ -134,7 +90,7 @@ def _strings(text: str) -> Iterator[str]:
             yield orjson.loads(f'"{found}"') if "\\" in found else found
         except orjson.JSONDecodeError:
             yield found
-    yield from _NUMBER.findall(text)
+    yield from NUMBER.findall(text)
 
 
 def example_places(store: Store, attributes: Partition, wanted: Wanted, search: Search) -> Iterator[FoundPlace]:

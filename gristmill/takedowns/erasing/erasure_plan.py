@@ -12,10 +12,14 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
 from gristmill.takedowns.places import Search
-from gristmill.takedowns.side_files import refused_rows
+from gristmill.takedowns.refused import own_pairs, refused_rows
 from gristmill.takedowns.wanted import Wanted
 from gristmill.tracing.raw import RawPlace, Shelves, raw_place
 from gristmill.tracing.rows import Partition, find_partition, row_of
+
+_NOT_ITS_OWN = (
+    "this refused row has the id in one of its fields, and may be another document: look at it, erase it by hand"
+)
 
 
 class NotErasable(NamedTuple):
@@ -115,14 +119,22 @@ def _raw_places(
     for each in search.found:
         if each.area == "documents" and (each.asset, each.snapshot) == (there.asset, there.snapshot):
             yield each.pair, raw_place(documents, row_of(documents, each.shard, each.row), shelves)
+    name = names_of(there.asset)["source"]
     for refused in refused_rows(store, documents, wanted):
         row = refused.row
+        own = own_pairs(row.id, row.raw, find("sources", Source, shelves.packages, name), wanted)
+        if own is not None and refused.pair not in own:
+            continue  # another document, which names this one
+        if own is None:
+            where = f"{documents.place.quarantine(refused.shard)}: row {refused.number} ({row.place})"
+            yield refused.pair, RawPlace(where, why=_NOT_ITS_OWN)
+            continue
         read = next((i for i in documents.shards[refused.shard].inputs if i.shard == row.file), None)
         if read is None or row.offset is None or row.member:
             where = f"{documents.place.quarantine(refused.shard)}: row {refused.number}"
             yield refused.pair, RawPlace(where, why="the place of a refused row is not known to the byte")
             continue
-        folder = raw_folder(names_of(there.asset)["source"])
+        folder = raw_folder(name)
         paths = (f"{folder}{there.snapshot}/{row.file}", f"{folder}{row.file}")
         path = next((path for path in paths if store.head(path) is not None), "")
         span = (row.offset, row.offset + len(row.raw.encode()))

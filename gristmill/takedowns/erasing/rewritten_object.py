@@ -22,9 +22,10 @@ from gristmill.lake.store.disk.old_file import OldFile
 from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.protocol import Entry, Store
 from gristmill.recipes.raw_object import Converted, Copied, LeftOut, RawObject, Refused
+from gristmill.recipes.source import Source
 from gristmill.stages.conversion.converter import converted
 from gristmill.takedowns.erasing.erasure_plan import ObjectPlan, why_bytes_stay
-from gristmill.takedowns.side_files import pairs_in
+from gristmill.takedowns.refused import own_pairs
 from gristmill.takedowns.wanted import Wanted
 
 _LINE_FEED, _RETURN = 10, 13
@@ -209,7 +210,7 @@ def _compare(store: Store, local: FolderStore, plan: ObjectPlan, entry: Entry, w
     size = new.size if new else 0
     old_rows = _outcomes(RawObject(store, plan.path, plan.name, entry.size, plan.source.limits), plan)
     new_rows = _outcomes(RawObject(local, plan.path, plan.name, size, plan.source.limits), plan)
-    left = (row for row in old_rows if not _is_erased(row, wanted))
+    left = (row for row in old_rows if not _is_erased(row, plan.source, wanted))
     for number, (kept, made) in enumerate(zip_longest(left, new_rows)):
         if kept != made:
             raise DataError(
@@ -237,10 +238,10 @@ def _outcome(row: Converted) -> tuple[Any, ...]:
     return "row", row.id, row.source, _encoder.encode(row)
 
 
-def _is_erased(row: tuple[Any, ...], wanted: Wanted) -> bool:
+def _is_erased(row: tuple[Any, ...], source: Source, wanted: Wanted) -> bool:
     kind, name, third, _ = row
     if kind == "refused":
-        return bool(pairs_in(name, third.decode("utf-8", "replace"), wanted))
+        return bool(own_pairs(name, third.decode("utf-8", "replace"), source, wanted))
     return kind == "row" and (third, name) in wanted.reasons
 
 

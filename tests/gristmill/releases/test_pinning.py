@@ -11,7 +11,7 @@ from gristmill.lake.ledger.files import dump, read_head, read_table
 from gristmill.maintenance.gc import find_unnamed
 from gristmill.releases.pinned import read_pinned
 from gristmill.releases.pinning import pinned_release, trainer_files, write_release
-from gristmill.takedowns.withdrawal import withdraw_release
+from gristmill.releases.withdrawal import withdraw_release
 
 
 def test_a_release_has_every_ledger_from_the_raw_data_to_the_token_cache(whole: Mill) -> None:

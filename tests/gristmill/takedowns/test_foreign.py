@@ -7,14 +7,14 @@ import shutil
 from pathlib import Path
 
 import pytest
-from testkit import Mill, make_documents
+from testkit import Mill, make_documents, own_shelf
 
 from gristmill.__main__ import main
 from gristmill.lake.ledger.derived import columns_path
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.scores.document_columns import make_document_columns
 from gristmill.takedowns.accounted import unread
-from gristmill.takedowns.foreign import search_foreign
+from gristmill.takedowns.foreign import search_foreign, why_not_in_rows
 from gristmill.takedowns.raw_objects import CHANGED
 from gristmill.takedowns.wanted import Wanted
 
@@ -240,3 +240,45 @@ def test_a_shard_that_was_put_back_is_not_searched(mill: Mill, capsys: pytest.Ca
     assert (code, lines["strays"].partition(",")[0]) == (1, said)
     mill.store.put(path, new)  # another file with the same bytes
     assert proven(mill, capsys)[0] == 0
+
+
+READERS = {
+    "fields": 'JsonLines(source="fields", id_template="{number}-{key}")',
+    "rows": 'JsonLines(source="rows", id_key=None)',
+    "keys": 'JsonLines(source="keys", id_key="key")',
+    "code": "lambda raw: iter(())",
+}
+RECIPE = """
+from gristmill.readers.jsonl import JsonLines
+from gristmill.recipes.source import Source
+
+RECIPE = Source(name="{}", convert={})
+"""
+
+
+def test_rows_need_not_have_the_ids_that_a_reader_makes(mill: Mill, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, reader in READERS.items():
+        own_shelf(mill, "sources", RECIPE.format(name, reader))
+        recipe = mill.root.parent / "own_sources" / "sources" / "recipe.py"
+        recipe.rename(recipe.with_stem(name))
+    monkeypatch.syspath_prepend(str(mill.root.parent))
+
+    def why(source: str, id_: str) -> str:
+        shelves, assets = ("testshelf", "own_sources"), {"sources/old/v0/documents"}
+        return why_not_in_rows(Wanted({(source, id_): ""}), shelves, assets).partition(",")[0]
+
+    makes = "the reader of source {!r} makes its ids"
+    assert why("fields", "7-k7") == makes.format("fields")
+    assert why("rows", "2024/a.jsonl.gz:7") == makes.format("rows")
+    assert why("code", "7") == makes.format("code")
+    assert why("keys", "7") == makes.format("keys")  # it may stand there as a number
+    assert why("old", "k7") == "no recipe of --shelves reads source 'old'"
+    assert why("keys", "k7") == why("pages", "7") == why("never-heard-of", "7") == ""
+
+
+def test_a_file_that_may_have_the_document_under_another_id_is_not_read(mill: Mill) -> None:
+    mill.store.put("copy.jsonl", b'{"id":"7","text":"its words"}\n')
+    wanted = Wanted({("pages", "doc-00003"): ""})
+    found = search_foreign(mill.store, {"copy.jsonl": ""}, wanted, scan=True, made_ids="ids are made")
+    assert (found.read, found.unread) == ([], {"copy.jsonl": "ids are made"})
+    assert search_foreign(mill.store, {"copy.jsonl": ""}, wanted, scan=True).read == ["copy.jsonl"]

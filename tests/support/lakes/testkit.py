@@ -5,6 +5,7 @@ import itertools
 import json
 import os
 import shutil
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -242,7 +243,9 @@ def notes(mill: Mill, *texts: str, name: str = "a.txt") -> None:
 
 
 def own_shelf(mill: Mill, kind: str, recipe: str) -> None:
-    """Declares a recipe on a shelf beside the lake: the package `own_<kind>`."""
+    """Declares a recipe on a shelf beside the lake: the package `own_<kind>`, of which no module is loaded yet."""
+    for name in [each for each in sys.modules if each.split(".")[0] == f"own_{kind}"]:
+        del sys.modules[name]
     folder = mill.root.parent / f"own_{kind}" / kind
     folder.mkdir(parents=True, exist_ok=True)
     for each in (folder.parent, folder):

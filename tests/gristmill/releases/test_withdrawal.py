@@ -7,7 +7,7 @@ from gristmill.errors import DataError
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.store.folder import FolderStore
 from gristmill.releases.pinned import PinnedRelease
-from gristmill.takedowns.withdrawal import withdraw_release
+from gristmill.releases.withdrawal import withdraw_release
 
 RELEASE = PinnedRelease(1, "spring", "even", "tiny-1", "f", (), (), {"token_caches/part-1/x": ("0", 1)}, {})
 

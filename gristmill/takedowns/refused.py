@@ -1,0 +1,177 @@
+"""Rows of the quarantine that may be of wanted documents. The quarantine has the first bytes of a row only.
+
+A longer row is searched to its end in the raw object. Where it ends is not known there, so the rest of the object is
+searched: an id behind the row cannot be told from one in it, and the row is reported as not searched.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gristmill.errors import GristmillError
+from gristmill.lake.address import raw_folder
+from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.identity import Pair
+from gristmill.lake.rows.quarantined import QuarantinedRow
+from gristmill.lake.rows.row_blocks import HEAD
+from gristmill.lake.rows.shard_file import read_blocks, rows_of, unpacked
+from gristmill.lake.store.json_object import decode_object
+from gristmill.lake.store.protocol import Store
+from gristmill.recipes.source import Source
+from gristmill.takedowns.places import FoundPlace, Search
+from gristmill.takedowns.side_files import NUMBER, pairs_in
+from gristmill.takedowns.wanted import Wanted
+from gristmill.tracing.rows import Partition
+
+_WINDOW = 1 << 20
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([\"\\/]))")
+
+
+class RefusedPlace(NamedTuple):
+    """A refused row that may be of a wanted document: the shard, the row's number in the quarantine, and the row."""
+
+    pair: Pair
+    shard: str
+    number: int
+    row: QuarantinedRow
+
+
+def refused_rows(store: Store, documents: Partition, wanted: Wanted) -> Iterator[RefusedPlace]:
+    """The refused rows with the id of a wanted document: in their field `id`, or in the first bytes of the row.
+
+    Rows of another source of the same id are among them: a refused row has no valid source.
+
+    Args:
+        store: the lake.
+        documents: the partition of documents.
+        wanted: the documents.
+
+    Raises:
+        DataError: a row is wrong.
+    """
+    for shard, _, number, row in _rows(store, documents):
+        for pair in pairs_in(row.id, row.raw, wanted):
+            yield RefusedPlace(pair, shard, number, row)
+
+
+def own_pairs(name: str, text: str, source: Source, wanted: Wanted) -> list[Pair] | None:
+    """The wanted documents whose id a refused row has as its own; None if its own id is not known.
+
+    A row may have the id of another document in any of its fields, such as a rating.
+
+    Args:
+        name: its id, if its reader said it.
+        text: of the row, JSON or the begin of it.
+        source: the recipe of its source.
+        wanted: the documents.
+    """
+    key = None if getattr(source.convert, "id_template", None) else getattr(source.convert, "id_key", "id")
+    own = {name} if name else _values(text, key.rpartition(".")[2]) if key else set()
+    return None if len(own) != 1 else wanted.by_id.get(own.pop(), [])
+
+
+def _values(text: str, key: str) -> set[str]:
+    """The values of a key in a text of JSON, at any depth, if they are strings or whole numbers.
+
+    >>> sorted(_values('{"id": "7", "rating": "8", "meta": {"id": 9', "id"))
+    ['7', '9']
+    """
+    found = re.findall(rf'"{re.escape(key)}"\s*:\s*(?:"((?:[^"\\]|\\.)*)"|(-?[0-9]+)\b)', text)
+    return {_plain(string.encode()) or number for string, number in found}
+
+
+def quarantine_places(store: Store, documents: Partition, wanted: Wanted, search: Search) -> Iterator[FoundPlace]:
+    """The places of refused rows with the id of a wanted document.
+
+    Args:
+        store: the lake.
+        documents: the partition of documents.
+        wanted: the documents.
+        search: learns which rows are not in the quarantine to their end, and may be of a wanted document.
+
+    Raises:
+        DataError: a row is wrong.
+    """
+    there = documents.place
+    for shard, path, number, row in _rows(store, documents):
+        found = pairs_in(row.id, row.raw, wanted)
+        for pair in found:
+            where = f"{path}: row {number} ({row.reason})"
+            yield FoundPlace(*pair, "quarantine", there.asset, there.snapshot, shard, where)
+        why = "" if found or len(row.raw.encode()) < HEAD else _why_unsearched(store, documents, row, wanted)
+        if why:
+            search.skip("quarantine", f"{path}: row {number} ({row.reason})", why)
+
+
+def _rows(store: Store, documents: Partition) -> Iterator[tuple[str, str, int, QuarantinedRow]]:
+    """Each refused row: the shard, the quarantine's path, the row's number in it, and the row.
+
+    Raises:
+        DataError: a row is wrong.
+    """
+    for name, shard in documents.shards.items():
+        if shard.quarantine is None:
+            continue
+        path, number = documents.place.quarantine(name), 0
+        for block in read_blocks(store, path, shard.quarantine.sha256):
+            for line in rows_of(block):
+                yield (
+                    name,
+                    path,
+                    number,
+                    decode_object(line, QuarantinedRow, path, "refused rows", "make its shard again"),
+                )
+                number += 1
+
+
+def _why_unsearched(store: Store, documents: Partition, row: QuarantinedRow, wanted: Wanted) -> str:
+    """Why a row of which the quarantine has the first bytes only may be of a wanted document; empty if it is not."""
+    short = f"the quarantine has its first {HEAD >> 20} MiB only"
+    mend = "take the row out of the raw object, and make it again"
+    if row.offset is None or row.member:
+        return f"{short}, and its place in {row.file or 'the raw data'} is not known to the byte; {mend}"
+    folder = raw_folder(names_of(documents.place.asset)["source"])
+    try:
+        for path in (f"{folder}{documents.place.snapshot}/{row.file}", f"{folder}{row.file}"):
+            if store.head(path) is not None:
+                named = any(_names(text, wanted) for text in _texts(store, path, row.offset, _longest(wanted)))
+                return f"{short}, and {path} has such an id behind byte {row.offset}; {mend}" if named else ""
+    except GristmillError as error:
+        return f"{short}, and {error}"
+    return f"{short}, and {row.file} is not in the lake; {mend}"
+
+
+def _longest(wanted: Wanted) -> int:
+    """Characters that the longest id may have, each of them escaped, with what stands around it."""
+    return 6 * max(map(len, wanted.by_id), default=0) + 64
+
+
+def _texts(store: Store, path: str, offset: int, overlap: int) -> Iterator[str]:
+    """The text of a raw object from a byte on, without escapes of JSON, in pieces that overlap.
+
+    Raises:
+        DataError: the object cannot be unpacked.
+    """
+    held, skipped = b"", 0
+    for piece in unpacked(store.stream(path), path):
+        left = max(0, min(len(piece), offset - skipped))
+        skipped += left
+        held += piece[left:]
+        if len(held) >= _WINDOW + overlap:
+            yield _plain(held)
+            held = held[-overlap:]
+    yield _plain(held)
+
+
+def _plain(data: bytes) -> str:
+    r"""The text of JSON without escapes.
+
+    >>> _plain(rb'{"id": "\u0064\/7"}')
+    '{"id": "d/7"}'
+    """
+    return _ESCAPE.sub(lambda found: found[2] or chr(int(found[1], 16)), data.decode("utf-8", "replace"))
+
+
+def _names(text: str, wanted: Wanted) -> bool:
+    """Whether a text may name a wanted document."""
+    return any(f'"{name}"' in text for name in wanted.by_id) or not wanted.by_id.keys().isdisjoint(NUMBER.findall(text))

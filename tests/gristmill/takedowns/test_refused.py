@@ -1,0 +1,75 @@
+"""Refused rows that are longer than what the quarantine keeps of them."""
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import pytest
+from testkit import SNAPSHOT, Mill, make_documents, own_shelf, packed
+
+from gristmill.lake.address import documents_asset, place, raw_folder
+from gristmill.lake.rows.row_blocks import HEAD
+from gristmill.readers.jsonl import JsonLines
+from gristmill.recipes.shelf import find
+from gristmill.recipes.source import Source
+from gristmill.stages.conversion.step import ConversionStep
+from gristmill.takedowns.places import Search
+from gristmill.takedowns.refused import own_pairs, quarantine_places
+from gristmill.takedowns.wanted import Wanted
+from gristmill.tracing.rows import find_partition
+
+LOOSE = """
+from gristmill.readers.jsonl import JsonLines
+from gristmill.recipes.source import Source
+
+LOOSE = Source(name="loose", convert=JsonLines(source="loose"), quarantine_limit=1.0)
+"""
+LONG = "y" * (HEAD + 10)
+
+
+@pytest.mark.parametrize(
+    ("row", "unsearched"),
+    [
+        (f'{{"pad":"{LONG}","words":"his","id":"d3"}}', 1),
+        (f'{{"pad":"{LONG}","words":"his","id":"d\\u0033"}}', 1),
+        (f'{{"pad":"{LONG}","words":"his","id":"d3",}}', 1),
+        (f'{{"pad":"{LONG}{LONG}","words":"his","id":"d3"}}', 1),
+        (f'{{"pad":"{LONG}","words":"of another","id":"d4"}}', 0),
+        ('{"words":"of another","id":"d4"}', 0),
+    ],
+)
+def test_an_id_behind_what_the_quarantine_keeps_is_looked_for_in_the_raw_object(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, row: str, unsearched: int
+) -> None:
+    (tmp_path / "lake").mkdir()
+    mill = Mill(tmp_path / "lake")
+    own_shelf(mill, "sources", LOOSE)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    mill.raw("a.jsonl.gz", packed(make_documents(1)) + gzip.compress(row.encode(), mtime=0), "loose")
+    source = find("sources", Source, ("own_sources",), "loose")
+    mill.make(ConversionStep(source, SNAPSHOT, ("own_sources",)))
+    documents = find_partition(mill.store, place(documents_asset("loose", "v0"), SNAPSHOT))
+    assert documents is not None
+    search = Search()
+    assert not list(quarantine_places(mill.store, documents, Wanted({("pages", "d3"): ""}), search))
+    raw = f"{raw_folder('loose', SNAPSHOT)}a.jsonl.gz"
+    assert [f"{raw} has such an id behind byte" in each.what for each in search.unsearched] == [True] * unsearched
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "own"),
+    [
+        ('{"id":"7","rating":"8"}', {}, [("pages", "7")]),
+        ('{"id": 7, "rating": "8", "text": 1', {}, [("pages", "7")]),
+        ('{"id":"140","rating":"7"}', {}, []),
+        ('{"id":"140","rating":"7","meta":{"id":"7"}}', {}, None),
+        ('{"rating":"7"}', {}, None),
+        ('{"id":"7"}', {"id_template": "{id}-{part}"}, None),
+        ('{"id":"140","key":"7"}', {"id_key": "key"}, [("pages", "7")]),
+    ],
+)
+def test_a_refused_row_that_names_an_id_in_another_field_is_another_document(
+    text: str, options: dict[str, Any], own: list[tuple[str, str]] | None
+) -> None:
+    source = Source(name="pages", convert=JsonLines(source="pages", **options))
+    assert own_pairs("", text, source, Wanted({("pages", "7"): ""})) == own
