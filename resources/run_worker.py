@@ -15,6 +15,7 @@ import time
 from dagster import DagsterInstance, DagsterRun, DagsterRunStatus, deserialize_value, serialize_value
 from dagster._grpc.types import ExecuteRunArgs
 
+from resources.patience import be_patient
 from resources.run_process import process_tag
 
 _BEFORE = frozenset({DagsterRunStatus.NOT_STARTED, DagsterRunStatus.STARTING})
@@ -90,6 +91,7 @@ def main() -> None:
     args = deserialize_value(text, ExecuteRunArgs)
     if args.instance_ref is None:  # worker_input names it
         raise ValueError("the input names no instance")
+    be_patient()
     with DagsterInstance.from_ref(args.instance_ref) as instance:
         run = instance.get_run_by_id(args.run_id)
         if run is not None and run.status in _BEFORE:  # else another process executes it, and Dagster ignores this one

@@ -158,7 +158,7 @@ def test_a_run_is_re_executed_from_where_it_failed_and_grinds_what_is_missing(
     assert set(post.result(second).made) == set(JOURNEY) - {MOODY_V1}
     (post.works.root / "mended").touch()
     third = from_failure(post.live, second)
-    assert post.live.finish(third, PATIENCE) == "SUCCESS"
+    post.live.succeed(third, PATIENCE)
     done = post.result(third)
     assert ground(done) == {MOODY_V1: (1, 1)}
     assert {address: made.partition for address, made in done.made.items()} == {MOODY_V1: "2021"}

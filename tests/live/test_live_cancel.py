@@ -170,7 +170,7 @@ def test_a_run_that_is_cancelled_again_and_again_grinds_each_shard_once_to_the_s
         assert ledger(slow.mill, address, "2024") is None
     slow.permit(ALL)
     last = slow.live.materialize([TAPES, HEARD], "2024")
-    assert slow.live.finish(last) == "SUCCESS"
+    slow.live.succeed(last)
     done = Result(last, slow.instance)
     assert done.said[0] == f"{TAPES}: 0 shards to grind, {TWELVE} kept, 0 gone"
     assert done.metadata(HEARD)["shards kept"] == kept[HEARD]
@@ -196,7 +196,7 @@ def test_a_cancelled_rebuild_leaves_the_old_ledger_and_readers_get_old_bytes_or_
     slow.raw("2026")
     slow.permit(ALL)
     first = slow.live.materialize([TAPES, HEARD], "2026")
-    assert slow.live.finish(first) == "SUCCESS"
+    slow.live.succeed(first)
     before = {address: ledger(slow.mill, address, "2026") for address in (TAPES, HEARD)}
     slow.raw("2026", edition=2)
     slow.permit(3)
@@ -211,7 +211,7 @@ def test_a_cancelled_rebuild_leaves_the_old_ledger_and_readers_get_old_bytes_or_
     assert len(readable(slow.mill, HEARD, "2026")) == TWELVE
     slow.permit(ALL)
     last = slow.live.materialize([TAPES, HEARD], "2026")
-    assert slow.live.finish(last) == "SUCCESS"
+    slow.live.succeed(last)
     done = Result(last, slow.instance)
     assert done.said[0] == f"{TAPES}: {counted(TWELVE - again, 'shard')} to grind, {again} kept, 0 gone"
     assert sources(slow.mill, "2026") == slow.undisturbed("2026")
@@ -223,6 +223,6 @@ def test_what_a_cancelled_backfill_left_is_made_by_the_next_run(slow: Slow, canc
     assert begun == 2
     slow.permit(ALL)
     run = slow.live.materialize([TAPES], "2021")
-    assert slow.live.finish(run) == "SUCCESS"
+    slow.live.succeed(run)
     grind = counted(TWELVE - begun, "shard")
     assert Result(run, slow.instance).said[0] == f"{TAPES}: {grind} to grind, {begun} kept, 0 gone"

@@ -162,7 +162,7 @@ def test_the_whole_journey_launched_from_the_ui_is_that_of_a_folder(seaweed: Sea
     try:
         live.wait(lambda: "2024" in live.partitions("sources/letters/v0/documents"), "the snapshot")
         for job, snapshot in JOURNEY:
-            assert live.finish(live.launch(job, snapshot)) == "SUCCESS", job
+            live.succeed(live.launch(job, snapshot))
     finally:
         live.close()
     assert tree(store) == tree(local.store)

@@ -26,6 +26,9 @@ LAUNCH = """mutation ($params: ExecutionParams!) { launchPipelineExecution(execu
     ... on RunConfigValidationInvalid { errors { message } }
     ... on InvalidSubsetError { message } } }"""
 RUN = "query ($id: ID!) { runOrError(runId: $id) { ... on Run { status } } }"
+WHY = """query ($id: ID!) { logsForRun(runId: $id) { ... on EventConnection { events {
+    ... on MessageEvent { message level stepKey }
+    ... on ErrorEvent { error { message errorChain { error { message } } } } } } } }"""
 RUNS = """query ($filter: RunsFilter) { runsOrError(filter: $filter, limit: 1000) {
     ... on Runs { results { runId status jobName tags { key value } assetSelection { path } } } } }"""
 BACKFILL = """mutation ($params: LaunchBackfillParams!) { launchPartitionBackfill(backfillParams: $params) {
@@ -137,6 +140,12 @@ class Live:
         selector = {"jobName": "__ASSET_JOB", **REPOSITORY, "assetSelection": keys}
         return self._launch(selector, partition, None)
 
+    def check(self, address: str, name: str) -> str:
+        """Executes a check, as its page does; the run's id."""
+        check = {"assetKey": {"path": address.split("/")}, "name": name}
+        selector = {"jobName": "__ASSET_JOB", **REPOSITORY, "assetSelection": [], "assetCheckSelection": [check]}
+        return self._launch(selector, None, None)
+
     def _launch(self, selector: Mapping[str, Any], partition: str | None, config: Mapping[str, Any] | None) -> str:
         tags = [{"key": "dagster/partition", "value": partition}] if partition else []
         params = {"selector": selector, "runConfigData": config or {}, "executionMetadata": {"tags": tags}}
@@ -154,14 +163,31 @@ class Live:
         self.wait(lambda: self.status(run) in ENDED, f"the end of run {run}", seconds)
         return self.status(run)
 
+    def succeed(self, run: str, seconds: float = 900) -> None:
+        """Waits for a run's end, which must be a success: else its log says why it was not."""
+        status = self.finish(run, seconds)
+        assert status == "SUCCESS", f"run {run}: {status}\n{self.said(run)}"
+
+    def said(self, run: str) -> str:
+        """What a run's log says, errors and their causes included."""
+        lines = []
+        for event in self.ask(WHY, id=run)["logsForRun"]["events"]:
+            lines.append(f"{event['level']} {event['stepKey'] or ''} {event['message']}")
+            error = event.get("error")
+            if error:
+                lines += [error["message"], *(link["error"]["message"] for link in error["errorChain"])]
+        return "\n".join(lines)
+
     def runs(self, **filters: object) -> list[dict[str, Any]]:
         """All runs (of a filter as GraphQL's RunsFilter has it), newest first."""
         return list(self.ask(RUNS, filter=filters)["runsOrError"]["results"])
 
-    def backfill(self, addresses: Sequence[str], partitions: Sequence[str]) -> str:
+    def backfill(
+        self, addresses: Sequence[str], partitions: Sequence[str], config: Mapping[str, Any] | None = None
+    ) -> str:
         """Launches a backfill of assets over partitions; its id."""
         keys = [{"path": address.split("/")} for address in addresses]
-        params = {"assetSelection": keys, "partitionNames": list(partitions)}
+        params = {"assetSelection": keys, "partitionNames": list(partitions), "runConfigData": config or {}}
         said = self.ask(BACKFILL, params=params)["launchPartitionBackfill"]
         assert said["__typename"] == "LaunchBackfillSuccess", said
         return str(said["backfillId"])

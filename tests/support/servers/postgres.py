@@ -27,7 +27,7 @@ class Postgres:
     """
 
     def __init__(self) -> None:
-        programs = _programs()
+        self._programs = _programs()
         self._owner = _owner()
         self.folder = Path(tempfile.mkdtemp(prefix="gristmill-postgres-"))  # its owner cannot enter pytest's folders
         if self._owner:
@@ -36,28 +36,40 @@ class Postgres:
         secret = self.folder / "password"
         secret.write_text(PASSWORD)
         secret.chmod(0o644)
-        data = str(self.folder / "data")
         how = [f"--username={USER}", f"--pwfile={secret}", "--auth=scram-sha-256"]
         subprocess.run(
-            [str(programs / "initdb"), "-D", data, *how, "--encoding=UTF8", "--no-locale", "--no-sync"],
+            [
+                str(self._programs / "initdb"),
+                "-D",
+                str(self.folder / "data"),
+                *how,
+                "--encoding=UTF8",
+                "--no-locale",
+                "--no-sync",
+            ],
             cwd=self.folder,
             user=self._owner,
             stdout=subprocess.DEVNULL,
             check=True,
         )
         secret.unlink()
+        self.serve()
+        self._wait()
+
+    def serve(self) -> subprocess.Popen[bytes]:
+        """Starts the server on its data, also after it was killed. It ends at once while others still use them."""
         settings = {"listen_addresses": "127.0.0.1", "port": self.port, "unix_socket_directories": "", "fsync": "off"}
         options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
-        with (self.folder / "log").open("wb") as log:
-            self._process = subprocess.Popen(
-                [str(programs / "postgres"), "-D", data, *options],
+        with (self.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [str(self._programs / "postgres"), "-D", str(self.folder / "data"), *options],
                 cwd=self.folder,
                 user=self._owner,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        self._wait()
+        return self.process
 
     def environment(self, database: str) -> dict[str, str]:
         """What docs/production/dagster.yaml reads of it."""
@@ -89,7 +101,7 @@ class Postgres:
     def _wait(self) -> None:
         end = time.monotonic() + _START
         while True:
-            assert self._process.poll() is None, (self.folder / "log").read_text()
+            assert self.process.poll() is None, (self.folder / "log").read_text()
             try:
                 self.ask("postgres", "SELECT 1")
             except sa.exc.OperationalError:
@@ -100,12 +112,12 @@ class Postgres:
 
     def close(self) -> None:
         """Ends it at once, and removes its data."""
-        self._process.send_signal(signal.SIGQUIT)
+        self.process.send_signal(signal.SIGQUIT)
         try:
-            self._process.wait(timeout=20)
+            self.process.wait(timeout=20)
         except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+            self.process.kill()
+            self.process.wait()
         shutil.rmtree(self.folder)
 
 
