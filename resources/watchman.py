@@ -122,7 +122,8 @@ class Watchman:
                 self._send("not_well", words, topic)
                 told.wrong.append(topic)
                 self._remember(told, shared=shared)
-        if not 0 <= now - told.alive < DAY:
+        fresh = any(now - since < PATIENCE for since in self._begun.values())  # as when all is just being started
+        if not fresh and not 0 <= now - told.alive < DAY:
             self._send("alive", said_daily(health))
             told.alive = now
         self._remember(told, shared=shared)
