@@ -18,9 +18,9 @@ from gristmill.lake.address import (
 from gristmill.lake.asset_kinds import FINGERPRINTS
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.edits.carried import carried_name, origin_of
-from gristmill.recipes.edits.named_labels import check_carried, check_labels
+from gristmill.recipes.edits.named_labels import check_adopted, check_carried, check_labels
 from gristmill.recipes.edits.transform import Transform
-from gristmill.recipes.energon.watched_folder import WatchedFolder
+from gristmill.recipes.energon.watched_folder import WatchedFolder, check_paths
 from gristmill.recipes.export import Export
 from gristmill.recipes.label import Score, Spans
 from gristmill.recipes.mix import ALL, Mix, Stream
@@ -28,7 +28,7 @@ from gristmill.recipes.mixture.origin_columns import with_origins
 from gristmill.recipes.models.checks import check_models
 from gristmill.recipes.models.labelled_set import LabelledSet
 from gristmill.recipes.models.model import Model
-from gristmill.recipes.selection import Selection
+from gristmill.recipes.selection import Selection, sql_unchecked
 from gristmill.recipes.shelf import known, read_shelf
 from gristmill.recipes.source import Source
 from gristmill.recipes.tagger import Tagger
@@ -79,18 +79,8 @@ class Catalogue:
         for export in self.exports.values():
             for name in export.mixes:
                 mix = known("mix", self.mixes, name, f"export {export.name!r}")
-                counted = export.tokenizer
-                if counted and counted not in {each.name for each in self.tokenizers_of(mix)}:
-                    raise RecipeError(
-                        f"export {export.name!r}: its epoch counts tokens of {counted!r}, which does not tokenize the"
-                        f" mix {name!r}; add it to the mix's tokenizers"
-                    )
-                if export.divides and mix.validation:
-                    raise RecipeError(
-                        f"export {export.name!r}: split_ratios and split_patterns divide the tars among splits, but mix"
-                        f" {name!r} holds documents out (validation={mix.validation}); leave out one of them"
-                    )
-        self._check_paths()
+                export.check_mix(name, mix.validation, {each.name for each in self.tokenizers_of(mix)})
+        check_paths(self.watched_folders.values())
         makers: dict[str, Tagger | Dedupe] = {**self.taggers, **self.dedupes}
         for source in self.sources.values():
             for revision in source.revisions:
@@ -125,16 +115,6 @@ class Catalogue:
             mix = known("mix", self.mixes, tokenizer.training.mix, f"tokenizer {tokenizer.name!r}")
             for stream_name in tokenizer.training.snapshots:
                 mix.stream(stream_name)
-
-    def _check_paths(self) -> None:
-        paths: dict[str, str] = {}
-        for folder in self.watched_folders.values():
-            first = paths.setdefault(folder.path.rstrip("/"), folder.name)
-            if first != folder.name:
-                raise RecipeError(
-                    f"watched folders {first!r} and {folder.name!r} have the same path {folder.path!r}, so each run of"
-                    " one would undo the other's splits; remove one of them"
-                )
 
     def _check_mix(self, mix: Mix) -> None:
         """Checks the sources, versions, attribute sets and tokenizers that a mix names."""
@@ -177,16 +157,10 @@ class Catalogue:
     def _check_adopted(self, source: Source) -> None:
         """Checks that no adopted set has the name of a tagger's set, or one that differs only by - and _."""
         for version in source.versions:
-            names: dict[str, str] = {tagger.name: "a tagger's" for tagger in self.taggers_of(source, version)}
+            names = {tagger.name: "a tagger's" for tagger in self.taggers_of(source, version)}
             names |= {each.name: "that of the dedupe recipe" for each in self.dedupes_of(source, version)}
-            for each in source.adopted_sets(version):
-                twin = next((n for n in names if n.replace("-", "_") == each.name.replace("-", "_")), None)
-                if twin is not None:
-                    raise RecipeError(
-                        f"source {source.name!r}, {version}: the adopted set {each.name!r} and {names[twin]} {twin!r}"
-                        " must differ by more than '-' and '_'; leave one of them out"
-                    )
-                names[each.name] = "the adopted set"
+            adopted = [each.name for each in source.adopted_sets(version)]
+            check_adopted(adopted, names, f"source {source.name!r}, {version}")
 
     def _check_labels(self, selection: Selection, who: str, source: Source, version: str) -> None:
         """Checks the transforms, the attribute sets and the labels that a selection of a version names."""
@@ -282,6 +256,18 @@ class Catalogue:
                 named |= set(stream.sets)
         return named
 
+    def check_sql(self) -> None:
+        """Checks the SQL of all rules. A module may have been imported without (see catalogue_to_compare).
+
+        Raises:
+            RecipeError: a rule is wrong; the message names the recipe that has it.
+        """
+        for mix, stream in self.streams():
+            stream.check_sql(f"mix {mix.name!r}, stream {stream.key!r}")
+        for source in self.sources.values():
+            for revision in source.revisions:
+                revision.check_sql(f"source {source.name!r}, {revision.version}")
+
     def streams(self) -> list[tuple[Mix, Stream]]:
         """All streams of all mixes, each with its mix."""
         return [(mix, stream) for mix in self.mixes.values() for stream in mix.streams]
@@ -329,6 +315,26 @@ def read_catalogue(packages: tuple[str, ...]) -> Catalogue:
         RecipeError: a module does not declare exactly one recipe, or a recipe is wrong, or names one that is on no
             shelf.
     """
+    catalogue = _read(packages)
+    catalogue.check_sql()
+    return catalogue
+
+
+@cache
+def catalogue_to_compare(packages: tuple[str, ...]) -> Catalogue:
+    """The same recipes, for proofs, which compare them with a lake and run no rule: their SQL is not checked.
+
+    Args:
+        packages: see read_catalogue.
+
+    Raises:
+        RecipeError: see read_catalogue; but not for the SQL of a rule.
+    """
+    with sql_unchecked():
+        return _read(packages)
+
+
+def _read(packages: tuple[str, ...]) -> Catalogue:
     return Catalogue(
         sources=read_shelf("sources", Source, packages),
         taggers=read_shelf("taggers", Tagger, packages),

@@ -1,6 +1,6 @@
 """What an export declares: mixes to write in the format of another tool, and the options of that format."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -132,6 +132,28 @@ EnergonJsonl(...), EnergonWebdataset(...), Oscar(...)
         """Whether the format divides its files among splits, so that the mix must not hold documents out."""
         declared = self.format
         return isinstance(declared, EnergonWebdataset) and bool(declared.split_ratios or declared.split_patterns)
+
+    def check_mix(self, name: str, validation: float, tokenizers: Collection[str]) -> None:
+        """Checks that a mix can be exported so.
+
+        Args:
+            name: of the mix.
+            validation: the share of documents that it holds out.
+            tokenizers: the names of the tokenizers that tokenize it.
+
+        Raises:
+            RecipeError: an option does not go with the mix.
+        """
+        if self.tokenizer and self.tokenizer not in tokenizers:
+            raise RecipeError(
+                f"export {self.name!r}: its epoch counts tokens of {self.tokenizer!r}, which does not tokenize the mix"
+                f" {name!r}; add it to the mix's tokenizers"
+            )
+        if self.divides and validation:
+            raise RecipeError(
+                f"export {self.name!r}: split_ratios and split_patterns divide the tars among splits, but mix"
+                f" {name!r} holds documents out (validation={validation}); leave out one of them"
+            )
 
     def __post_init__(self) -> None:
         """Checks names and the format.

@@ -1,6 +1,8 @@
 """Selections: which rows of a dataset version are kept, and what is changed in them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
@@ -28,12 +30,26 @@ from gristmill.recipes.rules import Column, Rule, check_rules
 RECORDED = "declared on the shelf"
 """The `because` of a rule that was read from a ledger, because ledgers do not record reasons."""
 
-
 _LEAST_RATE = 1e-9
 """A smaller rate rounds to nothing."""
 
 CHANGED = "rows changed"
 """Count of the kept rows whose bytes are not those of the version that was read."""
+
+_sql_checked = ContextVar("sql_checked", default=True)
+
+
+@contextmanager
+def sql_unchecked() -> Iterator[None]:
+    """Selections that are made inside are only compared: the SQL of their rules is not checked, and starts no process.
+
+    Whoever runs them calls `Selection.check_sql` first. An engine of rules checks its own rules in any case.
+    """
+    token = _sql_checked.set(False)
+    try:
+        yield
+    finally:
+        _sql_checked.reset(token)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,10 +125,24 @@ class Selection:
                 raise RecipeError(
                     f"attribute set {name!r}: a column's path is '<set>__<label>', such as length-1__words"
                 )
-        check_rules(self.columns, self.include, self.exclude)
+        check_rules(self.columns, self.include, self.exclude, sql=_sql_checked.get())
         self._check_changes()
         self._check_limits()
         self._check_bounds()
+
+    def check_sql(self, who: str) -> None:
+        """Checks the SQL of the rules, which has been checked already unless this was made in `sql_unchecked`.
+
+        Args:
+            who: the recipe, for the message.
+
+        Raises:
+            RecipeError: a rule is wrong.
+        """
+        try:
+            check_rules(self.columns, self.include, self.exclude)
+        except RecipeError as error:
+            raise RecipeError(f"{who}: {error}") from error
 
     def _check_limits(self) -> None:
         """Checks the options that say what becomes of edited texts."""

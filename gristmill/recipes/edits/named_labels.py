@@ -111,3 +111,25 @@ def check_carried(
                 f"{who}: carry has {name!r}, whose labels are all scores of documents. Only spans are carried: the text"
                 " may be another one. Leave it out, and tag this version"
             )
+
+
+def check_adopted(adopted: Sequence[str], made: Mapping[str, str], who: str) -> None:
+    """Checks the names of adopted sets: none is that of another set, or differs from it only by - and _.
+
+    Args:
+        adopted: the names of the adopted sets of a version.
+        made: the names of the sets that are made for it, with words for whose set each is.
+        who: the version, for the message.
+
+    Raises:
+        RecipeError: two names are alike.
+    """
+    names = dict(made)
+    for name in adopted:
+        twin = next((each for each in names if each.replace("-", "_") == name.replace("-", "_")), None)
+        if twin is not None:
+            raise RecipeError(
+                f"{who}: the adopted set {name!r} and {names[twin]} {twin!r} must differ by more than '-' and '_';"
+                " leave one of them out"
+            )
+        names[name] = "the adopted set"

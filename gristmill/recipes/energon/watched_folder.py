@@ -1,7 +1,7 @@
 """What a watched folder declares: where others write tars or JSONL files, and how they are prepared for Energon."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
@@ -132,3 +132,22 @@ test, such as (8, 1, 1)
         names = ("split_ratio", "split_parts", "exclude", "shuffle_tars", "sample_type", "field_map")
         media = ("media_by_glob", "media_by_header", "media_by_extension")
         return tuple(name for name in (*names, *media) if getattr(self, name))
+
+
+def check_paths(folders: Iterable[WatchedFolder]) -> None:
+    """Checks that no two folders are one.
+
+    Args:
+        folders: all that are declared.
+
+    Raises:
+        RecipeError: two have the same path.
+    """
+    paths: dict[str, str] = {}
+    for folder in folders:
+        first = paths.setdefault(folder.path.rstrip("/"), folder.name)
+        if first != folder.name:
+            raise RecipeError(
+                f"watched folders {first!r} and {folder.name!r} have the same path {folder.path!r}, so each run of"
+                " one would undo the other's splits; remove one of them"
+            )

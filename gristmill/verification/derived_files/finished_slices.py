@@ -12,7 +12,7 @@ from gristmill.lake.ledger.files import list_ledgers, read_head
 from gristmill.lake.ledger.index_ledger import IndexLedger
 from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.store.protocol import Store
-from gristmill.recipes.catalogue import read_catalogue
+from gristmill.recipes.catalogue import catalogue_to_compare
 from gristmill.recipes.source import Source
 from gristmill.stages.mixing.index import chosen_snapshots, read_index
 from gristmill.text.natural_order import newest
@@ -81,7 +81,7 @@ def _finished(store: Store, kind: AssetKind, names: Mapping[str, str]) -> dict[s
 def _sources(shelves: Sequence[str], name: str) -> dict[str, Source] | None:
     """The source of each stream of a mix; None if no shelf has the mix, or the shelves have an error."""
     try:
-        catalogue = read_catalogue(tuple(shelves))
+        catalogue = catalogue_to_compare(tuple(shelves))
     except RecipeError:
         return None
     mix = catalogue.mixes.get(name)

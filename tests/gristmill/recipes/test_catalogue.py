@@ -1,17 +1,18 @@
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from dagster_kit import SHELVES
 
 from gristmill.errors import RecipeError
-from gristmill.recipes.catalogue import Catalogue, read_catalogue
+from gristmill.recipes.catalogue import Catalogue, catalogue_to_compare, read_catalogue
 from gristmill.recipes.edits.edit import Edit
 from gristmill.recipes.energon.watched_folder import WatchedFolder
 from gristmill.recipes.export import Export
 from gristmill.recipes.export_formats.energon import EnergonWebdataset
 from gristmill.recipes.mix import Mix, Stream
-from gristmill.recipes.rules import Column, Rule, score, spans
+from gristmill.recipes.rules import Column, Rule, field, score, spans
 from gristmill.recipes.source import Revision
 from gristmill.recipes.tagger import Spans
 from gristmill.recipes.tokenizer import Tokenizer, Training
@@ -162,3 +163,45 @@ def test_an_export_that_its_mix_does_not_allow_is_refused(
     exports = {"tars": Export(name="tars", mixes=("held",), format=declared)}
     with pytest.raises(RecipeError, match=re.escape(words)):
         Catalogue(KIT.sources, KIT.taggers, {"held": mix}, {}, exports=exports)
+
+
+ODD = """
+from gristmill.readers.dolma import DolmaLines
+from gristmill.recipes.mix import Mix, Stream
+from gristmill.recipes.rules import Rule, field
+from gristmill.recipes.source import Revision, Source
+SHORT = {"columns": (field("id"),), "exclude": (Rule("short", "words < 5", "stubs"),)}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "recipe", "who"),
+    [
+        (
+            "mixes",
+            "ODD = Mix(name='odd', streams=(Stream(source='letters', version='v1', **SHORT),))",
+            "mix 'odd', stream 'letters'",
+        ),
+        (
+            "sources",
+            "ODD = Source(name='odd', convert=DolmaLines('odd'), revisions=(Revision(version='v1', **SHORT),))",
+            "source 'odd', v1",
+        ),
+    ],
+)
+def test_recipes_that_were_compared_are_checked_before_they_are_run(
+    kind: str, recipe: str, who: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python runs a module once: one that a proof has imported is not checked by importing it again."""
+    shelf = tmp_path / f"odd_{kind}" / kind
+    shelf.mkdir(parents=True)
+    (shelf / "odd.py").write_text(ODD + recipe)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    shelves = (*SHELVES, f"odd_{kind}")
+    assert "odd" in getattr(catalogue_to_compare(shelves), kind)
+    complaint = "rule 'short': no column 'words' (in: words < 5); columns: id"
+    for _ in range(2):
+        with pytest.raises(RecipeError, match=re.escape(f"{who}: {complaint}")):
+            read_catalogue(shelves)
+    with pytest.raises(RecipeError, match=re.escape(complaint)):
+        replace(KIT.mixes["blend"].streams[0], columns=(field("id"),), include=(Rule("short", "words < 5", "stubs"),))
