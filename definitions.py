@@ -33,6 +33,7 @@ from assets.watched_folders import watched_folder_jobs
 from gristmill.environment import CHECKOUT, Environment, read_environment
 from gristmill.installation import put_location_on_path
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
+from gristmill.threads import make_ready
 from resources.engine import engine_resource
 from resources.lake import lake_resource
 from resources.no_files import NoFiles
@@ -161,7 +162,9 @@ def defs() -> dg.Definitions:
 def _built(environment: Environment) -> dg.Definitions:
     """Builds the definitions once: Dagster asks for them several times in a process."""
     with _kept_for_good():
-        return build(environment, read_catalogue(environment.named_shelves()))
+        definitions = build(environment, read_catalogue(environment.named_shelves()))
+    make_ready()  # Dagster's threads run sensors and checks
+    return definitions
 
 
 @contextmanager

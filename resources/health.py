@@ -4,16 +4,19 @@ What a look finds are numbers and words of Gristmill alone. No word of the data,
 """
 
 import json
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
 from gristmill.environment import Environment
 from gristmill.lake.store.open import Lake
+from gristmill.threads import begin
+
+if TYPE_CHECKING:
+    import threading
 
 GONE = 300.0
 """Seconds without a heartbeat, after which a part of the daemon counts as gone."""
@@ -97,9 +100,7 @@ class Looker:
             except Exception as error:  # noqa: BLE001 - whatever it is, a person must hear that this part cannot be read
                 failed.append(type(error).__name__)
 
-        thread = threading.Thread(target=attempt, daemon=True, name=f"look at the {part}")
-        self._hanging[part] = thread
-        thread.start()
+        thread = self._hanging[part] = begin(attempt, name=f"look at the {part}")
         thread.join(LIMIT)
         if thread.is_alive():
             wrong[part] = f"the {part} did not answer within {LIMIT:.0f} s"

@@ -2,13 +2,13 @@
 
 import subprocess
 import sys
-import threading
 import time
 
 from dagster import DagsterInstance, DagsterRun, DagsterRunStatus, DefaultRunLauncher
 from dagster._core.launcher import CheckRunHealthResult, LaunchRunContext, WorkerStatus
 
 from gristmill.process import how_ended, this_process
+from gristmill.threads import begin
 from resources.pools import make_pools
 from resources.run_process import process_of
 from resources.run_worker import BEAT, worker_input
@@ -54,7 +54,7 @@ class WatchedRunLauncher(DefaultRunLauncher):
         command = [sys.executable, "-m", "resources.run_worker", run.run_id]
         child = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)  # noqa: S603 - our own module
         self._children.add(run.run_id)
-        threading.Thread(target=self._wait, args=(instance, run.run_id, child, told), daemon=True).start()
+        begin(self._wait, instance, run.run_id, child, told)
 
     def _wait(self, instance: DagsterInstance, run_id: str, child: "subprocess.Popen[bytes]", told: bytes) -> None:
         """Tells a process what to execute, waits for it, and reports its end if the run has not ended."""

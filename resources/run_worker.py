@@ -9,12 +9,12 @@ import os
 import runpy
 import signal
 import sys
-import threading
 import time
 
 from dagster import DagsterInstance, DagsterRun, DagsterRunStatus, deserialize_value, serialize_value
 from dagster._grpc.types import ExecuteRunArgs
 
+from gristmill.threads import begin
 from resources.patience import be_patient
 from resources.run_process import process_tag
 
@@ -96,7 +96,7 @@ def main() -> None:
         run = instance.get_run_by_id(args.run_id)
         if run is not None and run.status in _BEFORE:  # else another process executes it, and Dagster ignores this one
             instance.add_run_tags(args.run_id, process_tag())
-        threading.Thread(target=RunWatch(instance, args.run_id).watch, name="watch", daemon=True).start()
+        begin(RunWatch(instance, args.run_id).watch, name="watch")
         sys.argv = ["dagster", "api", "execute_run", text]
         runpy.run_module("dagster", run_name="__main__")
 

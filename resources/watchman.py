@@ -15,6 +15,7 @@ from typing import Any
 import dagster as dg
 
 from gristmill.environment import Environment
+from gristmill.threads import begin
 from resources.health import Health, Looker
 from resources.webhook import post
 
@@ -84,7 +85,7 @@ class Watchman:
 
     def start(self) -> None:
         """Starts the thread."""
-        threading.Thread(target=self._run, daemon=True, name="watchman").start()
+        begin(self._run, name="watchman")
 
     def stop(self) -> None:
         """Ends the thread after its present look."""

@@ -33,7 +33,7 @@ SHELVES = (
 )
 TEST_SHELVES = sorted(p for p in (ROOT / "tests" / "support").rglob("*.py") if p.parent.name in SHELVES)
 
-HUBS = {"errors", "lake.address", "lake.identity", "lake.asset_kind", "lake.asset_kinds"}
+HUBS = {"errors", "threads", "lake.address", "lake.identity", "lake.asset_kind", "lake.asset_kinds"}
 LAKE = {"lake.store", "lake.rows", "lake.ledger", *HUBS}
 BELOW_STAGES = {"interrupts", "drift", "recipes", "encoding", "execution", "formats.levanter", "text", *LAKE}
 STAGES = {
@@ -71,6 +71,7 @@ EVERYTHING = {
 
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
+    "threads": set(),
     "text": {"errors"},
     "reports": {"errors"},
     "lake": {"errors"},
@@ -78,7 +79,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "lake.asset_kind": {"errors"},
     "lake.asset_kinds": {"errors", "lake.asset_kind"},
     "lake.identity": {"errors"},
-    "lake.store": {"errors"},
+    "lake.store": {"threads", "errors"},
     "lake.rows": {"lake.store", "text", *HUBS},
     "lake.ledger": {"lake.store", "lake.rows", *HUBS},
     "formats.levanter": {"lake.store", "errors"},

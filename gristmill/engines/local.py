@@ -23,6 +23,7 @@ from gristmill.execution.runner import Inline
 from gristmill.execution.work import Done, Failed, Item, Job, Outcome
 from gristmill.execution.worker import JOB, receive, send
 from gristmill.interrupts import children_deaf
+from gristmill.threads import begin
 
 TRIES = 2
 """How often an item is started before the death of its worker counts as its failure."""
@@ -32,10 +33,6 @@ AHEAD = 2
 
 SMALL = 1 << 20
 """For less work than this, in bytes, starting workers costs more time than they save."""
-
-
-_DONE = msgspec.json.Decoder(Done)
-"""Made before there are threads: two that look at the fields of a type for the first time at once may crash Python."""
 
 
 class _Worker:
@@ -65,7 +62,7 @@ class _Worker:
             answer = receive(self._pipe(self._process.stdout))
         except (BrokenPipeError, OSError):
             return None
-        return _DONE.decode(answer) if answer is not None else None
+        return msgspec.json.decode(answer, type=Done) if answer is not None else None
 
     @staticmethod
     def _pipe(pipe: object) -> BinaryIO:
@@ -161,15 +158,10 @@ class LocalPool:
         done: queue.SimpleQueue[Done] = queue.SimpleQueue()
         team = _Team()
         window = list(islice(work, AHEAD * self._count))
-        threads = [
-            threading.Thread(target=self._serve, args=(job, team, todo, done), daemon=True)
-            for _ in range(min(self._count, len(window)))
-        ]
         for item in window:
             todo.put(item)
         under_way = len(window)
-        for thread in threads:
-            thread.start()
+        threads = [begin(self._serve, job, team, todo, done) for _ in range(min(self._count, len(window)))]
         try:
             while under_way:
                 yield done.get()

@@ -16,6 +16,7 @@ import msgspec
 from gristmill.execution.runner import LazyGrinder, grind_one
 from gristmill.execution.work import Grinder, Item, Job
 from gristmill.interrupts import obey_parent
+from gristmill.threads import begin
 
 HEADER = 8
 JOB = b"job "
@@ -61,7 +62,7 @@ def main() -> None:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     inbox: Inbox = queue.SimpleQueue()
     busy = threading.Event()
-    threading.Thread(target=_listen, args=(sys.stdin.buffer, inbox, busy), daemon=True).start()
+    begin(_listen, sys.stdin.buffer, inbox, busy)
     grind: Grinder | None = None
     while (message := inbox.get()) is not None:
         if message.startswith(JOB):

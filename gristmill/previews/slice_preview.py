@@ -2,8 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -25,6 +24,10 @@ from gristmill.stages.mixing.rule_engine import RuleFailed, RulesStopped
 from gristmill.stages.mixing.rule_verdicts import RuleVerdicts
 from gristmill.stages.mixing.step import MixingStep, check_aligned
 from gristmill.text.units.drawn_numbers import drawn_numbers
+from gristmill.threads import thread_pool
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 KEPT = ""
 """The reason of rows that are kept."""
@@ -92,7 +95,7 @@ class SlicePreview:
 
     def needed(self) -> NeededBytes:
         """What must be read, in bytes of files."""
-        with ThreadPoolExecutor(_OPENED_AT_ONCE) as pool:
+        with thread_pool(_OPENED_AT_ONCE) as pool:
             each = list(pool.map(lambda shard: self._reader.needed(shard, self.beside(shard.name)), self.shards))
         return NeededBytes(sum(one.columns for one in each), sum(one.text for one in each))
 
@@ -107,7 +110,7 @@ class SlicePreview:
             StoreError: a shard is being rebuilt, or the lake does not answer.
         """
         total = SliceTally()
-        with ThreadPoolExecutor(AT_ONCE) as pool:
+        with thread_pool(AT_ONCE) as pool:
             for tally in pool.map(lambda shard: self._shard(shard, examples), self.shards):
                 total = total.plus(tally, examples)
         return total
@@ -157,7 +160,7 @@ class SlicePreview:
         total = SliceTally()
         counts: dict[str, int] = {}
         waiting: deque[Future[SliceTally]] = deque()
-        with ThreadPoolExecutor(AT_ONCE) as pool:
+        with thread_pool(AT_ONCE) as pool:
             for batch in self._reader.batches(shard, self.beside(shard.name), counts):
                 waiting.append(pool.submit(self._tallied, batch, shard.name, examples))
                 if len(waiting) > AT_ONCE:

@@ -3,7 +3,6 @@
 import heapq
 import struct
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -20,6 +19,7 @@ from gristmill.reading.feeds import pair_of, whole_lines
 from gristmill.reading.partitions import ReadShard
 from gristmill.reading.record_batches import BatchReader
 from gristmill.reading.rows import Rows
+from gristmill.threads import thread_pool
 
 AT_ONCE = 16
 """Indexes that are read at the same time: a bucket answers a request in about 20 ms."""
@@ -85,7 +85,7 @@ class DocumentRows(Rows):
         if self._limit is not None:
             raise RecipeError(f"sample() draws from all rows, so limit={self._limit} would not hold; leave limit out")
         store = self._reader.store
-        with ThreadPoolExecutor(AT_ONCE) as pool:
+        with thread_pool(AT_ONCE) as pool:
             drawn = pool.map(lambda pair: _first(store, pair[1], pair[0], n, seed), enumerate(self._shards))
             picks = heapq.nsmallest(n, (pick for some in drawn for pick in some))
         by_shard: dict[int, dict[int, bytes]] = {}

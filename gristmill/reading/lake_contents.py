@@ -2,7 +2,6 @@
 
 import html
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 
@@ -12,6 +11,7 @@ from gristmill.lake.ledger.files import read_head
 from gristmill.lake.ledger.walk import list_assets
 from gristmill.lake.store.protocol import Store
 from gristmill.reading.partitions import snapshots_of
+from gristmill.threads import thread_pool
 
 AT_ONCE = 16
 """Ledgers that are read at the same time: a bucket answers a request in about 20 ms."""
@@ -95,7 +95,7 @@ def lake_contents(store: Store, prefix: str = "") -> LakeContents:
     below = prefix.strip("/")
     places = [each for each in _places(store) if not below or f"{each.asset}/".startswith(f"{below}/")]
     places.sort(key=lambda each: (rank_of(each.asset), each.asset, each.snapshot))
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with thread_pool(AT_ONCE) as pool:
         return LakeContents(pool.map(lambda each: _listed(store, each), places))
 
 

@@ -20,6 +20,7 @@ from gristmill.reading.record_batches import BatchReader
 from gristmill.reading.token_rows import TokenRows
 from gristmill.recipes.rules import Column
 from gristmill.stages.tokenization import files
+from gristmill.threads import make_ready
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -37,6 +38,10 @@ class OpenedLake(Lake, frozen=True):
     """
 
     shelves: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Makes ready for the threads of those who read from it."""
+        make_ready()
 
     def documents(
         self,

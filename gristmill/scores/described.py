@@ -1,7 +1,6 @@
 """Described: the statistics of an attribute set, added up from its shards. Shards that did not change are not read."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from gristmill.lake.address import Place
@@ -10,6 +9,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.scores.column_file import open_columns
 from gristmill.scores.label_columns import ColumnsHead, make_columns
 from gristmill.scores.statistics import LabelStatistics, added
+from gristmill.threads import thread_pool
 
 MOST_SHOWN = 24
 """Labels that people are shown; of a set with more, those that most rows have."""
@@ -98,5 +98,5 @@ def column_heads(store: Store, partition: Place, shards: Sequence[Shard]) -> Ite
         columns = open_columns(store, partition, shard)
         return columns.head if columns else None
 
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with thread_pool(AT_ONCE) as pool:
         yield from pool.map(head, shards)

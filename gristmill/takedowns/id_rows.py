@@ -6,7 +6,6 @@ and compares it with the digest that the ledger records.
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from math import isqrt
 from typing import NamedTuple
 
@@ -23,6 +22,7 @@ from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.batches import read_rows
 from gristmill.lake.store.protocol import Store
 from gristmill.takedowns.wanted import Wanted
+from gristmill.threads import thread_pool
 
 AT_ONCE = 32
 """Indexes that are read at the same time: a bucket answers a request in about 20 ms."""
@@ -64,7 +64,7 @@ def rows_by_shard(
         return [scanned_rows(store, place, each.shard, wanted) if each.why and scan else each for each in found]
 
     groups = [shards[start : start + _GROUP] for start in range(0, len(shards), _GROUP)]
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with thread_pool(AT_ONCE) as pool:
         for found in pool.map(search, groups):
             yield from found
 

@@ -5,7 +5,6 @@ read, and the row must have the document's source and id.
 """
 
 from collections.abc import Callable, Hashable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, TypeVar, cast
@@ -27,6 +26,7 @@ from gristmill.lake.rows.shard_file import member_of, rows_around
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 from gristmill.text.differences import Difference, first_differences
+from gristmill.threads import thread_pool
 
 AT_ONCE = 64
 """Indexes that are read at the same time: a bucket answers a request in about 20 ms."""
@@ -198,7 +198,7 @@ def locate_row(partition: Partition, pair: Pair) -> LocatedRow | None:
         positions = ((name, index, index.place_of(digest)) for name, index in indexes)
         return [(name, index, position) for name, index, position in positions if position is not None]
 
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with thread_pool(AT_ONCE) as pool:
         for hits in pool.map(search, groups):
             for name, index, position in hits:
                 return _at(partition, index, name, position, pair)

@@ -5,7 +5,6 @@ the first version that exists. Downstream, the document is in the shard of the s
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import msgspec
@@ -28,6 +27,7 @@ from gristmill.lake.ledger.model import Input, Ledger, Upstream
 from gristmill.lake.ledger.walk import list_assets
 from gristmill.lake.store.protocol import Store
 from gristmill.text.differences import Difference
+from gristmill.threads import thread_pool
 from gristmill.tracing.parts import PartPlace, traced_part
 from gristmill.tracing.raw import RawPlace, Shelves, raw_place
 from gristmill.tracing.rows import (
@@ -235,7 +235,7 @@ def _streams(store: Store, source: str, snapshot: str) -> list[str]:
 def _heads(store: Store, assets: Iterable[str], snapshot: str) -> list[tuple[str, Ledger]]:
     """The ledger heads of those partitions that are finished; they are read at the same time."""
     addresses = list(assets)
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with thread_pool(AT_ONCE) as pool:
         heads = list(pool.map(lambda asset: read_head(store, place(asset, snapshot)), addresses))
     return [(asset, head) for asset, head in zip(addresses, heads, strict=True) if head is not None]
 

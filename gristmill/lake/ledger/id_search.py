@@ -5,7 +5,6 @@ on the ids in the shard's rows before it is reported.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +18,7 @@ from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.batches import IdPair, read_rows
 from gristmill.lake.store.protocol import Store
+from gristmill.threads import thread_pool
 
 BUCKET = 1 << 24
 """Number of hashes that are compared at once: at most 256 MB of indexes are read, and half of this is kept."""
@@ -128,7 +128,7 @@ def repeated_highs(read: ReadIndex, shards: Sequence[Shard], bucket: int = BUCKE
         buckets *= 2
     cursors = [_Cursor(read, shard, buckets) for shard in shards if shard.rows]
     repeated: list[Highs] = [np.empty(0, dtype=np.uint64)]
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with thread_pool(AT_ONCE) as pool:
         for number in range(1, buckets + 1 if cursors else 0):
             limit = number * (2**64 // buckets) if number < buckets else None
             highs = np.concatenate(list(pool.map(lambda cursor: cursor.below(limit), cursors)))  # noqa: B023 - the list is complete before the limit changes
@@ -145,7 +145,7 @@ def _twice(highs: Highs) -> Highs:
 def loaded(read: ReadIndex, shards: Sequence[Shard]) -> Iterator[tuple[Shard, NDArray[np.uint64]]]:
     """The shards with their whole indexes, in order; several are read at once. Raises the same errors as load_whole."""
     groups = [shards[start : start + GROUP] for start in range(0, len(shards), GROUP)]
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with thread_pool(AT_ONCE) as pool:
         for start in range(0, len(groups), AT_ONCE):
             chunk = groups[start : start + AT_ONCE]
             futures = [pool.submit(_load_group, read, group) for group in chunk]

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from gristmill.lake.store.protocol import Entry, ObjectVersion, Store
+from gristmill.threads import thread_pool
 
 AT_ONCE = 16
 """Requests under way, or answered and not used yet."""
@@ -97,7 +98,7 @@ def reading_ahead(store: Store, objects: Sequence[tuple[str, ObjectVersion]]) ->
     if len(objects) < 2 or not store.url.startswith("s3://"):
         yield store
         return
-    threads = ThreadPoolExecutor(AT_ONCE)
+    threads = thread_pool(AT_ONCE)
     try:
         yield ReadAhead(store, objects, threads)
     finally:

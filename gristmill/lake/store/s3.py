@@ -1,7 +1,6 @@
 """A lake in an S3 bucket. No other file imports the bucket client obstore (see docs/internals/decisions.md)."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -29,6 +28,7 @@ from gristmill.lake.store.s3_retry import (
     with_retries,
 )
 from gristmill.lake.store.s3_upload import BucketUpload
+from gristmill.threads import thread_pool
 
 if TYPE_CHECKING:
     from obstore import GetOptions, ObjectMeta, PutMode
@@ -219,7 +219,7 @@ class BucketStore:
         if entry.size <= start + len(data):
             yield from _pieces(data)
             return
-        with ThreadPoolExecutor(1) as ahead:
+        with thread_pool(1) as ahead:
             for following in range(start + STEP, entry.size, STEP):
                 coming = ahead.submit(self._step, path, following, entry)
                 yield from _pieces(data)

@@ -7,9 +7,8 @@ ask for that (docs/internals/decisions.md). Only this file imports boto3, and on
 import hashlib
 from collections import deque
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import boto3
 from botocore.config import Config
@@ -20,6 +19,10 @@ from botocore.parsers import ResponseParserError
 from gristmill.errors import Conflict, StoreError
 from gristmill.lake.store.protocol import UnfinishedUpload
 from gristmill.lake.store.s3_retry import TIMEOUT, GaveUp, Problem, store_error, with_retries
+from gristmill.threads import thread_pool
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 T = TypeVar("T")
 
@@ -79,7 +82,7 @@ class Parts:
         self._sent: list[str] = []
         self._under_way: deque[Future[str]] = deque()
         self._id = self._ask(lambda: str(self._client.create_multipart_upload(**self._where)["UploadId"]))
-        self._threads = ThreadPoolExecutor(AT_ONCE)
+        self._threads = thread_pool(AT_ONCE)
 
     def _ask(self, do: Callable[[], str]) -> str:
         try:

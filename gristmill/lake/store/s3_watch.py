@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 
+from gristmill.threads import begin
+
 LOG = logging.getLogger("gristmill.lake")
 
 LOOK = 0.5
@@ -78,7 +80,7 @@ class BucketWatch:
                 self._process = os.getpid()
                 self._busy = threading.Event()
                 self._requests = set()
-                threading.Thread(target=self._run, args=(self._busy,), daemon=True, name="bucket watch").start()
+                begin(self._run, self._busy, name="bucket watch")
             self._requests.add(request)
             self._busy.set()
 

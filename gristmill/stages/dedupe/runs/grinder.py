@@ -4,7 +4,6 @@ Files of a part: `hashes`, `positions`, `repeats` and `counts`; see gristmill.st
 """
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 
@@ -24,6 +23,7 @@ from gristmill.stages.dedupe.fingerprint_blocks import (
 )
 from gristmill.stages.dedupe.merging import RunWriter
 from gristmill.stages.fingerprints.binary_part import BinaryPart
+from gristmill.threads import thread_pool
 
 _THREADS = 8
 """Requests at once: a bucket answers a small one after 10 to 50 ms."""
@@ -80,7 +80,7 @@ class RunsGrinder:
         spec, body = self._spec, msgspec.json.decode(item.body, type=RunsItem)
         ground: list[Ground] = []
         numbers = range(body.first, body.last)
-        with Spill(spec.memory) as spill, ThreadPoolExecutor(_THREADS) as threads:
+        with Spill(spec.memory) as spill, thread_pool(_THREADS) as threads:
             indexes = list(threads.map(lambda file: read_index(self._store, file, len(spec.contents)), spec.files))
             readers = {number: BucketReader(self._store, spec.files, indexes, number) for number in numbers}
             blocks: list[memoryview] | None = None

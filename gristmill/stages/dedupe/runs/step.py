@@ -1,7 +1,6 @@
 """The step that merges the fingerprints of a snapshot into hash runs: one part for each bucket."""
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +18,7 @@ from gristmill.recipes.duplicates.dedupe import MIB, Dedupe
 from gristmill.stages.dedupe.fingerprint_blocks import HASH_BYTES, HashFile, hash_files, read_index
 from gristmill.stages.dedupe.neighbours import neighbours
 from gristmill.stages.dedupe.runs.grinder import RunsItem, RunsSpec, bucket_name
+from gristmill.threads import thread_pool
 
 _ITEMS = 16
 """Items of a snapshot, at least, if it has as many buckets: they are ground in parallel."""
@@ -98,7 +98,7 @@ def _bucket_contents(store: Store, files: Sequence[HashFile], buckets: int) -> t
     """
     sizes = np.zeros(buckets, np.int64)
     digests = [xxhash.xxh3_128() for _ in range(buckets)]
-    with ThreadPoolExecutor(_THREADS) as threads:
+    with thread_pool(_THREADS) as threads:
         for begin in range(0, len(files), _TOGETHER):
             some = files[begin : begin + _TOGETHER]
             indexes = list(threads.map(lambda file: read_index(store, file, buckets), some))
