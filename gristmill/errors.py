@@ -190,6 +190,10 @@ class Misaligned(DataError):  # noqa: N818
     """Documents and attributes are not the same rows in the same order."""
 
 
+class OutOfDate(DataError):  # noqa: N818
+    """What is read was made by another recipe, or from what has changed since. It must be made again first."""
+
+
 class DuplicateId(DataError):  # noqa: N818
     """An id that must be unique occurs in two rows."""
 

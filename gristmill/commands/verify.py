@@ -182,9 +182,11 @@ def _derive(
     """
     # only here, because it imports the steps of all stages
     from gristmill.derivation.derived_share import derived_share  # noqa: PLC0415
-    from gristmill.derivation.tasks import derive, tasks_of, untouched  # noqa: PLC0415
+    from gristmill.derivation.tasks import absent, derive, not_as_declared, tasks_of, untouched  # noqa: PLC0415
 
     shelves = shelves_of(arguments)
+    if missing := absent(lake, shelves, set(paths), arguments.asset):
+        show(f"note   {missing}")
     wrong = set(paths) - tally.proven
     tally.drawn = len(tally.derived)
     lost: list[Finding] = []
@@ -204,6 +206,11 @@ def _derive(
         tally.drawn += result.drawn
     if not tally.drawn and not tally.wrong:
         raise RecipeError("no shard was derived again: give a larger share, or the --shelves that made this lake")
+    other: list[Finding] = []
+    wrong |= not_as_declared(lake, shelves, paths, lambda note: show(f"note   {note}"), other)
+    for finding in other:
+        show(f"WRONG  {_as_typed(finding, arguments)}")
+    tally.wrong += len(other)
     whole = {path for path in paths if (at := place_of_ledger(path)) and at.kind is EXPORT} - wrong
     show(str(derived_share(AuditedStore(lake.store()), paths, untouched(tally.derived, wrong), whole)))
     return True

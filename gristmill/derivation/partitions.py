@@ -12,7 +12,7 @@ import msgspec
 
 from gristmill.derivation.comparison import shard_differences
 from gristmill.derivation.scratch_lake import ScratchLake
-from gristmill.errors import RecipeError, shorten
+from gristmill.errors import OutOfDate, RecipeError, shorten
 from gristmill.execution.finding import Finding, guarded
 from gristmill.execution.plan import PartitionState, Target, Want, read_state
 from gristmill.execution.runner import LazyGrinder, grind_one
@@ -64,7 +64,7 @@ class Derivation:
         """Findings on shards that are not what their step makes of what it read, and on missing and needless ones."""
         try:
             plan = self._step.plan(self._store)
-        except RecipeError as error:
+        except (RecipeError, OutOfDate) as error:
             self._say(f"{self._step.makes[0]} ({self._step.snapshot}): not proven: {error}")
             return
         works: dict[str, _Work] = {}
@@ -129,6 +129,25 @@ def _is_open(want: Want) -> bool:
 
 def _shown(inputs: Sequence[Input]) -> str:
     return shorten(", ".join(f"{each.asset}/{each.shard} as {each.content[:12]}" for each in inputs) or "nothing", 300)
+
+
+def made_otherwise(store: Store, target: Target) -> tuple[str, list[Finding]]:
+    """Why a partition is not what the recipes on the shelves make, as far as its ledger tells: no bytes are compared.
+
+    Args:
+        store: the lake.
+        target: the partition as its step makes it.
+
+    Returns:
+        Another recipe, in words, or nothing; and the findings on other shards, and on what they were made from.
+
+    Raises:
+        DataError: the ledger is damaged.
+        StoreError: the lake does not answer.
+    """
+    work = _Work(store, target)
+    why = work.why_not()
+    return why, [] if why else [*work.unlike(), *work.upstream(), *(finding for _, finding in work.other_inputs())]
 
 
 class _Work:

@@ -8,17 +8,19 @@ from gristmill.lake.asset_kinds import (
     ATTRIBUTES,
     CLUSTERS,
     DOCUMENTS,
+    EXPORT,
     FINGERPRINTS,
     HASH_RUNS,
     MARKS,
     MIX,
+    TOKEN_CACHE,
     VERDICTS,
     kind_of,
     names_of,
 )
 from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Store
-from gristmill.pipeline.steps import has_vanished, mix_steps, source_steps
+from gristmill.pipeline.steps import cache_steps, export_steps, has_vanished, mix_steps, source_steps
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.stages.adoption.step import AdoptionStep
 from gristmill.stages.conversion.step import ConversionStep
@@ -27,6 +29,9 @@ from gristmill.stages.tagging.step import TaggingStep
 
 DERIVED = frozenset({DOCUMENTS, ATTRIBUTES, MIX, FINGERPRINTS, HASH_RUNS, VERDICTS, CLUSTERS, MARKS})
 """The kinds whose shards can be made again by their steps alone."""
+
+AUDITED = frozenset({TOKEN_CACHE, EXPORT})
+"""The kinds whose shards are made again by their own audits, from what their ledgers say of the recipe."""
 
 FLAGS = frozenset({"reconvert", "retag", "remix"})
 """The options of `verify` that do so."""
@@ -39,7 +44,7 @@ def step_of(lake: Lake, catalogue: Catalogue, shelves: tuple[str, ...], asset: s
         lake: the lake.
         catalogue: the recipes.
         shelves: the packages that hold them.
-        asset: address of an asset of a kind of DERIVED.
+        asset: address of an asset of a kind of DERIVED or AUDITED.
         snapshot: key of the partition.
     """
     store = lake.store()
@@ -54,10 +59,12 @@ def _steps(
     lake: Lake, store: Store, catalogue: Catalogue, shelves: tuple[str, ...], asset: str, snapshot: str
 ) -> Iterator[Step]:
     kind, names = kind_of(asset), names_of(asset)
-    if kind is MIX:
-        mix = catalogue.mixes.get(names["mix"])
-        if mix and names["stream"] in {stream.key for stream in mix.streams}:
-            yield from mix_steps(mix, names["stream"], snapshot, shelves)
+    if kind in {MIX, TOKEN_CACHE, EXPORT}:
+        mix, stream = catalogue.mixes.get(names["mix"]), names["stream"]
+        if mix and stream in {each.key for each in mix.streams}:
+            yield from mix_steps(mix, stream, snapshot, shelves)
+            yield from cache_steps(catalogue.tokenizers_of(mix), mix, stream, snapshot, shelves)
+            yield from export_steps(catalogue.exports_of(mix), mix, stream, snapshot, shelves)
     elif kind in {HASH_RUNS, VERDICTS, CLUSTERS, MARKS}:
         dedupe = catalogue.dedupes.get(names["dedupe"])
         if dedupe:

@@ -5,8 +5,9 @@ from itertools import islice
 
 import msgspec
 
-from gristmill.derivation.partitions import Derivation, Derived
-from gristmill.derivation.steps import DERIVED, FLAGS, flag_of, only, step_of
+from gristmill.derivation.partitions import Derivation, Derived, made_otherwise
+from gristmill.derivation.steps import AUDITED, DERIVED, FLAGS, flag_of, only, step_of
+from gristmill.errors import GristmillError
 from gristmill.execution.finding import Finding, guarded
 from gristmill.execution.mend import with_mend
 from gristmill.execution.step import Step
@@ -15,6 +16,7 @@ from gristmill.lake.address import Place, place, place_of_ledger
 from gristmill.lake.asset_kinds import ledger_of_object
 from gristmill.lake.ledger.shard_sample import ShardSample
 from gristmill.lake.store.open import Lake
+from gristmill.pipeline.steps import made_snapshots
 from gristmill.recipes.catalogue import read_catalogue
 
 
@@ -102,6 +104,67 @@ def tasks_of(
         elif option in samples:
             assets = tuple(asset for asset in (step.makes if step else ()) if (asset, each.snapshot) in together)
             yield DerivationTask(assets, each.snapshot, samples[option])
+
+
+def not_as_declared(
+    lake: Lake, shelves: tuple[str, ...], paths: Iterable[str], say: Say, beside: list[Finding]
+) -> set[str]:
+    """The paths of ledgers of token caches and exports that the recipes on the shelves would make otherwise.
+
+    Their audits make them again as their ledgers say. A ledger alone does not say what was meant.
+
+    Args:
+        lake: the lake.
+        shelves: the packages that hold the recipes.
+        paths: the paths of the ledgers that are audited.
+        say: takes the reason for each that another recipe made.
+        beside: receives the findings on those that the same recipe makes of something else.
+    """
+    store, found = lake.store(), set[str]()
+    for path in paths:
+        partition = place_of_ledger(path)
+        if partition is None or partition.kind not in AUDITED:
+            continue
+        step, findings = _looked_up(lake, shelves, partition)
+        why = "a damaged object hides what makes it" if findings else ""
+        if step is None:
+            why = why or "no recipe on the shelves makes it"
+        elif not why:
+            try:
+                why, findings = made_otherwise(store, step.plan(store).targets[0])
+                beside += [with_mend(store, each) for each in findings]
+            except GristmillError as error:
+                why = str(error)
+        if why:
+            say(f"{_named(partition)}: not proven, {why}")
+        found |= {path} if why or findings else set()
+    return found
+
+
+def absent(lake: Lake, shelves: tuple[str, ...], paths: Collection[str], prefix: str) -> str:
+    """A note on partitions that the recipes on the shelves make of the snapshots of the lake, and that it lacks.
+
+    What is not there is never wrong. So whoever removes it everywhere is found by this note alone.
+
+    Args:
+        lake: the lake.
+        shelves: the packages that hold the recipes.
+        paths: the paths of the ledgers that are audited.
+        prefix: an asset's address, or its first folders; empty: the whole lake.
+
+    Returns:
+        The note; empty if the lake has them all.
+    """
+    catalogue, store = read_catalogue(shelves), lake.store()
+    made = {name: made_snapshots(store, source) for name, source in catalogue.sources.items()}
+    below = (each for each in catalogue.slices() if not prefix or f"{each[0]}/".startswith(f"{prefix.rstrip('/')}/"))
+    places = (place(asset, snapshot) for asset, source in below for snapshot in sorted(made[source]))
+    missing = [_named(each) for each in places if each.ledger not in paths]
+    if not missing:
+        return ""
+    return (
+        f"{len(missing)} partitions that the recipes make are not in the lake, such as {missing[0]}: see gristmill plan"
+    )
 
 
 def _looked_up(lake: Lake, shelves: tuple[str, ...], partition: Place) -> tuple[Step | None, list[Finding]]:

@@ -19,6 +19,10 @@ from gristmill.verification.derived_files.pinned_release import release_contradi
 
 _MEND = "restore it from a copy; or remove it and run Dagster's job `sync`, which draws a new id"
 
+_LOST = (
+    "restore it from a copy; or write the release again, which a killed `gristmill release` needs, or remove its files"
+)
+
 
 def audit_unledgered(store: Store, say: Say, shelves: Sequence[str] = ()) -> list[Finding]:
     """The findings on `lake.json` and on the releases; on an object that cannot be read as well.
@@ -62,26 +66,33 @@ def lake_file_findings(store: Store) -> Iterator[Finding]:
 def release_findings(store: Store, say: Say, shelves: Sequence[str] = ()) -> Iterator[Finding]:
     """Findings on the releases: one that is not a JSON object, or names objects that are lost or changed.
 
-    `gc` keeps the parts that releases name. A file that people wrote by hand needs no more than to be JSON.
+    `gc` keeps the parts that releases name. A file that people wrote by hand needs no more than to be JSON; but a
+    folder of files that a trainer or a person reads needs the release that has their digests.
 
     Args:
         store: the lake.
         say: receives notes on the releases of a copied lake, and on what of them cannot be derived again.
         shelves: the packages that hold the recipes, which a data card repeats.
     """
-    for entry in store.list(RELEASES):
-        if entry.path.endswith(".json"):
-            yield from guarded(store, entry.path, _of_release(store, entry.path, say, shelves))
+    paths = [entry.path for entry in store.list(RELEASES)]
+    below = (path.removeprefix(RELEASES).partition("/") for path in paths)
+    folders = {f"{RELEASES}{folder}.json" for folder, slash, _ in below if slash}
+    for path in sorted({path for path in paths if path.endswith(".json")} | folders):
+        if path in paths:
+            yield from guarded(store, path, _of_release(store, path, say, shelves, has_files=path in folders))
+        else:
+            folder = path.removesuffix(".json")
+            yield Finding(path, None, f"no such object, so nothing proves the files in {folder}/", _LOST)
 
 
-def _of_release(store: Store, path: str, say: Say, shelves: Sequence[str]) -> Iterator[Finding]:
+def _of_release(store: Store, path: str, say: Say, shelves: Sequence[str], *, has_files: bool) -> Iterator[Finding]:
     data = store.read(path)
     try:
         found = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
     except NOT_DECODED as error:
         yield Finding(path, None, f"not a JSON object ({error})", "restore it from a copy")
         return
-    if "schema" in found and name_of_release(path) is not None:
+    if (has_files or "schema" in found) and name_of_release(path) is not None:
         yield from _pinned(store, path, data, say, shelves)
 
 

@@ -4,7 +4,7 @@ A fast engine is used if it agrees with the reference on probe texts. This audit
 The reference has a fifteenth to a thirtieth of the speed. So a share of the shards is drawn.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from gristmill.formats.levanter.cache import CacheReader, ranges_of
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, load_ledger
 from gristmill.lake.address import Place, mix_asset, place
 from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.ledger.shard_sample import ShardSample
@@ -53,7 +54,8 @@ def reencoding_findings(
     records = list(part_records(parts).values())
     compared = 0
     if records:
-        tokenizer = _tokenizer(store, head.recipe.parameters, names["tokenizer"], records[0])
+        tokenizer, made = _tokenizer(store, head.recipe.parameters, names["tokenizer"], records[0])
+        yield from _other_metadata(store, records, made)
         rows = {shard.name: shard for shard in read_ledger(store, documents)[1]}
         for record in records:
             readers = {s: CacheReader(ranges_of(store), f.rstrip("/")) for s, f in record.folders.items()}
@@ -158,14 +160,35 @@ def _places(rows: int, dropped: Collection[int], held: str) -> list[str]:
     return places
 
 
-def _tokenizer(store: Store, parameters: dict[str, Any], name: str, record: PartRecord) -> ShardTokenizer:
-    """Tokenizes as the recipe of the cache says, with the reference engine."""
+def _tokenizer(
+    store: Store, parameters: dict[str, Any], name: str, record: PartRecord
+) -> tuple[ShardTokenizer, Mapping[str, Any]]:
+    """Tokenizes as the recipe of the cache says, with the reference engine; and Levanter's metadata of its rows.
+
+    Raises:
+        DataError: the part has another chat template than the recipe.
+    """
     declared = parameters["format"]
     path = next(iter(record.folders.values())) + LEDGER_NAME
-    metadata = load_ledger(store.read(path), path)["metadata"]["preprocessor_metadata"] or {}
-    options = options_of(parameters, metadata.get("chat_template"))
+    template = _metadata(store, path).get("chat_template")
+    if template is not None and digest_of(template) != parameters.get("template"):
+        raise DataError(f"{path}: its chat template is not that of the recipe; {MEND}")
+    options = options_of(parameters, template)
     _, data = read_tokenizer(store, name)
     kind = format_of({"type": "text"} if declared == "text" else declared)
     # the reference itself, not what is kept of it
     encoder, vocabulary = row_encoder(kind, name, data, options, reference=True)
-    return ShardTokenizer(store, encoder, vocabulary, kind.on_trouble, parameters["validation"])
+    return ShardTokenizer(store, encoder, vocabulary, kind.on_trouble, parameters["validation"]), encoder.metadata
+
+
+def _metadata(store: Store, path: str) -> Mapping[str, Any]:
+    return load_ledger(store.read(path), path)["metadata"]["preprocessor_metadata"] or {}
+
+
+def _other_metadata(store: Store, records: Sequence[PartRecord], made: Mapping[str, Any]) -> Iterator[Finding]:
+    """Findings on parts that say something else of their rows than the tokenizer. Older versions said less."""
+    for path in (folder + LEDGER_NAME for record in records for folder in record.folders.values()):
+        found = _metadata(store, path)
+        other = sorted(key for key in found if key not in made or found[key] != made[key])
+        if other:
+            yield Finding(path, None, f"its {', '.join(other)} are not those of its tokenizer and its recipe")

@@ -57,6 +57,14 @@ def test_carried_spans(mill: Mill) -> None:
     assert finding.what.endswith("its attributes.carried-words-1__first differs")
 
 
+def test_spans_that_another_recipe_carried_are_not_proven_and_no_finding(mill: Mill) -> None:
+    of = carried(mill)
+    mill.make(CarryingStep(of, "v1", "words-1", SNAPSHOT, None, SHELVES))
+    other = replace(of, revisions=(replace(of.revisions[0], exclude=rule("words < 3")),))
+    assert found(mill, CarryingStep(other, "v1", "words-1", SNAPSHOT, None, SHELVES)) == []
+    assert mill.said[-1].endswith("(2024): was made by another recipe; make it again first")
+
+
 def carried(mill: Mill) -> Source:
     """v1 of `pages`, whose whitespace is repaired: no span is touched."""
     mill.raw_shards(2)

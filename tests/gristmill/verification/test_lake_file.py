@@ -1,6 +1,8 @@
 """`lake.json`: lost, empty, or not needed."""
 
+import msgspec
 import pytest
+from releasekit import write_whole
 from testkit import Mill
 from wholelake import WORDS
 
@@ -47,3 +49,18 @@ def test_a_torn_release_is_a_finding(whole: Mill) -> None:
         "releases/three.json",
         "releases/two.json",
     ]
+
+
+def test_files_of_a_release_without_the_release_are_a_finding(whole: Mill) -> None:
+    write_whole(whole, "first")
+    path = "releases/first.json"
+    data = whole.store.read(path)
+    assert list(release_findings(whole.store, whole.said.append)) == []
+    whole.store.put(path, msgspec.json.encode({k: v for k, v in msgspec.json.decode(data).items() if k != "schema"}))
+    (finding,) = release_findings(whole.store, whole.said.append)
+    assert (finding.path, "schema" in finding.what) == (path, True)
+    whole.store.delete([path])
+    (finding,) = release_findings(whole.store, whole.said.append)
+    assert str(finding).startswith(f"{path}: no such object, so nothing proves the files in releases/first/ (restore")
+    whole.store.put(path, data)
+    assert list(release_findings(whole.store, whole.said.append)) == []

@@ -1,3 +1,4 @@
+import json
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,12 @@ from testkit import SNAPSHOT, Mill
 from wholelake import reseal_shard, rewrite
 
 from gristmill.execution.finding import Finding
+from gristmill.formats.levanter.cache_ledger import LEDGER_NAME
 from gristmill.lake.address import cache_asset, place
 from gristmill.lake.ledger.shard_sample import ShardSample
 from gristmill.lake.rows.bitmap import pack_bits
 from gristmill.recipes.row_format import Chat
+from gristmill.stages.token_cache.part import read_part_record
 from gristmill.verification.audit import audit_reencoding
 
 ALL = ShardSample(1)
@@ -86,3 +89,20 @@ def test_a_shard_that_changed_since_is_not_compared(talks: Mill) -> None:
     [finding] = found(talks)[0]
     assert finding.path == HERE.ledger
     assert "shard a has changed since" in finding.what
+
+
+def test_a_part_with_another_chat_template_or_vocabulary_is_found(talks: Mill) -> None:
+    part = next(iter(talks.table(HERE).values()))
+    path = f"{read_part_record(part, HERE.table).folders['train']}{LEDGER_NAME}"
+    data = talks.store.read(path)
+
+    def change(**metadata: object) -> list[str]:
+        ledger = json.loads(data)
+        ledger["metadata"]["preprocessor_metadata"] |= metadata
+        talks.store.put(path, json.dumps(ledger).encode())
+        return [finding.what for finding in found(talks)[0]]
+
+    assert change() == []
+    assert change(vocab_size=7) == ["its vocab_size are not those of its tokenizer and its recipe"]
+    [what] = change(chat_template=f"{TEMPLATE} ")
+    assert f"{path}: its chat template is not that of the recipe" in what

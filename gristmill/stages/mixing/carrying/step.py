@@ -6,7 +6,7 @@ It reads both versions, and applies only the edits again. So the documents need 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gristmill.errors import DataError
+from gristmill.errors import OutOfDate
 from gristmill.execution.checks import Check, Verdict, row_alignment
 from gristmill.execution.plan import PartitionState, Target, Want
 from gristmill.execution.work import Item, raw
@@ -160,11 +160,11 @@ class CarryingStep:
         """Checks that the version was made by its recipe as it is now, from documents and sets as they are now."""
         parameters = revision_step(self.source, self.version, self.snapshot, self.shelves).recipe.parameters
         if new.recipe.parameters != parameters:
-            raise DataError(f"{new.asset} ({self.snapshot}): was made by another recipe; make it again first")
+            raise OutOfDate(f"{new.asset} ({self.snapshot}): was made by another recipe; make it again first")
         read = {each.asset: each for each in new.inputs}
         for each in above:
             if read.get(each.asset, each) != each:
-                raise DataError(
+                raise OutOfDate(
                     f"{new.asset} ({self.snapshot}): {each.asset} has changed since it was made; make it again first"
                 )
 
