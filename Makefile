@@ -101,7 +101,7 @@ live: $(VENV)/.test  ## a running Dagster: automation, backfills, cancelling, Po
 	@$(PYTHON) $(PEER_ENVIRONMENT) datatrove .cache/datatrove >/dev/null && touch $@ || \
 	  echo "the comparisons with real datatrove are skipped: they need a Python 3.11 (GRISTMILL_PYTHON311)"
 
-faults: $(VENV)/.test  ## 200 kills and other mishaps, at most 30 minutes; SEED=n repeats, BUDGET=minutes, ONLY=words
+faults: $(VENV)/.test  ## 200 kills, whole nights and other mishaps, at most an hour; SEED=n repeats, BUDGET=minutes, ONLY=words
 	@PYTHONPATH="$(PYTHONPATH):$(CURDIR)/tests/support/drivers:$(CURDIR)/tests/support/lakes:$(CURDIR)/tests/support/servers:$(CURDIR)/tests/support/shelves" $(BIN)/python -m mishaps.suite
 
 attack: $(VENV)/.test  ## corruption and hostile input by whole classes, at most 15 minutes; SEED=n repeats, BUDGET=minutes

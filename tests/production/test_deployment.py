@@ -210,7 +210,7 @@ def test_a_run_that_died_while_no_daemon_was_there_is_started_again(evening: Eve
     live.kill_one("daemon")
     os.kill(process, signal.SIGKILL)
     (tmp_path / "open").touch()
-    live.serve_daemon()
+    live.serve("daemon")
     live.wait(lambda: len(evening.all_runs("four")) == 2, "a run in place of the dead one")
     assert [live.status(run), live.finish(evening.all_runs("four")[1].run_id)] == ["FAILURE", "SUCCESS"]
 
@@ -227,9 +227,9 @@ def test_a_run_outlives_its_code_server_and_its_daemon(evening: Evening, tmp_pat
     run, _ = launch_into_the_gate(evening, "three", tmp_path)
     for name in ("code", "daemon"):
         live.kill_one(name)
-    live.serve_code()
-    live.serve_daemon()
+    live.serve("code")
+    live.serve("daemon")
     (tmp_path / "open").touch()
-    assert live.finish(run) == "SUCCESS"
+    live.succeed(run)
     assert [each.run_id for each in evening.all_runs("three")] == [run]
     assert "three" in evening.instance.get_materialized_partitions(key_of(GATED))

@@ -56,24 +56,21 @@ class Deployed(Live):
 
     def start(self) -> None:
         """Starts the three, each in a process group of its own, as docs/how-to/production.md says; or none."""
-        workspace = self.home / "workspace.yaml"
-        shutil.copy(PRODUCTION / "workspace.yaml", workspace)
+        shutil.copy(PRODUCTION / "workspace.yaml", self.home)
         self.dagster("instance", "migrate")  # or the three would make the tables at once, and one of them fail
         subprocess.run([sys.executable, "-m", "resources.pools"], cwd=ROOT, env=self.environment, check=True)
         if self._lost:
             self.dagster("job", "execute", "-m", "definitions", "-j", "sync")
         try:
-            self._start(workspace)
+            self._start()
         except BaseException:
             self.kill()
             raise
 
-    def _start(self, workspace: Path) -> None:
-        self.serve_code()
-        self.serve_daemon()
+    def _start(self) -> None:
         self.port = free_port()
-        guarded = ["-m", "resources.guarded_webserver", "-w", str(workspace), "-h", "127.0.0.1", "-p", str(self.port)]
-        self._process = self._run(Path(sys.executable).name, *guarded)
+        for name in ("code", "daemon", "web"):
+            self.serve(name)
         self.wait(self._is_up, "the web server and its code")
 
     def wait(self, until: Callable[[], bool], what: str, seconds: float = 900, every: float = 0.5) -> None:
@@ -86,14 +83,21 @@ class Deployed(Live):
 
         super().wait(so, what, seconds, every)
 
-    def serve_code(self) -> None:
-        """Starts the code server."""
-        where = ["-h", "127.0.0.1", "-p", str(self._code_port)]
-        self._others["code"] = self._run("dagster", "api", "grpc", "-m", "definitions", "-d", str(ROOT), *where)
-
-    def serve_daemon(self) -> None:
-        """Starts the daemon."""
-        self._others["daemon"] = self._run("dagster-daemon", "run", "-w", str(self.home / "workspace.yaml"))
+    def serve(self, name: str) -> subprocess.Popen[bytes]:
+        """Starts the code server ("code"), the daemon ("daemon") or the web server ("web")."""
+        workspace = ["-w", str(self.home / "workspace.yaml")]
+        here = ["-h", "127.0.0.1", "-p"]
+        programs = {
+            "code": ["dagster", "api", "grpc", "-m", "definitions", "-d", str(ROOT), *here, str(self._code_port)],
+            "daemon": ["dagster-daemon", "run", *workspace],
+            "web": [Path(sys.executable).name, "-m", "resources.guarded_webserver", *workspace, *here, str(self.port)],
+        }
+        process = self._run(*programs[name])
+        if name == "web":
+            self._process = process
+        else:
+            self._others[name] = process
+        return process
 
     def _run(self, program: str, *arguments: str) -> subprocess.Popen[bytes]:
         with self.log.open("ab") as log:

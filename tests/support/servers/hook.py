@@ -1,15 +1,24 @@
-"""A webhook for the tests: it keeps what is posted, and answers as it is told."""
+"""A webhook for the tests: it keeps what is posted, and answers as it is told.
+
+`python hook.py PORT FILE` is one that can be killed: it adds each message to the file, a line each.
+"""
 
 import json
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 
 class Hook:
     """A server on loopback.
+
+    Args:
+        port: to listen on; 0: a free one.
+        file: takes each message, before it is answered; None: none does.
 
     Attributes:
         answers: the status codes of the next requests; then 200.
@@ -17,7 +26,7 @@ class Hook:
         asked: number of requests.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, port: int = 0, file: Path | None = None) -> None:
         self.answers: list[int] = []
         self.taken: list[dict[str, Any]] = []
         self.asked = 0
@@ -31,6 +40,9 @@ class Hook:
                 if status == 200:
                     assert self.headers["Content-Type"] == "application/json"
                     hook.taken.append(json.loads(body))
+                    if file is not None:
+                        with file.open("ab") as kept:
+                            kept.write(body + b"\n")
                 self.send_response(status)
                 self.send_header("Content-Length", "0")
                 if status == 302:
@@ -40,7 +52,7 @@ class Hook:
             def log_message(self, *_: object) -> None:
                 """Prints nothing."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
         self.address = f"http://127.0.0.1:{self._server.server_port}/hooks/secret"
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
 
@@ -58,3 +70,8 @@ def hooked() -> Iterator[Hook]:
         yield hook
     finally:
         hook.close()
+
+
+if __name__ == "__main__":
+    Hook(int(sys.argv[1]), Path(sys.argv[2]))
+    threading.Event().wait()

@@ -30,7 +30,6 @@ class Seaweed:
         self.folder, self._key, self._secret = folder, key, secret
         folder.mkdir(parents=True, exist_ok=True)
         self._base = _free_ports()
-        self._process: subprocess.Popen[bytes] | None = None
         self.start()
 
     @property
@@ -64,11 +63,15 @@ class Seaweed:
     @property
     def pid(self) -> int:
         """Of the server."""
-        assert self._process is not None
-        return int(self._process.pid)
+        return int(self.process.pid)
 
     def start(self) -> None:
         """Starts it, and waits until it takes an object."""
+        self.serve()
+        self._wait()
+
+    def serve(self) -> subprocess.Popen[bytes]:
+        """Starts it, and waits for nothing."""
         ports = {name: self._base + n for n, name in enumerate(("master", "volume", "filer", "s3"))}
         command = [_program(), "mini", f"-dir={self.folder}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1"]
         command += [f"-{name}.port={port}" for name, port in ports.items()]
@@ -76,15 +79,15 @@ class Seaweed:
         command += ["-webdav=false"]
         known = {"AWS_ACCESS_KEY_ID": self._key, "AWS_SECRET_ACCESS_KEY": self._secret, "S3_BUCKET": BUCKET}
         with (self.folder.parent / f"{self.folder.name}.log").open("ab") as log:
-            self._process = subprocess.Popen(
+            self.process = subprocess.Popen(
                 command,
                 env={"PATH": os.environ["PATH"], "HOME": str(self.folder), **known},
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                preexec_fn=_die_with_parent,  # noqa: PLW1509 - tests start servers from one thread
+                preexec_fn=_die_with_parent,  # noqa: PLW1509 - no thread holds a lock that a server needs
             )
-        self._wait()
+        return self.process
 
     def _wait(self) -> None:
         client = S3Store(
@@ -101,8 +104,7 @@ class Seaweed:
             try:
                 client.put("is-it-there", b"yes")
             except Exception:  # noqa: BLE001 - whatever the client raises while nobody answers
-                assert self._process is not None
-                assert self._process.poll() is None, "the S3 server ended"
+                assert self.process.poll() is None, "the S3 server ended"
                 assert time.monotonic() < end, "the S3 server does not answer"
                 time.sleep(0.1)
             else:
@@ -111,10 +113,8 @@ class Seaweed:
 
     def kill(self) -> None:
         """SIGKILL, as when the machine goes away."""
-        assert self._process is not None
-        self._process.send_signal(signal.SIGKILL)
-        self._process.wait()
-        self._process = None
+        self.process.kill()
+        self.process.wait()
 
     def pause(self) -> None:
         """It takes connections and answers nothing, until resume()."""
@@ -125,8 +125,7 @@ class Seaweed:
 
     def close(self) -> None:
         """Ends it at once: asked to end, it takes seconds for what nobody needs any more."""
-        if self._process is not None:
-            self.kill()
+        self.kill()
 
 
 def _die_with_parent() -> None:

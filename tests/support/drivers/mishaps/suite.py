@@ -1,6 +1,6 @@
 """`make faults`: everything goes wrong, at random moments, and each time the lake comes out as if nothing had happened.
 
-SEED repeats a run's choices, BUDGET is its minutes (30), ONLY names kinds of faults (words of their names, separated by
+SEED repeats a run's choices, BUDGET is its minutes (60), ONLY names kinds of faults (words of their names, separated by
 commas). Exit code 1 if anything did not recover, or if there was no time for all.
 """
 
@@ -19,10 +19,14 @@ from pathlib import Path
 
 from mishaps import asked, deployment, meetings, runs, servers, stages
 from mishaps.lakes import Lakes
+from mishaps.nights import ALONE, Nights
 from seaweed import Seaweed
 
 EVERY = 20
 """Seconds between two lines of progress, at the least."""
+
+PAIRS = 10
+"""Nights in which two things are killed."""
 
 Case = Callable[[random.Random, int], int]
 """One case: gives how many faults struck, raises if the lake did not recover."""
@@ -140,6 +144,14 @@ def dagster_kinds(drives: runs.Drives, folder: Path) -> list[Kind]:
     ]
 
 
+def night_kinds(nights: Nights) -> list[Kind]:
+    """Of a deployment that lives through all of them, one after another."""
+    return [
+        Kind("killed in a night", nights.one_killed, len(ALONE)),
+        Kind("two killed in a night", nights.two_killed, 2 * PAIRS),
+    ]
+
+
 def table(kinds: Sequence[Kind]) -> str:
     """The figures of all kinds."""
     lines = [f"\n{'fault':<36}{'struck':>8}{'cases':>8}{'seconds':>9}  recovered"]
@@ -156,21 +168,24 @@ def table(kinds: Sequence[Kind]) -> str:
 def main() -> int:
     """The exit code."""
     seed = int(os.environ.get("SEED") or random.SystemRandom().randrange(1_000_000))
-    minutes = float(os.environ.get("BUDGET") or 30)
+    minutes = float(os.environ.get("BUDGET") or 60)
     suite = Suite(seed, minutes)
     suite.say(f"SEED={seed} repeats this; at most {minutes:.0f} minutes")
     folder = Path(tempfile.mkdtemp(prefix="gristmill-faults-"))
     server = Seaweed(folder / "seaweed")
     os.environ.update(server.environment)
+    nights = Nights(folder / "nights")
     try:
         lakes, drives = Lakes(folder / "lakes"), runs.Drives(folder / "drives")
         suite.say("the undisturbed lakes are made")
-        lanes = [plain_kinds(lakes) + bucket_kinds(lakes, servers.Bucket(server)), dagster_kinds(drives, folder)]
+        lanes = [plain_kinds(lakes) + bucket_kinds(lakes, servers.Bucket(server))]
+        lanes += [dagster_kinds(drives, folder), night_kinds(nights)]
         only = [word for word in os.environ.get("ONLY", "").split(",") if word]
         if only:
             lanes = [[kind for kind in lane if any(word in kind.name for word in only)] for lane in lanes]
         suite.run([lane for lane in lanes if lane])
     finally:
+        nights.close()
         server.close()
     kinds = [kind for lane in lanes for kind in lane]
     suite.say(table(kinds))

@@ -1,0 +1,65 @@
+"""Two nights of production: something is killed while it is at work, and nobody lends it a hand.
+
+`make faults` has thirty-eight of them (tests/support/drivers/mishaps/nights.py).
+"""
+
+import random
+from collections.abc import Iterator
+
+import pytest
+from mishaps.nights import (
+    ACTIVITIES,
+    ALONE,
+    AUTOMATION,
+    FAILED,
+    GATE,
+    IDLE,
+    JOURNEY,
+    RUN,
+    VICTIMS,
+    Night,
+    Nights,
+    night_of,
+    night_of_two,
+)
+from seaweed import KEY, SECRET
+
+
+@pytest.fixture(scope="module")
+def nights(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nights]:
+    """A deployment for all of them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AWS_ACCESS_KEY_ID", KEY)
+        patch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+        nights = Nights(tmp_path_factory.mktemp("nights"))
+        yield nights
+        nights.close()
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(
+    "night",
+    [Night(AUTOMATION, (RUN, "Postgres"), GATE), Night(JOURNEY, ("daemon", "S3 server", "webhook"), FAILED)],
+    ids=str,
+)
+def test_after_a_night_nothing_is_lost_the_failure_is_told_and_red_is_red(nights: Nights, night: Night) -> None:
+    try:
+        assert nights.play(night) == len(night.victims)
+    except LookupError as missing:
+        pytest.skip(str(missing))
+
+
+def test_twenty_eight_nights_have_all_activities_and_victims() -> None:
+    nights = [night_of(number, random.Random(number)) for number in range(len(ALONE))]
+    assert {(night.activity, *night.victims) for night in nights} == {(a, v) for a in ACTIVITIES for v in VICTIMS}
+    assert len(nights) == 28
+
+
+def test_a_run_is_killed_at_the_gate_and_an_idle_deployment_has_none() -> None:
+    for number in range(200):
+        night = night_of_two(random.Random(number))
+        assert len(set(night.victims)) == 2
+        if night.activity == IDLE:
+            assert night.moment != GATE
+        elif RUN in night.victims:
+            assert night.moment == GATE
