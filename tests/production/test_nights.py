@@ -39,7 +39,7 @@ def nights(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nights]:
 @pytest.mark.live
 @pytest.mark.parametrize(
     "night",
-    [Night(AUTOMATION, (RUN, "Postgres"), GATE), Night(JOURNEY, ("daemon", "S3 server", "webhook"), FAILED)],
+    [Night(AUTOMATION, (RUN, "Postgres"), GATE), Night(JOURNEY, ("daemon", "webhook"), FAILED)],
     ids=str,
 )
 def test_after_a_night_nothing_is_lost_the_failure_is_told_and_red_is_red(nights: Nights, night: Night) -> None:
