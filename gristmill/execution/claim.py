@@ -196,9 +196,33 @@ def named_loss(store: Store, place: Place, token: str, error: GristmillError, *,
     if not isinstance(error, StoreError) or isinstance(error, Superseded | AtWork):
         return error
     with suppress(StoreError):  # a lake that does not answer is the error itself
-        holder = claimed_by(store, place)
-        if holder is None:
+        stored = store.read_tagged(place.claim)
+        holder = _claim(stored[0]) if stored else None
+        if stored is None:
             next(iter(store.list(place.claim)), None)  # a lake that is gone has no claims either
-        if holder != token and (ended or holder is not None):
-            return superseded(place)
+        if (holder is None or holder.token != token) and (ended or stored is not None):
+            return superseded(place, holder)
     return error
+
+
+@contextmanager
+def losses_named(store: Store, places: Iterable[Place], token: str, *, ended: bool = True) -> Iterator[None]:
+    """Raises Superseded for a store error of a run that has lost a claim; other errors pass. See named_loss().
+
+    Args:
+        store: the lake.
+        places: the partitions that the run has claimed.
+        token: of this run.
+        ended: as in named_loss().
+
+    Raises:
+        Superseded: another run has taken a claim over.
+    """
+    try:
+        yield
+    except StoreError as error:
+        for place in places:
+            named = named_loss(store, place, token, error, ended=ended)
+            if named is not error:
+                raise named from error
+        raise

@@ -7,19 +7,21 @@ publish_one(planned, asset, assembled)                 writes the ledger, unless
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 import msgspec
 
-from gristmill.errors import DataError
+from gristmill.errors import DataError, StoreError, Superseded
 from gristmill.execution.checks import Check
-from gristmill.execution.claim import Claimant, claimed_by, superseded
+from gristmill.execution.claim import Claimant, claimed_by, losses_named, named_loss, superseded
 from gristmill.execution.commit import Assembled, PartitionPlan, assemble, claim_each, publish
 from gristmill.execution.plan import PartitionState, Target, Want
 from gristmill.execution.runner import GrindResult, grind_all, raise_failures
 from gristmill.execution.work import Engine, Failed, Item, Job, Say
 from gristmill.installation import code_version, made_with
 from gristmill.lake.address import Place, place_of_ledger
+from gristmill.lake.address import place as place_of
 from gristmill.lake.ledger.files import dump, unpack_rows
 from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.ledger.receipts import Receipt
@@ -141,22 +143,25 @@ def plan(step: Step, lake: Lake, token: str, *, force: bool = False, by: Claiman
         The planned step, which is also stored in the lake for resume().
 
     Raises:
-        AtWork: another process is making one of the partitions.
+        AtWork: another process is making one of the partitions. Superseded: another run took its claims meanwhile.
         RecipeError: each partition was made by another recipe of the same name.
         DataError: an input is missing or not valid.
     """
     store = lake.store()
-    step_plan = step.plan(store)
-    partitions, todo, states, refused = claim_each(store, step_plan.targets, token, force=force, by=by)
-    spec = msgspec.Raw(msgspec.json.encode(step_plan.spec(token)))
-    items = step_plan.items(todo, states) if any(todo.values()) else []
-    job = Job(stage=step.stage, lake=lake, shelves=step.shelves, spec=spec)
-    weight = sum(item.weight for item in items)
-    planned = StoredPlan(tuple(partitions), job, len(items), weight, refused=tuple(refused))
-    if items:
-        store.put(_file(partitions[0], "items.gz"), gzip_bytes(b"\n".join(msgspec.json.encode(item) for item in items)))
-    for partition in partitions:  # so that another process can resume any of them
-        store.put(_planned(partition.place, token), msgspec.json.encode(planned))
+    makes = [place_of(asset, step.snapshot) for asset in step.makes]
+    with losses_named(store, makes, token, ended=False):  # before the claims, nothing was taken over
+        step_plan = step.plan(store)
+        partitions, todo, states, refused = claim_each(store, step_plan.targets, token, force=force, by=by)
+        spec = msgspec.Raw(msgspec.json.encode(step_plan.spec(token)))
+        items = step_plan.items(todo, states) if any(todo.values()) else []
+        job = Job(stage=step.stage, lake=lake, shelves=step.shelves, spec=spec)
+        weight = sum(item.weight for item in items)
+        planned = StoredPlan(tuple(partitions), job, len(items), weight, refused=tuple(refused))
+        if items:
+            lines = b"\n".join(msgspec.json.encode(item) for item in items)
+            store.put(_file(partitions[0], "items.gz"), gzip_bytes(lines))
+        for partition in partitions:  # so that another process can resume any of them
+            store.put(_planned(partition.place, token), msgspec.json.encode(planned))
     return planned
 
 
@@ -225,31 +230,60 @@ def grind(planned: StoredPlan, engine: Engine, say: Say) -> GrindResult:
 
     Returns:
         The result. Failures are part of it and are not raised; each shard that was made has its receipt.
+
+    Raises:
+        Superseded: a newer run has claimed a partition.
     """
     if not planned.items:
         return grind_all(engine, planned.job, [], say)
     store = planned.job.lake.store()
-    path = _file(planned.partitions[0], "items.gz")
-    lines = unpack_rows(b"".join(unpacked([store.read(path)], path)))
-    items = [msgspec.json.decode(line, type=Item) for line in lines]
-    items = _left(store, planned, items)
-    tally = grind_all(engine, planned.job, items, say)
-    lost = any(failure.error == "Superseded" for failure in tally.failed)
-    for partition in planned.partitions:
-        asset = partition.place.asset
-        if lost and claimed_by(store, partition.place) != partition.token:
-            continue  # the files of another run lie there, or none at all
-        made = tally.ground.get(asset)
-        effort = tally.effort(asset, items, len(planned.partitions))
-        store.put(_file(partition, "spent.json"), msgspec.json.encode(effort))
-        if made:
-            store.put(_file(partition, "ground.gz"), gzip_bytes(b"\n".join(dump(receipt) for receipt in made.values())))
-        failed = [failure for failure in tally.failed if failure.asset in {"", asset}]
-        if failed:
-            store.put(_file(partition, "failed.json"), msgspec.json.encode(failed))
-        else:
-            store.delete([_file(partition, "failed.json")])
+    with _losses_named(planned, planned.partitions):
+        path = _file(planned.partitions[0], "items.gz")
+        lines = unpack_rows(b"".join(unpacked([store.read(path)], path)))
+        items = [msgspec.json.decode(line, type=Item) for line in lines]
+        items = _left(store, planned, items)
+        tally = grind_all(engine, planned.job, items, say)
+        tally.failed = [_named(store, planned, failure) for failure in tally.failed]
+        lost = any(failure.error == "Superseded" for failure in tally.failed)
+        for partition in planned.partitions:
+            if not lost or claimed_by(store, partition.place) == partition.token:
+                _store_result(store, planned, partition, tally, items)  # else files of another run lie there, or none
     return tally
+
+
+def _losses_named(planned: StoredPlan, partitions: Sequence[PartitionPlan]) -> AbstractContextManager[None]:
+    """See losses_named()."""
+    token = partitions[0].token if partitions else ""
+    return losses_named(planned.job.lake.store(), [each.place for each in partitions], token)
+
+
+def _named(store: Store, planned: StoredPlan, failure: Failed) -> Failed:
+    """A failure of a shard as Superseded, if the store failed it because another run has taken the partition over."""
+    if failure.error != "StoreError":
+        return failure
+    for partition in planned.partitions:
+        if failure.asset in {"", partition.place.asset}:
+            lost = named_loss(store, partition.place, partition.token, StoreError(failure.message))
+            if isinstance(lost, Superseded):
+                return msgspec.structs.replace(failure, error="Superseded", message=str(lost))
+    return failure
+
+
+def _store_result(
+    store: Store, planned: StoredPlan, partition: PartitionPlan, tally: GrindResult, items: Sequence[Item]
+) -> None:
+    """Stores what assemble_one() reads: receipts, failures and effort of one partition."""
+    asset = partition.place.asset
+    made = tally.ground.get(asset)
+    effort = tally.effort(asset, items, len(planned.partitions))
+    store.put(_file(partition, "spent.json"), msgspec.json.encode(effort))
+    if made:
+        store.put(_file(partition, "ground.gz"), gzip_bytes(b"\n".join(dump(receipt) for receipt in made.values())))
+    failed = [failure for failure in tally.failed if failure.asset in {"", asset}]
+    if failed:
+        store.put(_file(partition, "failed.json"), msgspec.json.encode(failed))
+    else:
+        store.delete([_file(partition, "failed.json")])
 
 
 def _left(store: Store, planned: StoredPlan, items: list[Item]) -> list[Item]:
@@ -277,9 +311,21 @@ def assemble_one(
 
     Raises:
         GristmillError: a shard could not be ground; the class is that of the failure.
+        Superseded: a newer run has claimed the partition.
     """
-    store = planned.job.lake.store()
     partition = planned.partition(asset)
+    with _losses_named(planned, [partition]):
+        return _assembled(step, planned, partition, about, more)
+
+
+def _assembled(
+    step: Step,
+    planned: StoredPlan,
+    partition: PartitionPlan,
+    about: Mapping[str, Any],
+    more: Mapping[str, Check] | None,
+) -> Assembled:
+    store = planned.job.lake.store()
     about = {"commit": code_version(), "packages": made_with(), **about}
     made: dict[str, Receipt] = {}
     if partition.todo:
@@ -305,7 +351,9 @@ def publish_one(planned: StoredPlan, asset: str, assembled: Assembled) -> Ledger
         Superseded: a newer run has claimed the partition.
         Conflict: another run published first.
     """
-    return publish(planned.job.lake.store(), planned.partition(asset), assembled)
+    partition = planned.partition(asset)
+    with _losses_named(planned, [partition]):
+        return publish(planned.job.lake.store(), partition, assembled)
 
 
 def make(
@@ -326,7 +374,7 @@ def make(
         The published ledger of each asset.
 
     Raises:
-        AtWork: another process is making one of the partitions.
+        AtWork: another process is making one of the partitions. Superseded: another run has taken one over.
         GristmillError: a shard or a check failed. The next run keeps the shards that were made.
     """
     planned = plan(step, lake, token, force=force, by=by)

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
-from gristmill.errors import AtWork, DataError, GristmillError, RecipeError, StoreError, Superseded
+from gristmill.errors import AtWork, Conflict, DataError, GristmillError, RecipeError, StoreError, Superseded
 from gristmill.execution.checks import warnings_of
-from gristmill.execution.claim import Claimant, let_go, named_loss
+from gristmill.execution.claim import Claimant, let_go
 from gristmill.execution.step import Step, StoredPlan, assemble_one, grind, plan, publish_one
 from gristmill.execution.work import Engine, ProgressLine, Say
 from gristmill.lake.address import Place, place
@@ -161,7 +161,7 @@ class Maker:
         if isinstance(step, TaggingStep):
             assets = {prospect.asset for prospect in due}
             step = replace(step, taggers=tuple(t for t, a in zip(step.taggers, step.makes, strict=True) if a in assets))
-        store, token, planned = self.lake.store(), uuid4().hex, None
+        store, token = self.lake.store(), uuid4().hex
         with let_go(store, step.makes, step.snapshot, token):
             try:
                 if not self.made:
@@ -171,8 +171,7 @@ class Maker:
                 tally = grind(planned, self.engine, self._progress(step))
             except GristmillError as error:
                 for prospect in due:
-                    where = place(prospect.asset, prospect.snapshot)
-                    self._failed(prospect, named_loss(store, where, token, error, ended=planned is not None))
+                    self._failed(prospect, error)
                 return
             for warning in tally.warnings:
                 self.say(f"warning: {warning}")
@@ -189,12 +188,8 @@ class Maker:
         self._at_work = ()
 
     def _publish(self, step: Step, planned: StoredPlan, asset: str) -> Ledger:
-        try:
-            assembled = assemble_one(step, planned, asset, {}, {VOLUME: self.planner.volume(asset)})
-            ledger = publish_one(planned, asset, assembled)
-        except StoreError as error:
-            partition = planned.partition(asset)
-            raise named_loss(self.lake.store(), partition.place, partition.token, error) from error
+        assembled = assemble_one(step, planned, asset, {}, {VOLUME: self.planner.volume(asset)})
+        ledger = publish_one(planned, asset, assembled)
         for warning in warnings_of(assembled.verdicts):
             self.say(f"warning: {asset} ({step.snapshot}): {warning}")
         return ledger
@@ -300,9 +295,11 @@ class Maker:
 
         Raises:
             AtWork: another process is making it.
-            Superseded: another run has taken it over.
+            Superseded: another run has taken it over, or has written the same index, order or folder.
             StoreError: the lake does not answer.
         """
+        if isinstance(error, Conflict):  # what has no claim
+            error = Superseded(f"{prospect.asset}: another run makes it too; this one stops here: {error}")
         if isinstance(error, AtWork | Superseded):
             raise error
         self.planner.states.failed(prospect.asset, prospect.snapshot)

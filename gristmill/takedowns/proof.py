@@ -19,6 +19,7 @@ from gristmill.recipes.catalogue import read_catalogue
 from gristmill.releases.pins import pins
 from gristmill.takedowns.accounted import unread
 from gristmill.takedowns.due import due_slices, list_for_mix
+from gristmill.takedowns.erasing.erasure import unfinished
 from gristmill.takedowns.finder import Finder
 from gristmill.takedowns.foreign import ForeignFiles, search_foreign, why_not_in_rows
 from gristmill.takedowns.known import unknown, unknown_words
@@ -105,7 +106,7 @@ def proof(
     assets = {each.asset for each in list_ledgers(store)} if scan else set()
     made_ids = why_not_in_rows(wanted, shelves.packages, assets) if scan else ""
     unread_raw = search_foreign(store, left.raw, wanted, scan=scan, exclude=exclude, raw=True, made_ids=made_ids)
-    yield _raw(search, unread_raw, left.elsewhere)
+    yield _raw(search, unread_raw, left.elsewhere, unfinished(store, wanted))
     yield _strays(left.strays)
     foreign = dict.fromkeys(left.foreign, "not a file of the lake")
     yield _foreign(search_foreign(store, foreign, wanted, scan=scan, exclude=exclude, made_ids=made_ids))
@@ -193,11 +194,18 @@ def _count(search: Search, area: Area) -> str:
     return f"{search.searched.get(area, 0)} partitions of {area}"
 
 
-def _raw(search: Search, files: ForeignFiles, elsewhere: Sequence[str]) -> ProofLine:
+def _raw(
+    search: Search, files: ForeignFiles, elsewhere: Sequence[str], half_erased: Mapping[str, Sequence[str]]
+) -> ProofLine:
     """What raw data have. Objects that are as they were read are searched through the rows that were made of them."""
     what = "raw"
     if files.found:
         return ProofLine(what, "found", f"{_some(files.found)}; remove these objects, or make them and then erase")
+    if half_erased:
+        told = [f"{path}: its erasure has not ended: {_some(words)}" for path, words in half_erased.items()]
+        return ProofLine(
+            what, "not proven", f"{_some(told)}; run gristmill erase again with the documents of the record"
+        )
     if files.unread:
         mend = "make them (gristmill make), or remove them; --scan reads rows with an id, --exclude PATH leaves one out"
         return _unsearched(what, files.unread, f"; {mend}")

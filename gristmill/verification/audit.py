@@ -17,13 +17,18 @@ from gristmill.lake.address import Place, documents_asset, place, place_of_ledge
 from gristmill.lake.asset_kind import AssetKind
 from gristmill.lake.asset_kinds import (
     ATTRIBUTES,
+    CLUSTERS,
     DOCUMENTS,
     EXPORT,
+    FINGERPRINTS,
+    HASH_RUNS,
     LABELS,
+    MARKS,
     MIX,
     MODEL,
     TOKEN_CACHE,
     TOKENIZER,
+    VERDICTS,
     kind_of,
     names_of,
     whole_asset_of,
@@ -35,11 +40,11 @@ from gristmill.stages.mixing.edits.edit_proof import edit_findings
 from gristmill.stages.models.proof import folder_findings
 from gristmill.verification.attributes import attribute_findings
 from gristmill.verification.census import due_ledgers
+from gristmill.verification.dedupe_parts import dedupe_findings
 from gristmill.verification.documents import document_findings
 from gristmill.verification.exports import export_findings
 from gristmill.verification.indexes import index_findings
 from gristmill.verification.lake_file import audit_unledgered
-from gristmill.verification.partition import partition_findings
 from gristmill.verification.reencoding import reencoding_findings
 from gristmill.verification.token_caches import cache_findings, tokenizer_findings
 
@@ -68,8 +73,9 @@ PROOFS: Mapping[AssetKind, Proof] = {
     MIX: document_findings,
     TOKEN_CACHE: cache_findings,
     EXPORT: export_findings,
+    **dict.fromkeys((FINGERPRINTS, HASH_RUNS, VERDICTS, CLUSTERS, MARKS), dedupe_findings),
 }
-"""The proofs that decode the objects of a kind. For other kinds, partition_findings() verifies only the bytes."""
+"""The proofs of the kinds that have partitions."""
 
 
 def audit_reencoding(
@@ -127,7 +133,7 @@ def audit_ledger(
     partition, whole = place_of_ledger(path), whole_asset_of(path)
     kind = kind_of(whole) if whole else None
     if partition is not None:
-        findings = PROOFS.get(partition.kind, partition_findings)(store, partition, say)
+        findings = PROOFS[partition.kind](store, partition, say)
         if partition.kind in {DOCUMENTS, MIX}:
             edited = edit_findings(store, partition, shelves, say)
             findings = chain(guarded(store, path, findings), guarded(store, path, edited))

@@ -2,6 +2,9 @@
 
 import hashlib
 from collections.abc import Iterator
+from contextlib import suppress
+
+import xxhash
 
 from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.execution.finding import Finding, differs, guarded
@@ -10,9 +13,10 @@ from gristmill.lake.address import Place, place
 from gristmill.lake.asset_kinds import MIX
 from gristmill.lake.ledger.index_ledger import IndexLedger
 from gristmill.lake.ledger.model import Ledger, Shard
+from gristmill.lake.rows.unpacking import gunzipped
 from gristmill.lake.store.protocol import NoFolder, Store
 from gristmill.recipes.export import ExportFormat, format_of_parameters
-from gristmill.stages.export.codec import Codec, Release
+from gristmill.stages.export.codec import Codec, FileFacts, Release
 from gristmill.stages.export.formats import codec_of
 from gristmill.stages.export.grinder import write_documents
 from gristmill.stages.export.part import ExportedPart, PartFile, PartWriter, read_part_record
@@ -40,8 +44,7 @@ def export_findings(store: Store, partition: Place, say: Say) -> Iterator[Findin
     yield from proof.upstream()
     yield from parts_agree(store, partition, proof.shards)
     for part in proof.shards:
-        for path, (sha256, size) in sorted((part.objects or {}).items()):
-            yield from prove_object(store, path, sha256, size)
+        yield from _files(store, partition, part)
     upstream = input_of(proof.head, MIX)
     current = upstream_head(store, upstream) if upstream else None
     if upstream and current and current.fingerprint == upstream.fingerprint:
@@ -52,6 +55,37 @@ def export_findings(store: Store, partition: Place, say: Say) -> Iterator[Findin
     else:
         say(f"{partition.asset} ({partition.snapshot}): the mix has changed, so its rows are not compared")
     yield from part_strays(store, partition, proof.shards, say)
+
+
+def _files(store: Store, partition: Place, part: Shard) -> Iterator[Finding]:
+    """Findings on the objects of a part: other bytes than its row names, and other lines than its record names."""
+    files: dict[str, PartFile] = {}
+    with suppress(DataError):  # parts_agree() reports it
+        files = read_part_record(part, partition.table).files
+    for field in sorted(part.extra.keys() - set(ExportedPart.__struct_fields__)):
+        yield Finding(partition.table, None, f"part {part.name}: its field extra has {field!r}, which no part has")
+    for path, (sha256, size) in sorted((part.objects or {}).items()):
+        wrong = list(prove_object(store, path, sha256, size))
+        yield from wrong
+        name = next((name for name in files if path.endswith(f"/{name}")), "")
+        if name and not wrong:
+            yield from guarded(store, path, _plain(store, path, files[name].facts))
+
+
+def _plain(store: Store, path: str, facts: FileFacts) -> Iterator[Finding]:
+    """Findings unless a file has the unpacked bytes that its record names, in the pieces that it names."""
+    content, length, begins = xxhash.xxh3_128(), 0, list[int]()
+    pieces, packed = store.stream(path), path.endswith(".gz")
+    for plain in gunzipped(pieces, path, begins) if packed else pieces:
+        content.update(plain)
+        length += len(plain)
+    if (content.hexdigest(), length) != (facts.content, facts.length):
+        yield Finding(path, None, "its lines have other bytes than its record names")
+    elif packed and begins != [cut.start for cut in facts.members]:
+        yield Finding(path, None, f"the places where it may be cut are not {_CUTS}")
+
+
+_CUTS = "those of its pieces: a release would be cut elsewhere"
 
 
 class _Nowhere:
@@ -139,6 +173,13 @@ def _other_lines(record: ExportedPart, files: dict[str, PartFile]) -> Iterator[F
             yield Finding(record.folder + name, None, "it does not have the documents that its format puts there")
         elif (recorded.facts.content, recorded.facts.length) != (made.facts.content, made.facts.length):
             yield Finding(record.folder + name, None, "its lines are not those that its format makes of the documents")
+        elif _cuts(name, recorded) != _cuts(name, made):
+            yield Finding(record.folder + name, None, f"the places where it may be cut are not {_CUTS}")
+
+
+def _cuts(name: str, file: PartFile) -> list[tuple[int, ...]]:
+    """Where a file may be cut. Where a piece of gzip begins depends on the machine that packs it, so its bytes tell."""
+    return [(0 if name.endswith(".gz") else cut.start, cut.row, cut.length) for cut in file.facts.members]
 
 
 def release_contradictions(store: Store, ledger: IndexLedger, heads: list[Ledger]) -> Iterator[tuple[str, str]]:

@@ -14,11 +14,14 @@ from gristmill.lake.address import Place, part_at, place
 from gristmill.lake.asset_kind import AssetKind
 from gristmill.lake.asset_kinds import (
     CLUSTERS,
+    DOCUMENTS,
     FINGERPRINTS,
     HASH_RUNS,
     MARKS,
+    MIX,
     MODEL,
     RAW,
+    RESOLUTION,
     TOKENIZER,
     VERDICTS,
     kind_of,
@@ -49,6 +52,10 @@ _BY_DIGEST = frozenset({TOKENIZER, MODEL, FINGERPRINTS, HASH_RUNS, VERDICTS, CLU
 
 Marks name documents in the same way: one digest of all whose texts were compared (`confirm=True`).
 """
+_WHOLE: Mapping[AssetKind | None, str] = {TOKENIZER: "tokenizer.json", MODEL: "model"}
+"""Kinds of which an input names the fingerprint, and the name that it has for a shard."""
+_INDEXED = frozenset({DOCUMENTS, MIX})
+"""Kinds whose shards have an id index."""
 _READS_TABLES = frozenset({CLUSTERS})
 """Kinds whose parts read whole tables: each input names the snapshot, and the digest of all names and contents."""
 
@@ -119,6 +126,26 @@ class LedgerProof:
                 what = f"shard {shard.name} was made by recipe {shard.recipe[:12]}, not {head.recipe.digest[:12]}"
                 yield Finding(partition.table, None, what)
                 break
+        for shard in shards:
+            yield from self._row(head, shard)
+
+    def _row(self, head: Ledger, shard: Shard) -> Iterator[Finding]:
+        """Findings on fields that no row of the kind has, and on inputs that the head does not name."""
+        kind, table = self._place.kind, self._place.table
+        given = {"members": shard.members, "index": shard.index, "quarantine": shard.quarantine}
+        may_have = {"members": not kind.immutable, "index": kind in _INDEXED, "quarantine": bool(kind.quarantine)}
+        for name, value in given.items():
+            if value and not may_have[name]:
+                yield Finding(table, None, f"shard {shard.name} has the field {name}, but no shard of {kind.name} has")
+        known = {each.asset: each.fingerprint for each in head.inputs}
+        for read in shard.inputs:
+            if read.asset not in known and kind_of(read.asset) is not RESOLUTION:  # its order is no partition
+                what = f"shard {shard.name} was made from {read.asset}, which is no input of the head"
+                yield Finding(table, None, what)
+            file = _WHOLE.get(kind_of(read.asset))
+            if file and (read.shard, read.content) != (file, known.get(read.asset)):
+                what = f"shard {shard.name} was made from {read.shard} of {read.asset} as {read.content}"
+                yield Finding(table, None, f"{what}, but the head names {file} as {known.get(read.asset)}")
 
     def upstream(self) -> Iterator[Finding]:
         """Findings on inputs that do not exist, or have changed since."""

@@ -12,12 +12,12 @@ from gristmill.execution.work import Say
 from gristmill.formats.levanter.cache import CacheReader, ranges_of
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, load_ledger
 from gristmill.lake.address import SPLITS, Place, place, tokenizer_asset
-from gristmill.lake.asset_kinds import MIX
+from gristmill.lake.asset_kinds import MIX, kind_of
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.model import Ledger, Shard, Upstream
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.token_cache.part import PartRecord, RowDigests, part_records
+from gristmill.stages.token_cache.part import TOKEN_BYTES, PartRecord, RowDigests, part_records
 from gristmill.stages.token_cache.part_table import PartTable, ids_of
 from gristmill.stages.tokenization.files import TokenizerLedger, ledger_path, read_tokenizer_ledger, tokenizer_path
 from gristmill.verification.documents import table_of
@@ -70,6 +70,7 @@ def _part(
     if record.sha256 != part.sha256:
         what = differs("its sha256 is", record.sha256, part.sha256)
         yield Finding(partition.table, None, f"part {part.name}: {what}")
+    yield from _row(partition, part, record)
     if documents is not None:
         ids = digest_of([shard.ids for shard in documents if shard.name in record.shards])
         if ids != part.ids:
@@ -86,6 +87,18 @@ def _part(
     if digest_of(digests) != part.content:
         what = differs("its content digest is", digest_of(digests), part.content)
         yield Finding(partition.table, None, f"part {part.name}: {what}")
+
+
+def _row(partition: Place, part: Shard, record: PartRecord) -> Iterator[Finding]:
+    """Findings on fields of a part's row that do not follow from its record."""
+    if part.length != TOKEN_BYTES * part.counts.get("tokens", 0):
+        what = differs("its length is", TOKEN_BYTES * part.counts.get("tokens", 0), part.length)
+        yield Finding(partition.table, None, f"part {part.name}: {what}")
+    if foreign := sorted(part.extra.keys() - set(PartRecord.__struct_fields__)):
+        yield Finding(partition.table, None, f"part {part.name}: its field extra has {foreign[0]!r}, which no part has")
+    read = {(each.shard, each.content) for each in part.inputs if kind_of(each.asset) is MIX}
+    if read != {(name, shard.content) for name, shard in record.shards.items()}:
+        yield Finding(partition.table, None, f"part {part.name}: it was made from other shards than it has")
 
 
 def _types(store: Store, head: Ledger, partition: Place, records: Mapping[str, PartRecord]) -> Iterator[Finding]:

@@ -25,7 +25,7 @@ from gristmill.stages.dolma_tagging.attribute_folder import AttributeFolder
 from gristmill.stages.dolma_tagging.inputs import Inputs
 from gristmill.stages.dolma_tagging.packing import PackedUpload
 from gristmill.stages.dolma_tagging.paths import TaggedFile, real
-from gristmill.stages.dolma_tagging.records import FileRecord, leave_record, open_outputs
+from gristmill.stages.dolma_tagging.records import FileRecord, begin, open_outputs, publish
 
 MADE_BY = "gristmill dolma dedupe"
 _TAGGER = "dedupe"
@@ -46,6 +46,7 @@ class KeysToSave:
     file: SavedKeys
     documents: str
     inputs: str
+    replaces: str | None
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,8 @@ def plan_dedupe(config: DedupeConfig, options: Mapping[str, str], *, force: bool
     chain = hashlib.sha256()
     folders: dict[str, dict[str, tuple[TaggedFile, str]]] = {}
     for file in files:
-        chain.update(msgspec.json.encode([file.url, file.version.size, file.version.etag]))
+        changed = [file.version.changed] if file.version.changed else []  # a time that nobody can set back
+        chain.update(msgspec.json.encode([file.url, file.version.size, file.version.etag, *changed]))
         recipe = known.digest if known else chain.hexdigest()
         folders.setdefault(real(file.output), {})[file.name] = file, recipe[:16]
     outputs = [_looked_up(root, named, config, inputs, options, force=force) for root, named in folders.items()]
@@ -131,7 +133,8 @@ def _keys(saved: SavedKeys, config: DedupeConfig, inputs: str, *, force: bool) -
     Dolma would add to it, and a second run would find each document in it.
     """
     patterns = [each if "://" in each else str(Path(each).absolute()) for each in config.documents]
-    keys = KeysToSave(saved, digest_of([config.digest, patterns]), digest_of([config.digest, inputs]))
+    documents, read = digest_of([config.digest, patterns]), digest_of([config.digest, inputs])
+    keys = KeysToSave(saved, documents, read, saved.etag())
     header = None if force else saved.header()
     if header and header.inputs == keys.inputs:
         return None
@@ -183,7 +186,7 @@ def run_dedupe(plan: DedupePlan, config: DedupeConfig, options: Mapping[str, str
         documents += _marked(marker, file, homes[file] if file in plan.missing else None, config, options)
         say(ProgressLine(f"{number + 1:,} of {len(plan.files):,} files, {marker.distinct:,} different keys"))
     if plan.keys:
-        plan.keys.file.save(marker.seen, plan.keys.documents, plan.keys.inputs)
+        plan.keys.file.save(marker.seen, plan.keys.documents, plan.keys.inputs, plan.keys.replaces)
     for output in outputs:
         output.conclude(options)
     return documents
@@ -198,17 +201,14 @@ def _marked(
         _compare(marker, read, None)
         return read.rows
     store = open_outputs(home.root, options)
-    begun = FileRecord(file.url, file.version, home.recipe_of(file.name))
-    leave_record(store, file.name, begun)
+    begun = begin(store, file.name, FileRecord(file.url, file.version, home.recipe_of(file.name)))
     upload = PackedUpload(store, file.name, config.packing)
     try:
         _compare(marker, read, upload)
-        version = upload.close()
+        publish(store, file.name, begun, upload, read.sha256)
     except BaseException:
         upload.abort()
         raise
-    ended = {"input_sha256": read.sha256, "rows": upload.rows, "sha256": upload.sha256, "output": version}
-    leave_record(store, file.name, msgspec.structs.replace(begun, **ended))
     return read.rows
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from gristmill.errors import DataError, RecipeError
+from gristmill.errors import AtWork, Conflict, DataError, RecipeError
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Entry, NoFolder
@@ -131,15 +131,25 @@ class SavedKeys:
             raise DataError(f"{self.url}: its keys are not those that its header names; {_MEND}")
         return SeenHashes.of(keys)
 
-    def save(self, seen: SeenHashes, documents: str, inputs: str) -> None:
+    def etag(self) -> str | None:
+        """The etag of what lies at the path; None if nothing does."""
+        try:
+            entry = self._store.head(self.name)
+        except NoFolder:
+            return None
+        return entry.etag if entry else None
+
+    def save(self, seen: SeenHashes, documents: str, inputs: str, replaces: str | None) -> None:
         """Writes the file. It appears when it is complete.
 
         Args:
             seen: the keys.
             documents: digest of the options and of the patterns of the documents.
             inputs: digest of the options and of the documents' versions.
+            replaces: the etag of the file when the run was planned; None: there was none.
 
         Raises:
+            AtWork: another run has written the file since then.
             StoreError: the file cannot be written.
         """
         keys, bytes_ = seen.ascending(), sha256()
@@ -148,6 +158,9 @@ class SavedKeys:
         header = KeysHeader(FORM, VERSION, len(keys), bytes_.hexdigest(), documents, inputs)
         self._store.sweep()
         upload = self._store.upload(self.name)
+        if self.etag() != replaces:
+            upload.abort()
+            raise self._taken()
         try:
             upload.write(msgspec.json.encode(header, order="sorted") + b"\n")
             for piece in _pieces(keys):
@@ -155,8 +168,14 @@ class SavedKeys:
         except BaseException:
             upload.abort()
             raise
-        upload.close()
+        try:
+            upload.close()
+        except Conflict as error:
+            raise self._taken() from error
         self._store.sweep()
+
+    def _taken(self) -> AtWork:
+        return AtWork(f"{self.url}: another run has written it since this one began, and its keys stay; run again")
 
 
 def _pieces(keys: Hashes) -> Iterator[bytes]:

@@ -13,7 +13,7 @@ from gristmill.stages.dolma_mixing.line_feed import ForeignRows
 from gristmill.stages.dolma_mixing.mixed_files import InputFile, MixedFile, PlacedFile
 from gristmill.stages.dolma_mixing.stream_mixer import StreamMixer
 from gristmill.stages.dolma_tagging.packing import PackedUpload
-from gristmill.stages.dolma_tagging.records import FileRecord, leave_record, open_outputs
+from gristmill.stages.dolma_tagging.records import FileRecord, begin, open_outputs, publish
 
 _BLOCK = 1 << 18
 """Bytes of rows that are worked on at once: they remain in the processor's cache, and malloc gives the same pages."""
@@ -37,20 +37,17 @@ class MixGrinder:
         body = msgspec.json.decode(item.body, type=MixItem)
         one = body.file.as_one
         store = open_outputs(body.file.root, self._options)
-        begun = FileRecord(one.url, one.version, body.recipe)
-        leave_record(store, body.file.name, begun)
+        begun = begin(store, body.file.name, FileRecord(one.url, one.version, body.recipe))
         mixer = StreamMixer(body.stream)
         upload = PackedUpload(store, body.file.name, fast=True)
         read = 0
         try:
             for each in body.file.inputs:
                 read += self._mix(mixer, each, body.stream, upload)
-            version = upload.close()
+            publish(store, body.file.name, begun, upload, one.version.etag)
         except BaseException:
             upload.abort()
             raise
-        ended = {"input_sha256": one.version.etag, "rows": upload.rows, "sha256": upload.sha256, "output": version}
-        leave_record(store, body.file.name, msgspec.structs.replace(begun, **ended))
         facts = {"documents": read, "kept": upload.rows, f"read {body.recipe}": read}
         return Outcome((), facts=facts | {f"unseen {body.recipe} {name}": read for name in mixer.unseen})
 

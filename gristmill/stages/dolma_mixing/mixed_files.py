@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
+import xxhash
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.formats.dolma.mixer_config import PACKINGS, StreamSpec
@@ -69,7 +70,9 @@ class MixedFile(msgspec.Struct, frozen=True):
         digest = digest_of([[f.url, f.version.size, f.version.etag] for f in files])
         first = self.inputs[0].documents
         path = first.path if len(self.inputs) == 1 else f"{first.path} and {len(self.inputs) - 1} more"
-        return TaggedFile(first.root, path, ObjectVersion(self.size, digest), self.root, self.name)
+        times = [f.version.changed for f in files]
+        changed = xxhash.xxh3_64_intdigest(msgspec.json.encode(times)) >> 1 if any(times) else 0
+        return TaggedFile(first.root, path, ObjectVersion(self.size, digest, changed), self.root, self.name)
 
 
 def mixed_files(stream: StreamSpec, options: Mapping[str, str], *, gather: bool) -> tuple[list[MixedFile], list[str]]:

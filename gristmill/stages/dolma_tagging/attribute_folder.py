@@ -2,12 +2,13 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from hashlib import sha256
 
 import msgspec
 
 from gristmill.errors import AtWork, DataError, GristmillError, RecipeError
 from gristmill.lake.identity import digest_of
+from gristmill.lake.store.hashing import sha256_of
+from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Entry, NoFolder, Store
 from gristmill.stages.dolma_tagging.inputs import Inputs
 from gristmill.stages.dolma_tagging.paths import TaggedFile
@@ -93,7 +94,12 @@ class AttributeFolder:
                 continue
             if record is None or not _is_ours(store, file.name, entry, record):
                 foreign.append(f"{self.root}/{file.name}")
-            elif record.sha256 and not again and _same(record, file) and record.recipe == self.recipe_of(file.name):
+            elif (
+                record.sha256
+                and not again
+                and record.recipe == self.recipe_of(file.name)
+                and _same(record, file, options)
+            ):
                 done[file.name] = record
         if foreign and not force:
             raise DataError(
@@ -221,20 +227,30 @@ class AttributeFolder:
         return name in names if self.alone else record.recipe.startswith(self.recipe)
 
 
-def _same(record: FileRecord, file: TaggedFile) -> bool:
-    """Whether a record is of the documents as they are."""
+def _same(record: FileRecord, file: TaggedFile, options: Mapping[str, str]) -> bool:
+    """Whether a record is of the documents as they are.
+
+    A file that was rewritten in place may have its size and its time of before, but not its ctime. Another name or
+    other rights change the ctime too. So the documents are read then. Several files that are read as one have no
+    digest: their output is made again.
+    """
     stamp = (file.url, file.version.size, file.version.etag)
-    return (record.input, record.version.size, record.version.etag) == stamp
+    if (record.input, record.version.size, record.version.etag) != stamp:
+        return False
+    if record.version.changed in {0, file.version.changed}:
+        return True
+    if record.input_sha256 == record.version.etag:
+        return False
+    store = open_store(file.root, options, foreign=True)
+    return sha256_of(store, file.path) == record.input_sha256
 
 
 def _is_ours(store: Store, name: str, entry: Entry, record: FileRecord) -> bool:
-    """Whether a file is as this command left it. A file of a killed run has no digest yet."""
-    if not record.sha256 or (record.output and record.output.same(entry)):
+    """Whether a file is as this command left it. A killed run has left what it was to replace, or what was coming."""
+    if record.output and record.output.same(entry):
         return True
-    digest = sha256()
-    for piece in store.stream(name):
-        digest.update(piece)
-    return digest.hexdigest() == record.sha256
+    recorded = record.sha256 or record.coming
+    return bool(recorded) and sha256_of(store, name) == recorded
 
 
 def _head(store: Store, name: str) -> Entry | None:

@@ -17,7 +17,7 @@ from gristmill.stages.dolma_tagging.catalogue import looks
 from gristmill.stages.dolma_tagging.config import variable_name
 from gristmill.stages.dolma_tagging.packing import PackedUpload
 from gristmill.stages.dolma_tagging.paths import TaggedFile
-from gristmill.stages.dolma_tagging.records import FileRecord, leave_record, open_outputs
+from gristmill.stages.dolma_tagging.records import FileRecord, begin, open_outputs, publish
 from gristmill.stages.dolma_tagging.spans import Look
 
 
@@ -85,20 +85,11 @@ class DolmaGrinder:
     def _open(self, file: TaggedFile, spec: OutputSpec) -> _AttributeFile:
         """Leaves a receipt before anything is written: what a killed run leaves is known as its own."""
         store = open_outputs(spec.root, self._options)
-        begun = FileRecord(file.url, file.version, spec.recipe)
-        leave_record(store, file.name, begun)
+        begun = begin(store, file.name, FileRecord(file.url, file.version, spec.recipe))
         return _AttributeFile(spec, store, PackedUpload(store, file.name), begun)
 
     def _close(self, file: TaggedFile, read: ForeignFile, output: _AttributeFile) -> None:
-        version = output.upload.close()
-        done = msgspec.structs.replace(
-            output.begun,
-            input_sha256=read.sha256,
-            rows=output.upload.rows,
-            sha256=output.upload.sha256,
-            output=version,
-        )
-        leave_record(output.store, file.name, done)
+        publish(output.store, file.name, output.begun, output.upload, read.sha256)
 
     def _tag(self, read: ForeignFile, outputs: Sequence[_AttributeFile]) -> None:
         names = list(dict.fromkeys(name for output in outputs for name, _ in output.spec.taggers))

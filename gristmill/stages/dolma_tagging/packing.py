@@ -72,14 +72,19 @@ class PackedUpload:
         self._sha256.update(packed)
         self._upload.write(packed)
 
+    def end(self) -> str:
+        """Writes what waits; nothing more may be written. The sha256 (hex) of the object that close() publishes."""
+        if self._size or not self._begun:
+            self._cut()
+        return self.sha256
+
     def close(self) -> ObjectVersion:
         """Publishes the object.
 
         Returns:
             Its version.
         """
-        if self._size or not self._begun:
-            self._cut()
+        self.end()
         return self._upload.close().version
 
     def abort(self) -> None:

@@ -13,6 +13,7 @@ from gristmill.lake.identity import digest_of
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import ObjectVersion, Store
+from gristmill.stages.dolma_tagging.packing import PackedUpload
 
 FOLDER = ".dolma-tag"
 MANIFEST = f"{FOLDER}/manifest.json"
@@ -39,7 +40,8 @@ class FileRecord(msgspec.Struct, frozen=True):
         recipe: digest of the taggers that made it.
         rows: how many it has.
         sha256: of the attributes' file (hex); empty while it is being made.
-        output: version of the attributes' file; None while it is being made.
+        output: version of the attributes' file. While it is being made, that of the file that it replaces, or None.
+        coming: sha256 (hex) of the file that is about to appear; else empty.
     """
 
     input: str
@@ -49,6 +51,7 @@ class FileRecord(msgspec.Struct, frozen=True):
     rows: int = 0
     sha256: str = ""
     output: ObjectVersion | None = None
+    coming: str = ""
 
 
 class TagManifest(msgspec.Struct, frozen=True):
@@ -144,6 +147,36 @@ def leave_record(store: Store, name: str, record: FileRecord) -> None:
         record: of the file.
     """
     store.put(f"{RECEIPTS}{name}.json", msgspec.json.encode(record, order="sorted"))
+
+
+def begin(store: Store, name: str, record: FileRecord) -> FileRecord:
+    """Leaves the receipt of a file that is begun, with the version of what lies in its place, which this run replaces.
+
+    Args:
+        store: of the attributes.
+        name: of the file.
+        record: what it is made from.
+    """
+    there = store.head(name)
+    begun = msgspec.structs.replace(record, output=there.version if there else None)
+    leave_record(store, name, begun)
+    return begun
+
+
+def publish(store: Store, name: str, begun: FileRecord, upload: PackedUpload, input_sha256: str) -> None:
+    """Publishes a file. A receipt tells its digest before it appears, so that a killed run's file is known as its own.
+
+    Args:
+        store: of the attributes.
+        name: of the file.
+        begun: result of begin().
+        upload: has all rows.
+        input_sha256: see FileRecord.
+    """
+    sha256 = upload.end()
+    leave_record(store, name, msgspec.structs.replace(begun, coming=sha256))
+    ended = {"input_sha256": input_sha256, "rows": upload.rows, "sha256": sha256, "output": upload.close()}
+    leave_record(store, name, msgspec.structs.replace(begun, **ended))
 
 
 def receipts(store: Store) -> Mapping[str, FileRecord]:

@@ -1,5 +1,6 @@
 """Compares the ledger's table of an export with the mix's slice, and with the objects of the parts."""
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -12,7 +13,14 @@ from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.bitmap import unpack_bits
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.export.codec import MANY_FILES
-from gristmill.stages.export.part import CONTENTS, ExportedPart, content_of, read_part_record, sha256_of_objects
+from gristmill.stages.export.part import (
+    CONTENTS,
+    ExportedPart,
+    content_of,
+    part_contents,
+    read_part_record,
+    sha256_of_objects,
+)
 
 MEND = "make this slice of the export again"
 
@@ -101,6 +109,8 @@ def _sums(place: Place, part: Shard, record: ExportedPart) -> Iterator[Finding]:
     """
     if record.objects.keys() != {record.folder + name for name in (*record.files, CONTENTS)}:
         yield Finding(place.table, None, f"part {part.name}: its objects are not its files and {CONTENTS}")
+    elif record.objects[record.folder + CONTENTS][0] != hashlib.sha256(part_contents(record.files)).hexdigest():
+        yield Finding(record.folder + CONTENTS, None, "it does not list the files of the part's record")
     times = np.zeros(record.documents, np.int64)
     for name, file in record.files.items():
         flags = unpack_bits(file.documents, record.documents)

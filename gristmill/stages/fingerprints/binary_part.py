@@ -182,27 +182,47 @@ class BinaryPart:
             path = self.folder + name
             sha256, size, contents[name], stamps[path] = file.close()
             objects[path] = (sha256, size)
-        size = sum(size for _, size in objects.values())
         row = Shard(
             name=self._name,
             rows=self.rows,
-            bytes=size,
-            length=size,
-            sha256=digest_of([[path, sha256] for path, (sha256, _) in objects.items()]),
-            content=content_of(contents, self.facts),
+            bytes=0,
+            length=0,
+            sha256="",
+            content="",
             ids=self.ids,
             recipe=self._recipe,
             inputs=self._inputs,
             dropped=dict(sorted(self.dropped.items())),
             counts=dict(sorted(self.counts.items())),
-            extra=msgspec.to_builtins(BinaryPartRecord(self.folder, objects, contents, self.facts)),
         )
+        row = sealed(row, BinaryPartRecord(self.folder, objects, contents, self.facts))
         return Receipt(row, stamps)
 
     def abort(self) -> None:
         """Removes everything that is not published."""
         for file in self._files.values():
             file.abort()
+
+
+def sealed(row: Shard, record: BinaryPartRecord) -> Shard:
+    """The row of a part with all that follows from its record: sizes, digests, and the field `extra`.
+
+    Args:
+        row: what else the row says. Fields of rows of documents are emptied: no part has them.
+        record: the part's files, and its facts.
+    """
+    size = sum(size for _, size in record.objects.values())
+    return msgspec.structs.replace(
+        row,
+        bytes=size,
+        length=size,
+        sha256=digest_of([[path, sha256] for path, (sha256, _) in record.objects.items()]),
+        content=content_of(record.contents, record.facts),
+        members=(),
+        index="",
+        quarantine=None,
+        extra=msgspec.to_builtins(record),
+    )
 
 
 def content_of(contents: Mapping[str, str], facts: Mapping[str, Any]) -> str:

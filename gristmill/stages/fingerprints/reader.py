@@ -22,7 +22,7 @@ from gristmill.stages.fingerprints.binary_part import file_of_part, part_record,
 from gristmill.stages.fingerprints.spans import SpanTable
 
 _DIGEST = 16
-_HASH = 20
+HASH_BYTES = 20
 """Bytes of a hash in a block: its two halves, and its ordinal."""
 
 
@@ -107,7 +107,7 @@ class FingerprintPart:
         offsets, digests = self._index
         first, last = int(offsets[number]), int(offsets[number + 1])
         path, _ = file_of_part(self.row, self._table, "hashes")
-        data = self._store.read_range(path, first * _HASH, last * _HASH) if last > first else b""
+        data = self._store.read_range(path, first * HASH_BYTES, last * HASH_BYTES) if last > first else b""
         if xxhash.xxh3_128_digest(data) != digests[number * _DIGEST : (number + 1) * _DIGEST]:
             raise DataError(
                 f"{path}: the hashes of bucket {number} are not those that were written; make this partition again:"

@@ -20,7 +20,7 @@ from gristmill.lake.ledger.receipts import Receipt
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.recipes.row_format import format_of
 from gristmill.recipes.tokenizer import TokenizerOptions
-from gristmill.stages.token_cache.part import Part, PartRecord
+from gristmill.stages.token_cache.part import TOKEN_BYTES, Part, PartRecord
 from gristmill.stages.token_cache.row_encoder import row_encoder
 from gristmill.stages.token_cache.shard_tokenizer import ShardTokenizer
 from gristmill.stages.token_cache.statistics import add_statistics
@@ -145,7 +145,7 @@ class _PartOutput:
             name=self._name,
             rows=sum(writer.rows for writer in part.writers.values()),
             bytes=record.bytes,
-            length=4 * counts["tokens"],
+            length=TOKEN_BYTES * counts["tokens"],
             sha256=record.sha256,
             content=digest_of(digests),
             ids=digest_of([shard.ids for shard in self._body.shards]),

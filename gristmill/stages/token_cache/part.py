@@ -34,6 +34,10 @@ Range = tuple[Integer, Integer, Integer, Integer]
 """The rows of a shard in one split of a part: (first row, number of rows, first token, number of tokens)."""
 
 
+TOKEN_BYTES = 4
+"""Bytes of a token in the `length` of a part, whatever the types of its arrays."""
+
+
 class PartShard(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a finished part records about one of its shards of documents.
 

@@ -13,6 +13,7 @@ from gristmill.lake.address import place
 from gristmill.lake.identity import Pair, digest_of
 from gristmill.lake.ledger.derived import columns_path, examples_path
 from gristmill.lake.ledger.files import dump
+from gristmill.lake.rows.blocklist import is_erasure
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.erasures import WITHDRAWN, ErasedObject, ErasureRecord, read_erasure
@@ -45,6 +46,31 @@ def was_erased(store: Store, wanted: Wanted) -> bool:
         DataError: the record is wrong.
     """
     return bool(_earlier(store, record_path(wanted.reasons)))
+
+
+def unfinished(store: Store, wanted: Wanted) -> dict[str, list[str]]:
+    """The records of erasures of these documents that have not ended, and what is left of each, in words.
+
+    Such an erasure was killed, or could not replace every object. Raw objects that it has not replaced have the bytes
+    of before, also those whose rows no document was made from.
+
+    Args:
+        store: the lake.
+        wanted: the documents. A record counts if it names one of them.
+
+    Raises:
+        DataError: a record is wrong.
+    """
+    found: dict[str, list[str]] = {}
+    for path in sorted(entry.path for entry in store.list(WITHDRAWN) if is_erasure(entry.path)):
+        record = read_erasure(store, path)
+        if record is None or record.done or not any(each[:2] in wanted.reasons for each in record.documents):
+            continue
+        now = {name: _settled(store, name, each) for name, each in record.objects.items()}
+        left = [name for name, each in now.items() if each.after is None and store.head(name) is not None]
+        words = [f"{name} is not replaced" for name in left] + list(record.left)
+        found[path] = words or ["every object is replaced, but it was killed before its end"]
+    return found
 
 
 def erase(store: Store, wanted: Wanted, search: Search, plan: ErasurePlan, say: Say) -> list[NotErasable]:

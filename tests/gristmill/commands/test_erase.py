@@ -135,6 +135,14 @@ class _Killed(BaseException):
     """The process ended here."""
 
 
+def raw_line(mill: Mill, capsys: pytest.CaptureFixture[str]) -> str:
+    """What the proof says of raw data, of documents of an erasure that has not ended."""
+    code, lines = run(mill, capsys, "takedown", "--prove")
+    assert code == 1
+    (told,) = [each for each in lines if each.startswith("raw: not proven: withdrawn/")]
+    return told
+
+
 @pytest.mark.slow
 def test_an_erasure_that_was_killed_goes_on(
     mill: Mill, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -157,6 +165,10 @@ def test_an_erasure_that_was_killed_goes_on(
     assert set(record["objects"]) == {
         f"sources/pages/raw/2024/{name}" for name in ("a.jsonl.gz", "b.jsonl", "c.jsonl.zst")
     }
+    remake(mill, capsys)
+    raw = "sources/pages/raw/2024"
+    told = f"its erasure has not ended: {raw}/b.jsonl is not replaced; {raw}/c.jsonl.zst is not replaced;"
+    assert f"{told} run gristmill erase again with the documents of the record" in raw_line(mill, capsys)
     code, said = run(mill, capsys, "erase")
     assert code == 0
     assert [each for each in said if each.startswith(("erased", "not"))] == [
@@ -236,6 +248,7 @@ def test_bytes_that_stay_under_another_name_are_not_called_erased(
     (record,) = [json.loads(path.read_bytes()) for path in (mill.root / "withdrawn").iterdir()]
     assert not record["done"]
     assert "sources/pages/raw/2024/b.jsonl" not in record["objects"]
+    assert words in raw_line(mill, capsys)
 
 
 def test_what_was_erased_is_not_erased_twice(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,20 +1,26 @@
+import re
 import subprocess
 import sys
 import threading
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 import pytest
+from dedupelake import SHELVES, known, put, resolved
 from testkit import Mill
 
 from gristmill.errors import AtWork, DataError, StoreError, Superseded
 from gristmill.execution.claim import Claimant, check_claim, claimed_by, let_go, named_loss, others_at_work, write_claim
 from gristmill.execution.runner import Inline, raise_failures
 from gristmill.execution.step import assemble_one, grind, plan, publish_one
+from gristmill.execution.work import Done, Failed, Item, Job, Outcome
 from gristmill.lake.address import attributes_asset, documents_asset, place
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.store.folder import FolderStore
 from gristmill.process import Process, this_process
+from gristmill.stages.dedupe.resolution import resolve
+from gristmill.stages.fingerprints.step import FingerprintStep
 
 
 def test_the_run_that_was_taken_over_stops_and_changes_nothing(mill: Mill) -> None:
@@ -44,14 +50,58 @@ def test_a_store_error_of_the_run_that_was_taken_over_is_named_so(mill: Mill) ->
     lost = StoreError(f"{there.ledger}: another run wrote it meanwhile; run again")
     assert named_loss(mill.store, there, "older", lost) is lost
     assert named_loss(mill.store, there, "older", DataError("a row is wrong")).args == ("a row is wrong",)
-    newer = plan(mill.conversion(), mill.lake, "newer")
-    assert isinstance(named_loss(mill.store, there, "older", lost), Superseded)
+    newer = plan(mill.conversion(), mill.lake, "newer", by=Claimant.here(takes_over=True))
+    told = rf"the newer one is .*{this_process().pid}"
+    assert re.search(told, str(named_loss(mill.store, there, "older", lost)))
     grind(newer, Inline(), mill.said.append)
     publish_one(newer, there.asset, assemble_one(mill.conversion(), newer, there.asset, {}))
-    with pytest.raises(StoreError, match=r"\.items-older\.gz: no such object") as raised:
-        grind(older, Inline(), mill.said.append)
-    assert isinstance(named_loss(mill.store, there, "older", raised.value), Superseded)
-    assert named_loss(mill.store, there, "older", raised.value, ended=False) is raised.value  # it had claimed nothing
+    with pytest.raises(Superseded) as raised:
+        grind(older, Inline(), mill.said.append)  # its items are gone
+    assert isinstance(raised.value.__cause__, StoreError)
+    assert named_loss(mill.store, there, "older", lost, ended=False) is lost  # it had claimed nothing
+
+
+def test_a_shard_that_the_store_failed_for_a_run_that_was_taken_over_tells_that(mill: Mill) -> None:
+    mill.raw_shards(2)
+    older = plan(mill.conversion(), mill.lake, "older")
+
+    class Overtaken:
+        """An engine whose workers lose an object to the run that took over."""
+
+        def map(self, job: Job, items: Iterable[Item]) -> Iterator[Done]:
+            assert job is older.job
+            plan(mill.conversion(), mill.lake, "newer", by=Claimant.here(takes_over=True))
+            for item in items:
+                yield Done(item.name, item.weight, Outcome((), failed=(Failed("StoreError", "no such object"),)), 0.0)
+
+        def close(self) -> None: ...
+
+    (first, *_) = grind(older, Overtaken(), mill.said.append).failed
+    assert first.error == "Superseded"
+    assert "the newer one is" in first.message
+
+
+def test_the_loser_of_a_resolution_tells_that_it_was_taken_over(mill: Mill) -> None:
+    put(mill, "a", "x", "one", "one")
+    resolved(mill, "texts-1")
+    put(mill, "b", "x", "one", "two")
+    mill.convert(snapshot="b")
+    recipe = known().dedupes["texts-1"]
+    mill.make(FingerprintStep(recipe, "pages", "b", SHELVES))
+    runs = place("dedupe/texts-1/runs/pages", "b")
+
+    class Lost(Inline):
+        """An engine during whose work another run takes the partition over, and removes what this one reads."""
+
+        def map(self, job: Job, items: Iterable[Item]) -> Iterator[Done]:
+            write_claim(mill.store, runs, "newer", Claimant.here(takes_over=True))
+            for item in items:
+                raise StoreError(f"an object of {job.stage} for {item.name} is gone")
+            yield from ()
+
+    by = Claimant.here(takes_over=False)
+    with pytest.raises(Superseded, match=r"dedupe/texts-1/runs/pages \(b\): a newer run .* the newer one is"):
+        resolve(mill.lake, recipe, (), SHELVES, Lost(), "older", mill.said.append, by=by)
 
 
 def test_of_two_runs_that_publish_the_later_claim_wins(mill: Mill) -> None:

@@ -19,6 +19,7 @@ from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.index_ledger import IndexLedger, compose_index, content_digest, read_index_ledger
 from gristmill.lake.rows.shard_file import gzip_bytes
 from gristmill.recipes.export_formats.energon import EnergonWebdataset
+from gristmill.stages.export.codec import Cut
 from gristmill.stages.export.part import ExportedPart, PartFile, content_of, sha256_of_objects
 from gristmill.verification.audit import audit_ledger
 
@@ -42,8 +43,8 @@ def test_what_was_made_is_proven(mill: Mill) -> None:
     assert found(mill) == found(mill, LEDGER) == []
 
 
-def lie(mill: Mill, old: bytes, new: bytes) -> str:
-    """Changes the lines of a file, its record, and the ledger with them; its path."""
+def lie(mill: Mill, old: bytes, new: bytes, **facts: object) -> str:
+    """Changes the lines of a file, its record, and the ledger with them; its path. `facts` is told of the file."""
     record = records(mill)["a"]
     name = "train/en.jsonl.gz"
     path = record.folder + name
@@ -54,8 +55,8 @@ def lie(mill: Mill, old: bytes, new: bytes) -> str:
     objects = {**record.objects, path: (hashlib.sha256(data).hexdigest(), len(data))}
     file = record.files[name]
     lines = gzip.decompress(data)
-    facts = msgspec.structs.replace(file.facts, content=xxhash.xxh3_128_hexdigest(lines), length=len(lines))
-    files = {**record.files, name: PartFile(facts, file.documents)}
+    given = {"content": xxhash.xxh3_128_hexdigest(lines), "length": len(lines), **facts}
+    files = {**record.files, name: PartFile(msgspec.structs.replace(file.facts, **given), file.documents)}
     told = ExportedPart(record.folder, objects, files, record.documents)
     reseal_shard(
         mill,
@@ -73,6 +74,18 @@ def lie(mill: Mill, old: bytes, new: bytes) -> str:
 def test_lines_that_are_not_those_of_the_documents_are_found(mill: Mill) -> None:
     path = lie(mill, b'"content":"word', b'"content":"lord')
     assert any(f"{path}: its lines are not those that its format makes" in each for each in found(mill))
+
+
+def test_lines_of_a_file_whose_digest_of_before_is_told_are_found(mill: Mill) -> None:
+    before = records(mill)["a"].files["train/en.jsonl.gz"].facts
+    path = lie(mill, b'"content":"word', b'"content":"lord', content=before.content, length=before.length)
+    assert any(f"{path}: its lines have other bytes than its record names" in each for each in found(mill))
+
+
+@pytest.mark.parametrize("cut", [Cut(1, 0, 0), Cut(0, 1, 0), Cut(0, 0, 1)])
+def test_places_where_a_file_may_be_cut_are_those_of_its_pieces(mill: Mill, cut: Cut) -> None:
+    path = lie(mill, b"word", b"word", members=(cut,))
+    assert any(f"{path}: the places where it may be cut are not" in each for each in found(mill))
 
 
 def test_a_changed_count_is_found(mill: Mill) -> None:

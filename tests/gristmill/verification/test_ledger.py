@@ -4,16 +4,19 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from forgedrows import forged_rows
 from lies import Lie, audit, check_found, edit, part_object
 from nearlake import Near
 from nearrecipes import BEST, EXACT
-from testkit import Mill
+from testkit import SHELVES, Mill
 from wholelake import CACHE, DOCUMENTS, REVISED, STREAM, WORDS, reseal, reseal_shard, table
 
 from gristmill.execution.finding import Finding
+from gristmill.lake.address import Place
 from gristmill.lake.ledger.files import compose, dump, pack_table, read_ledger
 from gristmill.lake.ledger.receipts import Receipt
 from gristmill.lake.rows.shard_file import gzip_bytes
+from gristmill.verification.audit import audit_ledger
 from gristmill.verification.ledger import LedgerProof
 
 
@@ -180,3 +183,18 @@ def test_clusters_that_read_documents_and_scores_are_compared_by_whole_tables(tm
         found = [finding.what for finding in LedgerProof(near.store, clusters).upstream()]
         assert len(found) == len(lies)
         assert all("shard all was made from 1 of " in what for what in found if "r00001" not in what)
+
+
+@pytest.mark.parametrize("where", [DOCUMENTS, WORDS, REVISED, STREAM, CACHE], ids=lambda each: each.kind.name)
+def test_a_forged_row_that_was_sealed_again_is_a_finding(whole: Mill, where: Place) -> None:
+    good = table(whole, where)
+    unseen: list[str] = []
+    for what, forged in forged_rows(good[0]):
+        reseal(whole, where, [forged, *good[1:]])
+        found = audit_ledger(whole.store, where.ledger, whole.said.append, first_only=True, shelves=SHELVES)
+        unseen += [] if found or any(each in what for each in ONLY_MADE_AGAIN) else [what]
+    assert unseen == []
+
+
+ONLY_MADE_AGAIN = ("counts", "dropped with more", "extra with more", "facts.lengths")
+"""What a row says that only making it again can tell."""

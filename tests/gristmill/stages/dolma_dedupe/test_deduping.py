@@ -2,16 +2,17 @@
 
 import gzip
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import zstandard
 
-from gristmill.errors import DataError, MalformedRow, RecipeError
+from gristmill.errors import AtWork, DataError, MalformedRow, RecipeError
 from gristmill.stages.dolma_dedupe.config import DedupeConfig
 from gristmill.stages.dolma_dedupe.deduping import DedupePlan, plan_dedupe, run_dedupe
-from gristmill.stages.dolma_tagging.records import MANIFEST
+from gristmill.stages.dolma_tagging.records import MANIFEST, FileRecord, begin, open_outputs
 
 TEXTS = {"a": ["one\ntwo"], "b": ["two\nthree"], "c": ["three", "one"]}
 
@@ -193,3 +194,45 @@ def test_partitions_lie_beside_each_other_and_another_packing_keeps_the_name(hom
     data = (home / "attributes/p_1/c.jsonl.gz").read_bytes()
     rows = zstandard.ZstdDecompressor().stream_reader(data).read().splitlines()
     assert [list(json.loads(row)["attributes"]) for row in rows] == [["dup_1"], ["dup_1"]]
+
+
+def test_documents_that_were_rewritten_in_place_are_compared_again_with_all_behind_them(home: Path) -> None:
+    dedupe(config(home))
+    path = home / "documents/a.jsonl.gz"
+    before = path.stat()
+    write(home, "a", "one\nowt")  # as long as it was
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert (path.stat().st_size, path.stat().st_ino) == (before.st_size, before.st_ino)
+    plan = dedupe(config(home))
+    assert (len(plan.missing), plan.done) == (3, 0)
+    assert contents(home) == {**MARKS, "b": [[]]}
+
+
+def test_a_file_that_somebody_put_in_the_place_of_a_killed_run_is_not_replaced(home: Path) -> None:
+    given = config(home)
+    plan = plan_dedupe(given, {})
+    store = open_outputs(str(home / "attributes/p"), {})
+    begin(
+        store,
+        "a.jsonl.gz",
+        FileRecord(plan.files[0].url, plan.files[0].version, plan.outputs[0].recipe_of("a.jsonl.gz")),
+    )
+    mine = home / "attributes/p/a.jsonl.gz"
+    mine.write_bytes(b"mine")
+    with pytest.raises(DataError, match="not made by this command, or changed since"):
+        dedupe(replace(given, name="p"))
+    assert mine.read_bytes() == b"mine"
+
+
+def test_of_two_runs_with_one_file_of_keys_the_later_one_does_not_replace_the_keys(home: Path) -> None:
+    write(home, "d", "four")
+    first, second = (
+        replace(config(home), documents=(f"{home}/documents/{each}*.gz",), name=each, bloom_file=f"{home}/keys")
+        for each in ("a", "d")
+    )
+    plans = [plan_dedupe(each, {}) for each in (first, second)]
+    run_dedupe(plans[0], first, {}, lambda _: None)
+    before = (home / "keys").read_bytes()
+    with pytest.raises(AtWork, match="keys: another run has written it since this one began"):
+        run_dedupe(plans[1], second, {}, lambda _: None)
+    assert (home / "keys").read_bytes() == before

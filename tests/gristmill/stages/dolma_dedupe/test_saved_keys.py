@@ -21,7 +21,7 @@ def seen(*pairs: tuple[int, int]) -> SeenHashes:
 @pytest.fixture
 def saved(tmp_path: Path) -> SavedKeys:
     keys = SavedKeys(str(tmp_path / "keys"), {})
-    keys.save(seen((3, 1), (1, 2**64 - 1), (3, 0)), "of documents", "of inputs")
+    keys.save(seen((3, 1), (1, 2**64 - 1), (3, 0)), "of documents", "of inputs", None)
     return keys
 
 
@@ -38,7 +38,7 @@ def test_keys_are_written_in_their_order_whatever_order_they_came_in(saved: Save
     header = json.loads(line)
     assert (header["version"], header["keys"], header["documents"]) == (1, 3, "of documents")
     first = (tmp_path / "keys").read_bytes()
-    saved.save(seen((1, 2**64 - 1), (3, 0), (3, 1)), "of documents", "of inputs")
+    saved.save(seen((1, 2**64 - 1), (3, 0), (3, 1)), "of documents", "of inputs", saved.etag())
     assert (tmp_path / "keys").read_bytes() == first
     assert {path.name for path in tmp_path.iterdir()} == {"keys", ".dolma-keys"}
 
@@ -53,7 +53,7 @@ def test_a_set_that_is_read_has_its_keys_and_no_others(saved: SavedKeys) -> None
 def test_a_set_may_be_empty(tmp_path: Path) -> None:
     keys = SavedKeys(str(tmp_path / "keys"), {})
     assert keys.header() is None
-    keys.save(seen(), "d", "i")
+    keys.save(seen(), "d", "i", None)
     assert len(keys.load(digest(keys))) == 0
 
 
@@ -63,7 +63,7 @@ def test_a_large_set_is_the_same_after_it_is_read(tmp_path: Path) -> None:
     some = np.arange(200_000, dtype=np.uint64).reshape(-1, 2) * np.uint64(2**45 + 1)
     large = SeenHashes()
     large.add(some[::-1])
-    keys.save(large, "d", "i")
+    keys.save(large, "d", "i", None)
     assert keys.load(digest(keys)).ascending().tolist() == some.tolist()
 
 
@@ -108,13 +108,13 @@ def test_damage_is_found(tmp_path: Path, old: bytes, new: bytes, words: str) -> 
 def test_keys_out_of_order_are_refused_though_their_digest_fits(tmp_path: Path) -> None:
     keys = SavedKeys(str(tmp_path / "keys"), {})
     unsorted = SeenHashes.of(np.array([[2, 0], [1, 0]], np.uint64))
-    keys.save(unsorted, "d", "i")
+    keys.save(unsorted, "d", "i", None)
     with pytest.raises(DataError, match="its keys are not those"):
         keys.load(digest(keys))
 
 
 def test_a_file_that_is_replaced_after_the_plan_is_told(saved: SavedKeys) -> None:
     before = digest(saved)
-    saved.save(seen((9, 9)), "of documents", "of inputs")
+    saved.save(seen((9, 9)), "of documents", "of inputs", saved.etag())
     with pytest.raises(DataError, match="it was replaced since this run began; run again"):
         saved.load(before)

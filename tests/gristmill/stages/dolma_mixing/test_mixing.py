@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -320,3 +321,12 @@ def test_rows_of_an_earlier_run_may_have_the_attribute(home: Path) -> None:
     mix(given)
     write(home / "attributes/pii/2.json.gz", [{"id": f"2{n + 1}", "attributes": {}} for n in range(3)])
     assert len(mix(given).items) == 1
+
+
+def test_attributes_that_were_rewritten_in_place_are_mixed_again(home: Path) -> None:
+    assert len(mix(config(home)).items) == 1
+    path = home / "attributes/pii/1.json.gz"
+    before = path.stat()
+    path.write_bytes(bytes(path.read_bytes()))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert len(plan_mixing(config(home), {}).items) == 1
