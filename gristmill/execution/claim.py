@@ -11,6 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from gristmill.errors import AtWork, Conflict, GristmillError, StoreError, Superseded, shorten
+from gristmill.execution.work import Failed
 from gristmill.lake.address import Place
 from gristmill.lake.address import place as place_of
 from gristmill.lake.asset_kinds import made_from, names_of
@@ -226,3 +227,21 @@ def losses_named(store: Store, places: Iterable[Place], token: str, *, ended: bo
             if named is not error:
                 raise named from error
         raise
+
+
+def lost_failures(store: Store, place: Place, token: str, failed: Iterable[Failed]) -> list[Failed]:
+    """The failures of shards; those of the store are Superseded if another run has taken the partition over.
+
+    Args:
+        store: the lake.
+        place: the partition.
+        token: of the run that has failed.
+        failed: its failures, also of shards of other partitions.
+    """
+    found: list[Failed] = []
+    for failure in failed:
+        mine = failure.error == "StoreError" and failure.asset in {"", place.asset}
+        named = named_loss(store, place, token, StoreError(failure.message)) if mine else None
+        lost = isinstance(named, Superseded)
+        found.append(msgspec.structs.replace(failure, error="Superseded", message=str(named)) if lost else failure)
+    return found

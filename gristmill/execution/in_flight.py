@@ -1,10 +1,11 @@
 """The objects of a partition that a run is writing, or had written when it was killed: no ledger names them yet."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from gristmill.errors import DataError
+from gristmill.execution.work import Item
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.files import unpack_rows
 from gristmill.lake.ledger.model import Shard
@@ -50,3 +51,18 @@ def _planned(store: Store, place: Place, path: str) -> Iterator[str]:
         yield place.shard(line.name)
         yield from [place.index(line.name)] if place.kind.ids else []
         yield from [place.quarantine(line.name)] if place.kind.quarantine else []
+
+
+def not_ground(store: Store, places: Sequence[Place], items: Sequence[Item]) -> list[Item]:
+    """The items that a run has not ground yet, so that a step that is tried again grinds only those.
+
+    Args:
+        store: the lake.
+        places: the partitions of the step. An item makes a shard of each: it is done when all of them have one.
+        items: all items of the step.
+    """
+    done: list[set[str]] = []
+    for place in places:
+        paths = (entry.path.removeprefix(place.receipts) for entry in store.list(place.receipts))
+        done.append({path.removesuffix(".json") for path in paths})
+    return [item for item in items if not all(item.name in names for names in done)]

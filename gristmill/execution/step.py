@@ -12,10 +12,11 @@ from typing import Any, Protocol
 
 import msgspec
 
-from gristmill.errors import DataError, StoreError, Superseded
+from gristmill.errors import DataError
 from gristmill.execution.checks import Check
-from gristmill.execution.claim import Claimant, claimed_by, losses_named, named_loss, superseded
+from gristmill.execution.claim import Claimant, claimed_by, losses_named, lost_failures, superseded
 from gristmill.execution.commit import Assembled, PartitionPlan, assemble, claim_each, publish
+from gristmill.execution.in_flight import not_ground
 from gristmill.execution.plan import PartitionState, Target, Want
 from gristmill.execution.runner import GrindResult, grind_all, raise_failures
 from gristmill.execution.work import Engine, Failed, Item, Job, Say
@@ -241,60 +242,32 @@ def grind(planned: StoredPlan, engine: Engine, say: Say) -> GrindResult:
         path = _file(planned.partitions[0], "items.gz")
         lines = unpack_rows(b"".join(unpacked([store.read(path)], path)))
         items = [msgspec.json.decode(line, type=Item) for line in lines]
-        items = _left(store, planned, items)
+        items = not_ground(store, [partition.place for partition in planned.partitions], items)
         tally = grind_all(engine, planned.job, items, say)
-        tally.failed = [_named(store, planned, failure) for failure in tally.failed]
+        for partition in planned.partitions:
+            tally.failed = lost_failures(store, partition.place, partition.token, tally.failed)
         lost = any(failure.error == "Superseded" for failure in tally.failed)
         for partition in planned.partitions:
-            if not lost or claimed_by(store, partition.place) == partition.token:
-                _store_result(store, planned, partition, tally, items)  # else files of another run lie there, or none
+            asset = partition.place.asset
+            if lost and claimed_by(store, partition.place) != partition.token:
+                continue  # the files of another run lie there, or none at all
+            made = tally.ground.get(asset)
+            effort = tally.effort(asset, items, len(planned.partitions))
+            store.put(_file(partition, "spent.json"), msgspec.json.encode(effort))
+            if made:
+                found = gzip_bytes(b"\n".join(dump(receipt) for receipt in made.values()))
+                store.put(_file(partition, "ground.gz"), found)
+            failed = [failure for failure in tally.failed if failure.asset in {"", asset}]
+            if failed:
+                store.put(_file(partition, "failed.json"), msgspec.json.encode(failed))
+            else:
+                store.delete([_file(partition, "failed.json")])
     return tally
 
 
 def _losses_named(planned: StoredPlan, partitions: Sequence[PartitionPlan]) -> AbstractContextManager[None]:
-    """See losses_named()."""
     token = partitions[0].token if partitions else ""
     return losses_named(planned.job.lake.store(), [each.place for each in partitions], token)
-
-
-def _named(store: Store, planned: StoredPlan, failure: Failed) -> Failed:
-    """A failure of a shard as Superseded, if the store failed it because another run has taken the partition over."""
-    if failure.error != "StoreError":
-        return failure
-    for partition in planned.partitions:
-        if failure.asset in {"", partition.place.asset}:
-            lost = named_loss(store, partition.place, partition.token, StoreError(failure.message))
-            if isinstance(lost, Superseded):
-                return msgspec.structs.replace(failure, error="Superseded", message=str(lost))
-    return failure
-
-
-def _store_result(
-    store: Store, planned: StoredPlan, partition: PartitionPlan, tally: GrindResult, items: Sequence[Item]
-) -> None:
-    """Stores what assemble_one() reads: receipts, failures and effort of one partition."""
-    asset = partition.place.asset
-    made = tally.ground.get(asset)
-    effort = tally.effort(asset, items, len(planned.partitions))
-    store.put(_file(partition, "spent.json"), msgspec.json.encode(effort))
-    if made:
-        store.put(_file(partition, "ground.gz"), gzip_bytes(b"\n".join(dump(receipt) for receipt in made.values())))
-    failed = [failure for failure in tally.failed if failure.asset in {"", asset}]
-    if failed:
-        store.put(_file(partition, "failed.json"), msgspec.json.encode(failed))
-    else:
-        store.delete([_file(partition, "failed.json")])
-
-
-def _left(store: Store, planned: StoredPlan, items: list[Item]) -> list[Item]:
-    """The items that this plan has not ground yet, so that a step that is tried again grinds only those."""
-    done: list[set[str]] = []
-    for partition in planned.partitions:
-        lead = partition.place.receipts
-        done.append({e.path.removeprefix(lead).removesuffix(".json") for e in store.list(lead)})
-    if len(done) > 1:  # an item makes a shard of each set: it is done when all of them have one
-        return [item for item in items if not all(item.name in names for names in done)]
-    return [item for item in items if item.name not in done[0]]
 
 
 def assemble_one(
@@ -311,36 +284,24 @@ def assemble_one(
 
     Raises:
         GristmillError: a shard could not be ground; the class is that of the failure.
-        Superseded: a newer run has claimed the partition.
     """
-    partition = planned.partition(asset)
-    with _losses_named(planned, [partition]):
-        return _assembled(step, planned, partition, about, more)
-
-
-def _assembled(
-    step: Step,
-    planned: StoredPlan,
-    partition: PartitionPlan,
-    about: Mapping[str, Any],
-    more: Mapping[str, Check] | None,
-) -> Assembled:
-    store = planned.job.lake.store()
+    store, partition = planned.job.lake.store(), planned.partition(asset)
     about = {"commit": code_version(), "packages": made_with(), **about}
     made: dict[str, Receipt] = {}
-    if partition.todo:
-        failed = store.read_tagged(_file(partition, "failed.json"))
-        if failed:
-            raise_failures(msgspec.json.decode(failed[0], type=list[Failed]), partition.todo)
-        path = _file(partition, "ground.gz")
-        stored = store.read_tagged(path)
-        for line in unpack_rows(b"".join(unpacked([stored[0]], path))) if stored else ():
-            receipt = msgspec.json.decode(line, type=Receipt)
-            made[receipt.row.name] = receipt
-        effort = store.read_tagged(_file(partition, "spent.json"))
-        if effort:
-            about = {**about, "grind": msgspec.json.decode(effort[0])}
-    return assemble(store, partition, step.checks, about, made, more)
+    with _losses_named(planned, [partition]):
+        if partition.todo:
+            failed = store.read_tagged(_file(partition, "failed.json"))
+            if failed:
+                raise_failures(msgspec.json.decode(failed[0], type=list[Failed]), partition.todo)
+            path = _file(partition, "ground.gz")
+            stored = store.read_tagged(path)
+            for line in unpack_rows(b"".join(unpacked([stored[0]], path))) if stored else ():
+                receipt = msgspec.json.decode(line, type=Receipt)
+                made[receipt.row.name] = receipt
+            effort = store.read_tagged(_file(partition, "spent.json"))
+            if effort:
+                about = {**about, "grind": msgspec.json.decode(effort[0])}
+        return assemble(store, partition, step.checks, about, made, more)
 
 
 def publish_one(planned: StoredPlan, asset: str, assembled: Assembled) -> Ledger:

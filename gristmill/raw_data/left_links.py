@@ -22,6 +22,9 @@ def without_left_links(source: Source, top: str, tell: Tell) -> Tell:
         return tell
 
     def needed(found: Unlisted) -> None:
+        if not found.path.startswith(top):  # the folder of all raw data, or one above it
+            tell(found)
+            return
         name = found.path.removeprefix(top)
         split = source.partition.split(name)
         below = name.removeprefix(source.partition.prefix(split[0])) if split else ""

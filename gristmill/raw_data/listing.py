@@ -1,5 +1,6 @@
 """Lists the raw data of one snapshot: its objects, and the shard of each."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -8,7 +9,7 @@ from gristmill.errors import DataError, StoreError
 from gristmill.lake.address import SHARD_SUFFIX
 from gristmill.lake.rows.raw_parts import RawPart, part_name, sha256_of_part
 from gristmill.lake.store.hashing import sha256_of
-from gristmill.lake.store.plain_files import Unlisted
+from gristmill.lake.store.plain_files import NO_TARGET, Unlisted
 from gristmill.lake.store.protocol import Entry, Store
 from gristmill.raw_data.scan import listed, not_mounted, raw_top, shown
 from gristmill.raw_data.shard_names import clash
@@ -106,6 +107,33 @@ def _with_parts(source: Source, entries: dict[str, Entry]) -> RawListing:
                 )
             found[each], parts[each] = entry, part
     return RawListing(dict(sorted(found.items())), parts)
+
+
+def check_targets(source: Source, store: Store, snapshot: str, gone: Iterable[str]) -> None:
+    """Refuses links to nothing behind which objects were read. A disk that is not mounted is no removal of them.
+
+    A reader may leave links out. So a listing tells of no such link by itself.
+
+    Args:
+        source: the recipe.
+        store: holds the raw objects.
+        snapshot: the partition key.
+        gone: names of objects that were read, and that a listing has not.
+
+    Raises:
+        DataError: a folder of one is a link to nothing.
+    """
+    lead = raw_top(source) + source.partition.prefix(snapshot)
+    below = len(raw_top(source)) - 1  # the folder of all raw data is the first
+    paths = [f"{lead}{name}" for name in gone]
+    folders = {path[:at] for path in paths for at, each in enumerate(path) if each == "/" and at >= below}
+
+    def refuse(found: Unlisted) -> None:
+        if found.reason == NO_TARGET and found.path in folders:
+            raise DataError(f"{shown(source, found.path)}: objects behind it were read: {found.reason}")
+
+    for folder in sorted(folders):
+        next(iter(store.list(f"{folder}/", "", refuse)), None)
 
 
 def by_shard(source: Source, listing: RawListing) -> dict[str, list[str]]:

@@ -65,7 +65,7 @@ def _part(store: Store, partition: Place, row: Shard) -> Iterator[Finding]:
         yield Finding(partition.table, None, f"{who}: {differs(f'its {name} is', made, recorded)}")
     if wrong:
         return  # a damaged part is not decoded
-    found = _READ[partition.kind](_Part(store, partition, row, record))
+    found = _READ[partition.kind](_ReadPart(store, partition, row, record))
     for name, recorded, made in _other_numbers(row, record, found):
         yield Finding(partition.table, None, f"{who}: {differs(f'{name} of its files:', made, recorded)}")
 
@@ -78,7 +78,7 @@ def _other_fields(row: Shard, made: Shard) -> Iterator[tuple[str, Any, Any]]:
             yield name, one.get(name, "nothing"), other.get(name, "nothing")
 
 
-class _Part(NamedTuple):
+class _ReadPart(NamedTuple):
     """A part whose files have the digests that its row names."""
 
     store: Store
@@ -132,7 +132,7 @@ def _other_numbers(row: Shard, record: BinaryPartRecord, found: _Numbers) -> Ite
     yield from (pair for pair in pairs if pair[1] != pair[2])
 
 
-def _fingerprints(part: _Part) -> _Numbers:
+def _fingerprints(part: _ReadPart) -> _Numbers:
     reader = FingerprintPart(part.store, part.row, part.place.table)
     ids = unpacked_whole(
         read_part_file(part.store, part.row, part.place.table, "ids.gz"), f"{part.record.folder}ids.gz"
@@ -148,19 +148,19 @@ def _fingerprints(part: _Part) -> _Numbers:
     return _Numbers(rows, counts, facts, others=True, ids=xxhash.xxh3_128_hexdigest(ids))
 
 
-def _runs(part: _Part) -> _Numbers:
+def _runs(part: _ReadPart) -> _Numbers:
     distinct, repeats = part.number("hashes", _width(HASHES)), part.number("repeats", _width(REPEATS))
     if part.number("positions", _width(POSITIONS)) != distinct or part.number("counts", _width(COUNTS)) > distinct:
         raise DataError(f"{part.place.table}: part {part.row.name}: its files are not of the same hashes")
     return _Numbers(distinct + repeats, {"distinct": distinct, "repeats": repeats})
 
 
-def _verdicts(part: _Part) -> _Numbers:
+def _verdicts(part: _ReadPart) -> _Numbers:
     facts = {name: part.record.facts.get(name) for name in ("matrix", "histogram", "largest")}
     return _Numbers(sum(part.number(name, _width(FOUND)) for name in part.record.contents), {}, facts)
 
 
-def _clusters(part: _Part) -> _Numbers:
+def _clusters(part: _ReadPart) -> _Numbers:
     members = [part.records(name, MEMBER) for name in part.record.contents if name.isdigit()]
     clusters = part.records("clusters", CLUSTER)
     facts = {
@@ -172,7 +172,7 @@ def _clusters(part: _Part) -> _Numbers:
     return _Numbers(sum(map(len, members)), counts, facts, others=True)
 
 
-def _marks(part: _Part) -> _Numbers:
+def _marks(part: _ReadPart) -> _Numbers:
     if any(kind_of(each.asset) is CLUSTERS for each in part.row.inputs):
         marks = part.records("marks", NEAR_MARK)
         return _Numbers(int(marks["duplicate"].sum()), {"in clusters": len(marks)})
@@ -182,7 +182,7 @@ def _marks(part: _Part) -> _Numbers:
     return _Numbers(part.number("marks", 4), counts)
 
 
-_READ: Mapping[AssetKind, Callable[[_Part], _Numbers]] = {
+_READ: Mapping[AssetKind, Callable[[_ReadPart], _Numbers]] = {
     FINGERPRINTS: _fingerprints,
     HASH_RUNS: _runs,
     VERDICTS: _verdicts,

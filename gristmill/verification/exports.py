@@ -81,7 +81,7 @@ def _plain(store: Store, path: str, facts: FileFacts) -> Iterator[Finding]:
         length += len(plain)
     if (content.hexdigest(), length) != (facts.content, facts.length):
         yield Finding(path, None, "its lines have other bytes than its record names")
-    elif packed and begins != [cut.start for cut in facts.members]:
+    elif packed and facts.members and begins != [cut.start for cut in facts.members]:
         yield Finding(path, None, f"the places where it may be cut are not {_CUTS}")
 
 

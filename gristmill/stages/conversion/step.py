@@ -14,7 +14,7 @@ from gristmill.lake.ledger.receipts import RawVersion, Receipt, raw_stamps
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.checksums import NamedHash, compare_checksums, digest_of_files, named_hashes
 from gristmill.raw_data.erasures import removed_objects
-from gristmill.raw_data.listing import RawListing, by_shard, list_raw
+from gristmill.raw_data.listing import RawListing, by_shard, check_targets, list_raw
 from gristmill.raw_data.roots import open_raw, raw_address
 from gristmill.raw_data.scan import raw_top, shown
 from gristmill.raw_data.shard_names import one_on_disk, twins
@@ -104,6 +104,8 @@ class ConversionStep:
         listing = list_raw(self.source, raw_store, self.snapshot)
         (asset,), (made,) = self.reads, self.makes
         partition = place(made, self.snapshot)
+        stamps = raw_stamps(store, partition)
+        check_targets(self.source, raw_store, self.snapshot, stamps.keys() - listing.entries.keys())
         top = raw_top(self.source) + self.source.partition.prefix(self.snapshot)
         if not (listing.entries or self.vanished or _is_erased(store, partition, top)):
             raise DataError(
@@ -111,7 +113,6 @@ class ConversionStep:
                 f" {shown(self.source, top)}: an empty folder may mean that raw data was lost; {CONFIRM}"
             )
         shards = by_shard(self.source, listing)
-        stamps = raw_stamps(store, partition)
         _check_twins(self.source, listing, shards, stamps)
         known = _Known(asset, listing, stamps, raw_store)
         wants = tuple(known.want(shard, names) for shard, names in shards.items())

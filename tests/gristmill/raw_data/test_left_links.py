@@ -1,70 +1,66 @@
-"""A checkout of code has links: its reader leaves them out, also those to nothing."""
+"""Links whose target is gone, of a source whose reader leaves links out: what was read behind them is not lost."""
 
-import io
-import tarfile
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from testkit import Mill
+from testkit import SNAPSHOT, Mill
 
-from gristmill.errors import StoreError
-from gristmill.lake.rows.document import Document
-from gristmill.raw_data.listing import list_raw
+from gristmill.errors import GristmillError
 from gristmill.raw_data.scan import scan_raw
-from gristmill.readers.code.code_files import CodeFiles
-from gristmill.recipes.raw_object import LeftOut, RawObject
+from gristmill.recipes.shelf import find
+from gristmill.recipes.source import Source
+from gristmill.stages.conversion.step import ConversionStep
+
+RECIPE = """from gristmill.readers.code.code_files import CodeFiles
 from gristmill.recipes.source import Source
 
-pytestmark = pytest.mark.slow
+READ = CodeFiles(source="code")
+CODE = Source(name="code", description="code", homepage="https://example.org", licence="MIT", convert=READ)
+"""
 
 
-def test_links_of_a_folder_tree_are_left_out(mill: Mill, tmp_path: Path) -> None:
-    source = Source(name="cs", convert=CodeFiles(source="cs"))
-    top = Path(mill.root, "sources/cs/raw/s/repo")
-    mill.store.put("sources/cs/raw/s/repo/src/a.py", b"print('hello')\n")
-    (tmp_path / "outside.py").write_text("print('outside')\n")
-    for name, target in (
-        ("link.py", "src/a.py"),
-        ("more", "src"),
-        ("out.py", tmp_path / "outside.py"),
-        ("dead.py", "/nowhere"),
-    ):
-        (top / name).symlink_to(target)
-    found = list_raw(source, mill.store, "s").entries
-    assert list(found) == ["repo/link.py", "repo/more/a.py", "repo/out.py", "repo/src/a.py"]
-    rows = [
-        row
-        for name, entry in found.items()
-        for row in source.convert(RawObject(mill.store, entry.path, name, entry.size))
-    ]
-    assert rows[:3] == [LeftOut("link")] * 3
-    assert [row.id for row in rows[3:] if isinstance(row, Document)] == ["repo/src/a.py"]
-    assert scan_raw(source, mill.store).held == {}
-    other = Source(name="cs", convert=lambda _: ())
-    with pytest.raises(StoreError, match=r"dead\.py: the target of this link does not exist"):
-        list_raw(other, mill.store, "s")
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A shelf with the source `code`: workers look recipes up by their names."""
+    top = tmp_path_factory.mktemp("shelf")
+    for path, text in {"__init__.py": "", "sources/__init__.py": "", "sources/code.py": RECIPE}.items():
+        (top / "linkshelf" / path).parent.mkdir(parents=True, exist_ok=True)
+        (top / "linkshelf" / path).write_text(text)
+    sys.path.insert(0, str(top))
+    yield "linkshelf"
+    sys.path.remove(str(top))
 
 
-def test_a_link_with_an_archives_name_is_followed_and_fails_if_it_leads_nowhere(mill: Mill, tmp_path: Path) -> None:
-    source = Source(name="cs", convert=CodeFiles(source="cs"))
-    disk, top = tmp_path / "disk", Path(mill.root, "sources/cs/raw/s")
-    disk.mkdir()
-    with tarfile.open(disk / "x.tar", "w") as archive:
-        archive.addfile(tarfile.TarInfo("empty.py"))
-        member = tarfile.TarInfo("a.py")
-        member.size = 6
-        archive.addfile(member, io.BytesIO(b"a = 1\n"))
-    top.mkdir(parents=True)
-    (top / "x.tar").symlink_to(disk / "x.tar")
-    (top / "more").symlink_to(disk)
-    found = list_raw(source, mill.store, "s").entries
-    rows = {
-        name: [getattr(row, "id", row) for row in source.convert(RawObject(mill.store, entry.path, name, entry.size))]
-        for name, entry in found.items()
-    }
-    assert rows == {"more/x.tar": [LeftOut("link")], "x.tar": [LeftOut("empty"), "x/a.py"]}
+def step_of(shelf: str) -> ConversionStep:
+    return ConversionStep(find("sources", Source, (shelf,), "code"), SNAPSHOT, (shelf,))
+
+
+@pytest.mark.parametrize("link", ["", SNAPSHOT, f"{SNAPSHOT}/owner"])
+def test_a_link_that_has_lost_its_target_is_an_error_and_no_empty_snapshot(
+    mill: Mill, tmp_path: Path, shelf: str, link: str
+) -> None:
+    disk, raw = tmp_path / "disk", mill.root / "sources/code/raw"
+    for name in ("a.py", "owner/b.py"):
+        (disk / SNAPSHOT / name).parent.mkdir(parents=True, exist_ok=True)
+        (disk / SNAPSHOT / name).write_text("def one():\n    return 1\n")
+    (raw / link).parent.mkdir(parents=True)
+    (raw / link).symlink_to(disk / link)
+    if link.endswith("owner"):
+        (raw / SNAPSHOT / "a.py").write_text("def one():\n    return 1\n")
+    step = step_of(shelf)
+    assert mill.make(step).totals["shards"] == 2
     disk.rename(tmp_path / "away")
-    with pytest.raises(StoreError, match=r"raw/s/x\.tar: the target of this link does not exist"):
-        list_raw(source, mill.store, "s")
-    (top / "x.tar").unlink()
-    assert list_raw(source, mill.store, "s").entries == {}
+    at = str(raw / link).removeprefix(f"{mill.root}/")
+    with pytest.raises(GristmillError, match=f"{at}: .*the target of this link does not exist"):
+        mill.make(step)
+
+
+def test_a_link_to_nothing_behind_which_nothing_was_read_is_left_out(mill: Mill, shelf: str) -> None:
+    raw = mill.root / "sources/code/raw" / SNAPSHOT
+    raw.mkdir(parents=True)
+    (raw / "a.py").write_text("def one():\n    return 1\n")
+    (raw / "latest").symlink_to("nothing")
+    assert mill.make(step_of(shelf)).totals["rows"] == 1
+    assert scan_raw(step_of(shelf).source, mill.store).held == {}

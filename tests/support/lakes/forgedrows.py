@@ -34,8 +34,8 @@ def forged_rows(row: Shard) -> Iterator[tuple[str, Shard]]:
         yield ".".join(map(str, where)), _changed(good, where, _other)
     for name, value in ADDED.items():
         there = good.get(name)
-        if not there or isinstance(value, dict):
-            more = value | there if isinstance(value, dict) and there else value
+        more = value | there if isinstance(value, dict) and there else value
+        if more != there and (not there or isinstance(value, dict)):
             yield f"{name} with more", msgspec.convert(good | {name: more}, Shard)
     if "facts" in good.get("extra", {}):
         facts = good["extra"]["facts"] | {"another": 1}
