@@ -29,7 +29,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.stages.token_cache.part import read_part_record
 from gristmill.takedowns.id_rows import rows_by_shard, scanned_rows
 from gristmill.takedowns.places import AREA_OF_KIND, Area, FoundPlace, Search
-from gristmill.takedowns.refused import quarantine_places
+from gristmill.takedowns.refused import quarantine_places, source_of
 from gristmill.takedowns.shown_place import shown_raw, shown_tokens
 from gristmill.takedowns.side_files import (
     column_places,
@@ -133,7 +133,8 @@ class Finder:
                 asset = next(each.asset for each in partition.head.inputs if kind_of(each.asset) is RAW)
                 self.search.found.append(FoundPlace(*pair, "raw", asset, there.snapshot, shard, where))
         self._columns(partition, [(pair, shard) for pair, shard, _ in self._rows_in(there.asset, there.snapshot)])
-        self._add(quarantine_places(self._store, partition, self._wanted, self.search))
+        source = source_of(partition, self._shelves.packages)
+        self._add(quarantine_places(self._store, partition, source, self._wanted, self.search))
 
     def _columns(self, partition: Partition, rows: Sequence[tuple[Pair, str]]) -> None:
         by_shard: dict[str, list[Pair]] = {}

@@ -5,10 +5,11 @@ searched: an id behind the row cannot be told from one in it, and the row is rep
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import islice, product
 from typing import NamedTuple
 
-from gristmill.errors import GristmillError
+from gristmill.errors import GristmillError, RecipeError
 from gristmill.lake.address import raw_folder
 from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.identity import Pair
@@ -17,6 +18,8 @@ from gristmill.lake.rows.row_blocks import HEAD
 from gristmill.lake.rows.shard_file import read_blocks, rows_of, unpacked
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
+from gristmill.readers.mapping.fields import IdTemplate
+from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
 from gristmill.takedowns.places import FoundPlace, Search
 from gristmill.takedowns.side_files import NUMBER, pairs_in
@@ -24,6 +27,8 @@ from gristmill.takedowns.wanted import Wanted
 from gristmill.tracing.rows import Partition
 
 _WINDOW = 1 << 20
+_MOST = 100
+"""Ids that a row may have, if it has the keys of its id at several places."""
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([\"\\/]))")
 
 
@@ -36,21 +41,35 @@ class RefusedPlace(NamedTuple):
     row: QuarantinedRow
 
 
-def refused_rows(store: Store, documents: Partition, wanted: Wanted) -> Iterator[RefusedPlace]:
-    """The refused rows with the id of a wanted document: in their field `id`, or in the first bytes of the row.
+def source_of(documents: Partition, packages: Sequence[str]) -> Source | None:
+    """The recipe of the source that a partition of documents belongs to; None if it is not on the shelves.
+
+    Args:
+        documents: the partition.
+        packages: the shelves.
+    """
+    try:
+        return find("sources", Source, packages, names_of(documents.place.asset)["source"])
+    except RecipeError:
+        return None
+
+
+def refused_rows(store: Store, documents: Partition, source: Source | None, wanted: Wanted) -> Iterator[RefusedPlace]:
+    """The refused rows with the id of a wanted document: as their own id, or in the first bytes of the row.
 
     Rows of another source of the same id are among them: a refused row has no valid source.
 
     Args:
         store: the lake.
         documents: the partition of documents.
+        source: the recipe of its source, which says how ids are made.
         wanted: the documents.
 
     Raises:
         DataError: a row is wrong.
     """
     for shard, _, number, row in _rows(store, documents):
-        for pair in pairs_in(row.id, row.raw, wanted):
+        for pair in _pairs(row, source, wanted):
             yield RefusedPlace(pair, shard, number, row)
 
 
@@ -65,27 +84,48 @@ def own_pairs(name: str, text: str, source: Source, wanted: Wanted) -> list[Pair
         source: the recipe of its source.
         wanted: the documents.
     """
-    key = None if getattr(source.convert, "id_template", None) else getattr(source.convert, "id_key", "id")
-    own = {name} if name else _values(text, key.rpartition(".")[2]) if key else set()
+    own = _own_ids(name, text, source)
     return None if len(own) != 1 else wanted.by_id.get(own.pop(), [])
 
 
-def _values(text: str, key: str) -> set[str]:
-    """The values of a key in a text of JSON, at any depth, if they are strings or whole numbers.
+def _pairs(row: QuarantinedRow, source: Source | None, wanted: Wanted) -> list[Pair]:
+    """The wanted documents that a row names: by its own id, or by one of its strings."""
+    own = _own_ids(row.id, row.raw, source) if source else set()
+    made = [pair for name in sorted(own & wanted.by_id.keys()) for pair in wanted.by_id[name]]
+    return made or pairs_in(row.id, row.raw, wanted)
+
+
+def _own_ids(name: str, text: str, source: Source) -> set[str]:
+    """The ids that a refused row may have as its own: one, unless it has a key of its id at several places."""
+    template, key = getattr(source.convert, "id_template", None), getattr(source.convert, "id_key", "id")
+    if name:
+        return {name}
+    if template is None:
+        return _values(text, key) if key else set()
+    form = IdTemplate(template, "id_template")
+    values = [sorted(_values(text, each)) for each in form.keys]
+    return {form.joined([[each] for each in chosen])[0] for chosen in islice(product(*values), _MOST)}
+
+
+def _values(text: str, path: str) -> set[str]:
+    """The values of a field in a text of JSON, at any depth, if they are strings or whole numbers.
 
     >>> sorted(_values('{"id": "7", "rating": "8", "meta": {"id": 9', "id"))
     ['7', '9']
     """
-    found = re.findall(rf'"{re.escape(key)}"\s*:\s*(?:"((?:[^"\\]|\\.)*)"|(-?[0-9]+)\b)', text)
+    found = re.findall(rf'"{re.escape(path.rpartition(".")[2])}"\s*:\s*(?:"((?:[^"\\]|\\.)*)"|(-?[0-9]+)\b)', text)
     return {_plain(string.encode()) or number for string, number in found}
 
 
-def quarantine_places(store: Store, documents: Partition, wanted: Wanted, search: Search) -> Iterator[FoundPlace]:
+def quarantine_places(
+    store: Store, documents: Partition, source: Source | None, wanted: Wanted, search: Search
+) -> Iterator[FoundPlace]:
     """The places of refused rows with the id of a wanted document.
 
     Args:
         store: the lake.
         documents: the partition of documents.
+        source: the recipe of its source, which says how ids are made.
         wanted: the documents.
         search: learns which rows are not in the quarantine to their end, and may be of a wanted document.
 
@@ -94,7 +134,7 @@ def quarantine_places(store: Store, documents: Partition, wanted: Wanted, search
     """
     there = documents.place
     for shard, path, number, row in _rows(store, documents):
-        found = pairs_in(row.id, row.raw, wanted)
+        found = _pairs(row, source, wanted)
         for pair in found:
             where = f"{path}: row {number} ({row.reason})"
             yield FoundPlace(*pair, "quarantine", there.asset, there.snapshot, shard, where)

@@ -12,7 +12,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
 from gristmill.takedowns.places import Search
-from gristmill.takedowns.refused import own_pairs, refused_rows
+from gristmill.takedowns.refused import own_pairs, refused_rows, source_of
 from gristmill.takedowns.wanted import Wanted
 from gristmill.tracing.raw import RawPlace, Shelves, raw_place
 from gristmill.tracing.rows import Partition, find_partition, row_of
@@ -120,9 +120,10 @@ def _raw_places(
         if each.area == "documents" and (each.asset, each.snapshot) == (there.asset, there.snapshot):
             yield each.pair, raw_place(documents, row_of(documents, each.shard, each.row), shelves)
     name = names_of(there.asset)["source"]
-    for refused in refused_rows(store, documents, wanted):
+    source = source_of(documents, shelves.packages)
+    for refused in refused_rows(store, documents, source, wanted):
         row = refused.row
-        own = own_pairs(row.id, row.raw, find("sources", Source, shelves.packages, name), wanted)
+        own = own_pairs(row.id, row.raw, source, wanted) if source else None
         if own is not None and refused.pair not in own:
             continue  # another document, which names this one
         if own is None:

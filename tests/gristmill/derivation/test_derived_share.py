@@ -163,8 +163,8 @@ def test_tokens_and_exports_of_another_recipe_are_not_derived(
     assert "note   9 partitions that the recipes make are not in the lake, such as" in capsys.readouterr().out
     assert main(["make", *lake, "exports/small"]) == 0
     declare(10, "'23.01' ")  # Python takes files of one size and second for the same
-    said, share = proven()
-    assert said == [
+    notes_told, share = proven()
+    assert notes_told == [
         "note   token_caches/small/own-1/notes (2024): not proven, recipe changed: parts was 2, is 10",
         "note   exports/small/written/notes (2024): not proven, recipe changed: format.schema was '22.01', is '23.01'",
     ]

@@ -51,7 +51,7 @@ def test_an_id_behind_what_the_quarantine_keeps_is_looked_for_in_the_raw_object(
     documents = find_partition(mill.store, place(documents_asset("loose", "v0"), SNAPSHOT))
     assert documents is not None
     search = Search()
-    assert not list(quarantine_places(mill.store, documents, Wanted({("pages", "d3"): ""}), search))
+    assert not list(quarantine_places(mill.store, documents, source, Wanted({("pages", "d3"): ""}), search))
     raw = f"{raw_folder('loose', SNAPSHOT)}a.jsonl.gz"
     assert [f"{raw} has such an id behind byte" in each.what for each in search.unsearched] == [True] * unsearched
 
@@ -65,6 +65,8 @@ def test_an_id_behind_what_the_quarantine_keeps_is_looked_for_in_the_raw_object(
         ('{"id":"140","rating":"7","meta":{"id":"7"}}', {}, None),
         ('{"rating":"7"}', {}, None),
         ('{"id":"7"}', {"id_template": "{id}-{part}"}, None),
+        ('{"lang":"7","meta":{"part":1},"text":1,', {"id_template": "{lang}-{meta.part}"}, []),
+        ('{"lang":"","meta":{"part":7},"text":1,', {"id_template": "{meta.part}"}, [("pages", "7")]),
         ('{"id":"140","key":"7"}', {"id_key": "key"}, [("pages", "7")]),
     ],
 )
