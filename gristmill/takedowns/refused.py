@@ -5,6 +5,7 @@ searched: an id behind the row cannot be told from one in it, and the row is rep
 """
 
 import re
+import string
 from collections.abc import Iterator, Sequence
 from itertools import islice, product
 from typing import NamedTuple
@@ -18,7 +19,6 @@ from gristmill.lake.rows.row_blocks import HEAD
 from gristmill.lake.rows.shard_file import read_blocks, rows_of, unpacked
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
-from gristmill.readers.mapping.fields import IdTemplate
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
 from gristmill.takedowns.places import FoundPlace, Search
@@ -102,9 +102,13 @@ def _own_ids(name: str, text: str, source: Source) -> set[str]:
         return {name}
     if template is None:
         return _values(text, key) if key else set()
-    form = IdTemplate(template, "id_template")
-    values = [sorted(_values(text, each)) for each in form.keys]
-    return {form.joined([[each] for each in chosen])[0] for chosen in islice(product(*values), _MOST)}
+    parts = list(string.Formatter().parse(template))
+    values = [sorted(_values(text, each)) for _, each, _, _ in parts if each]
+    ids = set[str]()
+    for chosen in islice(product(*values), _MOST):
+        left = iter(chosen)
+        ids.add("".join(f"{literal}{next(left)}" if each else literal for literal, each, _, _ in parts))
+    return ids
 
 
 def _values(text: str, path: str) -> set[str]:
