@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
@@ -35,6 +35,7 @@ from gristmill.installation import put_location_on_path
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from gristmill.threads import make_ready
 from resources.engine import engine_resource
+from resources.fixed import FixedIOManager, FixedResource
 from resources.lake import lake_resource
 from resources.no_files import NoFiles
 from sensors.alerts import alert_sensors
@@ -45,6 +46,9 @@ from sensors.raw_arrivals import raw_arrival_sensors
 from sensors.resolutions import resolution_sensors
 from sensors.unstarted_runs import unstarted_sensor
 from sensors.watched_folders import watched_folder_sensors
+
+if TYPE_CHECKING:
+    from dagster_aws.s3 import S3Resource
 
 
 def steps_of(catalogue: Catalogue) -> list[StepAssets]:
@@ -101,9 +105,19 @@ def audits_of(catalogue: Catalogue, steps: Sequence[StepAssets]) -> dict[str, dg
 
 
 def build(
-    environment: Environment, catalogue: Catalogue, loggers: Mapping[str, dg.LoggerDefinition] | None = None
+    environment: Environment,
+    catalogue: Catalogue,
+    loggers: Mapping[str, dg.LoggerDefinition] | None = None,
+    s3: "S3Resource | None" = None,
 ) -> dg.Definitions:
-    """The definitions of a deployment."""
+    """The definitions of a deployment.
+
+    Args:
+        environment: its settings.
+        catalogue: the recipes.
+        loggers: of its runs; None: Dagster's own.
+        s3: the connection to the lake's bucket; None: as the environment says.
+    """
     with warnings.catch_warnings():  # partitioned checks are a preview feature of the pinned Dagster
         warnings.filterwarnings("ignore", message="Specifying a partitions_def", category=dg.PreviewWarning)
         steps = steps_of(catalogue)
@@ -112,24 +126,26 @@ def build(
     outputs = {output.address: output for step in steps for output in step.outputs}
     common: dict[str, Any] = {
         "resources": {
-            "lake": lake_resource(environment),
+            "lake": FixedResource(lake_resource(environment, s3), f"The lake {environment.lake}"),
             "engine": engine_resource(environment),
-            "io_manager": NoFiles(),
+            "io_manager": FixedIOManager(NoFiles(), "None: ops hand on no values"),
         },
         "executor": dg.in_process_executor,
         "loggers": dict(loggers) if loggers else None,
     }
     growing = [source for source in catalogue.sources.values() if source.snapshots == "accumulate"]
     audits = audits_of(catalogue, steps)
-    purge = purge_job()
+    without_engine = {name: each for name, each in common["resources"].items() if name != "engine"}
+    bound = {"resource_defs": without_engine, "executor_def": common["executor"], "logger_defs": common["loggers"]}
+    purge = purge_job(bound)
     return dg.Definitions(
         assets=assets,
         asset_checks=[*audits.values(), *map(across_check, growing)],
         jobs=[
             *jobs(catalogue, assets, common),
-            *audit_jobs(catalogue.sources, audits, common),
-            *watched_folder_jobs(catalogue, environment.workers),
-            sync_job(catalogue, outputs),
+            *audit_jobs(catalogue.sources, audits, bound),
+            *watched_folder_jobs(catalogue, environment.workers, bound),
+            sync_job(catalogue, outputs, bound),
             purge,
         ],
         schedules=[

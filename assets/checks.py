@@ -71,7 +71,7 @@ def audit_checks(source: Source, checks: Mapping[str, Mapping[str, str]]) -> dg.
 
 
 def audit_jobs(
-    sources: Mapping[str, Source], audits: Mapping[str, dg.AssetChecksDefinition], common: Mapping[str, Any]
+    sources: Mapping[str, Source], audits: Mapping[str, dg.AssetChecksDefinition], bound: Mapping[str, Any]
 ) -> Iterator[dg.JobDefinition]:
     """The job of each source that does all its audits, and the job `audits` that does those of all sources.
 
@@ -80,13 +80,8 @@ def audit_jobs(
     Args:
         sources: the recipes.
         audits: the audits, by source.
-        common: further definitions of the deployment: resources, executor, loggers.
+        bound: resources, executor and loggers of the deployment, as GraphDefinition.to_job() takes them.
     """
-    bound: dict[str, Any] = {  # else Dagster makes each job three times: as here, with resources, with an executor
-        "resource_defs": common["resources"],
-        "executor_def": common["executor"],
-        "logger_defs": common["loggers"],
-    }
     of_job = {f"{plain(source)}_audits": [source] for source in audits} | {AUDITS: [*audits]}
 
     @dg.op(description="Reads every byte of all finished snapshots.", pool="audit")

@@ -23,7 +23,7 @@ from gristmill.stages.dedupe.labels.step import DedupeLabelsStep
 from gristmill.stages.dedupe.resolution import resolve
 from gristmill.stages.dedupe.round_facts import why_doubtful
 from gristmill.stages.fingerprints.step import FingerprintStep
-from resources.engine import EngineResource
+from resources.engine import RunEngine
 from resources.lake import LakeResource
 
 _CHECK = "Warns if no document is a duplicate."
@@ -111,7 +111,7 @@ def resolution_asset(catalogue: Catalogue, dedupe: Dedupe) -> dg.AssetsDefinitio
         check_specs=[dg.AssetCheckSpec(check.name, asset=check.asset_key, description=_CHECK)],
     )
     def resolution(
-        context: dg.AssetExecutionContext, lake: LakeResource, engine: EngineResource
+        context: dg.AssetExecutionContext, lake: LakeResource, engine: dg.ResourceParam[RunEngine]
     ) -> Iterator[dg.MaterializeResult[None]]:
         store = lake.store()
         tag_run(context.op_execution_context, {})

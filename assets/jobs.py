@@ -5,7 +5,6 @@ from typing import Any
 
 import dagster as dg
 from dagster._core.definitions.assets.graph.asset_graph import AssetGraph
-from dagster._core.execution.build_resources import wrap_resources_for_execution
 
 from assets.support.keys import address_of, key_of, plain
 from assets.support.runs.tags import run_tags
@@ -48,35 +47,31 @@ def index_name(mix: str) -> str:
     return f"{plain(mix)}_index"
 
 
-def jobs(catalogue: Catalogue, assets: Sequence[Asset], common: Mapping[str, Any]) -> Iterator[Any]:
-    """All named jobs. They have no common type, as Dagster does not export that of unresolved jobs.
+def jobs(catalogue: Catalogue, assets: Sequence[Asset], common: Mapping[str, Any]) -> Iterator[dg.JobDefinition]:
+    """All named jobs.
 
-    A job of a source is resolved over the assets of this source only. Over the whole deployment, the time that Dagster
-    takes for each job would grow with the number of assets. Audits belong to no job: people run them by themselves.
+    A job is resolved over its assets and their inputs only. Over the whole deployment, the time that Dagster takes for
+    each job would grow with the number of assets. Audits belong to no job: people run them by
+    themselves.
 
     Args:
         catalogue: the recipes.
         assets: all assets of the deployment.
         common: further definitions of the deployment: resources, executor, loggers.
     """
-    resources = wrap_resources_for_execution(common["resources"])
     by_address = {address_of(key): asset for asset in assets for key in _keys(asset)}
     for source in catalogue.sources.values():
         specs = dict(_of_source(catalogue, source))
-        near = [by_address[address] for _, addresses in specs.values() for address in addresses]
-        near += [by_address[address_of(key)] for asset in near for key in _inputs(asset)]
-        graph = AssetGraph.from_assets({id(asset): _executable(asset) for asset in near}.values())
-        yield from (
-            _job(name, *job, source.name).resolve(graph, common["executor"], resources) for name, job in specs.items()
-        )
+        yield from _resolved(specs, by_address, common, source.name)
     for mix in catalogue.mixes.values():
         indexes = [mix_index(mix.name), *(cache_index(mix.name, t.name) for t in catalogue.tokenizers_of(mix))]
         indexes += [export_index(mix.name, export.name) for export in catalogue.exports_of(mix)]
         words = f"Writes the indexes of {mix.name}, its token caches and its exports over the finished slices"
-        yield _job(index_name(mix.name), words, indexes)
+        yield from _resolved({index_name(mix.name): (words, indexes)}, by_address, common)
     for tokenizer in catalogue.tokenizers.values():
         words = f"Trains or imports {tokenizer.name}; by hand only"
-        yield _job(training_job(tokenizer.name), words, [tokenizer_asset(tokenizer.name)])
+        training = {training_job(tokenizer.name): (words, [tokenizer_asset(tokenizer.name)])}
+        yield from _resolved(training, by_address, common)
 
 
 def _of_source(catalogue: Catalogue, source: Source) -> Iterator[tuple[str, tuple[str, list[str]]]]:
@@ -105,6 +100,22 @@ def _of_source(catalogue: Catalogue, source: Source) -> Iterator[tuple[str, tupl
             yield documents_name(mix.name, stream.key), (words, [documents])
 
 
+def _resolved(
+    specs: Mapping[str, tuple[str, Sequence[str]]],
+    by_address: Mapping[str, Asset],
+    common: Mapping[str, Any],
+    source: str = "",
+) -> Iterator[dg.JobDefinition]:
+    """Jobs by name, each with its description and the addresses of its assets, over these assets and their inputs."""
+    named = (by_address[address] for _, addresses in specs.values() for address in addresses)
+    made = {id(each): each for each in named if isinstance(each, dg.AssetsDefinition)}.values()
+    read = {key for each in made for key in each.dependency_keys} - {key for each in made for key in each.keys}
+    inputs = [dg.AssetsDefinition(specs=[_spec(by_address[address_of(key)], key)]) for key in sorted(read)]
+    graph = AssetGraph.from_assets([*made, *inputs])
+    for name, job in specs.items():
+        yield _job(name, *job, source).resolve(graph, common["executor"], common["resources"])
+
+
 def _job(name: str, words: str, addresses: Sequence[str], source: str = "") -> Any:
     return dg.define_asset_job(
         name,
@@ -114,16 +125,13 @@ def _job(name: str, words: str, addresses: Sequence[str], source: str = "") -> A
     )
 
 
-def _executable(asset: Asset) -> dg.AssetsDefinition:
-    return asset if isinstance(asset, dg.AssetsDefinition) else dg.AssetsDefinition(specs=[asset])
+def _spec(asset: Asset, key: dg.AssetKey) -> dg.AssetSpec:
+    """An asset that a job reads and does not make."""
+    return asset.get_asset_spec(key) if isinstance(asset, dg.AssetsDefinition) else asset
 
 
 def _keys(asset: Asset) -> list[dg.AssetKey]:
     return sorted(asset.keys) if isinstance(asset, dg.AssetsDefinition) else [asset.key]
-
-
-def _inputs(asset: Asset) -> list[dg.AssetKey]:
-    return sorted(asset.dependency_keys) if isinstance(asset, dg.AssetsDefinition) else []
 
 
 def _trains(catalogue: Catalogue, mix: str, stream: str) -> bool:

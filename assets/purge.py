@@ -1,15 +1,16 @@
 """The job `purge`: it removes old runs, their event logs and old ticks from Dagster's database, by age."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import dagster as dg
-from dagster._core.storage.tags import BACKFILL_ID_TAG
 from pydantic import Field
 
 from assets.support.report import failures
+from assets.support.runs.backfills import going_backfills
+from assets.support.runs.tags import BACKFILL
 from resources.lake import LakeResource
 from resources.plain_config import plain_schema, read_config
 
@@ -37,8 +38,12 @@ class Purged(NamedTuple):
     last: int
 
 
-def purge_job() -> dg.JobDefinition:
-    """The job. Its schedule is off until a person switches it on."""
+def purge_job(bound: Mapping[str, Any]) -> dg.JobDefinition:
+    """The job. Its schedule is off until a person switches it on.
+
+    Args:
+        bound: resources and loggers of the deployment, as Dagster's decorator of jobs takes them.
+    """
 
     @dg.op(
         config_schema=plain_schema(PurgeRequest),
@@ -62,7 +67,9 @@ def purge_job() -> dg.JobDefinition:
             }
         )
 
-    @dg.job(name="purge", description="Removes old runs, event logs and ticks from Dagster's database, by age")
+    words = "Removes old runs, event logs and ticks from Dagster's database, by age"
+
+    @dg.job(name="purge", description=words, **bound)
     def purge() -> None:
         remove_old()
 
@@ -98,7 +105,7 @@ def purge_runs(
     newest: dict[tuple[dg.AssetKey, str | None], str] = {}
     last: dict[str, set[str]] = {}
     removed = holding = recent = 0
-    going = _backfills(instance)
+    going = going_backfills(instance)
     old = instance.get_run_ids(filters=dg.RunsFilter(statuses=_ENDED, updated_before=before))
     for number, run_id in enumerate(old):
         run = instance.get_run_by_id(run_id)
@@ -109,7 +116,7 @@ def purge_runs(
             last[run.job_name] = set(runs)
         if run_id in last[run.job_name]:
             recent += 1
-        elif run.tags.get(BACKFILL_ID_TAG) in going or _holds_newest(instance, run_id, newest):
+        elif run.tags.get(BACKFILL) in going or _holds_newest(instance, run_id, newest):
             holding += 1
         else:
             removed += 1
@@ -118,17 +125,6 @@ def purge_runs(
         if number % 1000 == 999:
             say(f"{number + 1} of {len(old)} old runs are looked at")
     return Purged(removed, holding, recent)
-
-
-def _backfills(instance: dg.DagsterInstance) -> set[str]:
-    """The ids of the backfills that have not ended."""
-    from dagster._core.execution.backfill import (  # noqa: PLC0415 - definitions must not load it
-        BulkActionsFilter,
-        BulkActionStatus,
-    )
-
-    going = [BulkActionStatus.REQUESTED, BulkActionStatus.CANCELING, BulkActionStatus.FAILING]
-    return {each.backfill_id for each in instance.get_backfills(BulkActionsFilter(statuses=going))}
 
 
 def _remove(instance: dg.DagsterInstance, run_id: str) -> None:

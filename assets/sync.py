@@ -21,12 +21,7 @@ from assets.support.last_reading import keep_shown, kept_readings, readings_of
 from assets.support.report import failures, ledger_facts
 from assets.support.step_ops import Output
 from gristmill.errors import GristmillError, visible
-from gristmill.lake.address import (
-    Place,
-    cache_packing,
-    raw_asset,
-    tokenizer_asset,
-)
+from gristmill.lake.address import Place, cache_packing, raw_asset, tokenizer_asset
 from gristmill.lake.asset_kinds import ATTRIBUTES, LABELS, MODEL, RESOLUTION, ledger_of_asset, ledgers_folder
 from gristmill.lake.ledger.files import list_ledgers, read_head, read_table
 from gristmill.lake.ledger.index_ledger import read_index_ledger
@@ -50,12 +45,13 @@ READ = 64 << 20
 """Bytes of labels that one run of `sync` reads, to draw the newest snapshot of each set that nobody has described."""
 
 
-def sync_job(catalogue: Catalogue, outputs: Mapping[str, Output]) -> dg.JobDefinition:
+def sync_job(catalogue: Catalogue, outputs: Mapping[str, Output], bound: Mapping[str, Any]) -> dg.JobDefinition:
     """The job `sync`.
 
     Args:
         catalogue: the recipes.
         outputs: the assets that steps make, by address.
+        bound: resources and loggers of the deployment, as Dagster's decorator of jobs takes them.
     """
 
     @dg.op(description="Reports the partitions of ledgers that Dagster has not recorded yet.")
@@ -77,7 +73,7 @@ def sync_job(catalogue: Catalogue, outputs: Mapping[str, Output]) -> dg.JobDefin
         context.log.info(f"{reported} materializations reported, {arrived} raw snapshots")
         context.add_output_metadata({"reported": reported, "raw snapshots": arrived, "folders of no recipe": unknown})
 
-    @dg.job(name="sync", description="Reports what the lake holds to Dagster; makes nothing again.")
+    @dg.job(name="sync", description="Reports what the lake holds to Dagster; makes nothing again.", **bound)
     def run() -> None:
         report_ledgers()
 

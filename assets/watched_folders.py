@@ -1,5 +1,8 @@
 """Jobs that prepare watched folders for Megatron-Energon: one for each folder."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import dagster as dg
 
 from assets.support.keys import plain
@@ -16,17 +19,18 @@ def prepare_name(folder: WatchedFolder) -> str:
     return f"{plain(folder.name)}_prepare"
 
 
-def watched_folder_jobs(catalogue: Catalogue, workers: int) -> list[dg.JobDefinition]:
+def watched_folder_jobs(catalogue: Catalogue, workers: int, bound: Mapping[str, Any]) -> list[dg.JobDefinition]:
     """The jobs of all watched folders.
 
     Args:
         catalogue: the recipes.
         workers: number of processes of a run.
+        bound: resources and loggers of the deployment, as Dagster's decorator of jobs takes them.
     """
-    return [_job(folder, workers) for folder in catalogue.watched_folders.values()]
+    return [_job(folder, workers, bound) for folder in catalogue.watched_folders.values()]
 
 
-def _job(folder: WatchedFolder, workers: int) -> dg.JobDefinition:
+def _job(folder: WatchedFolder, workers: int, bound: Mapping[str, Any]) -> dg.JobDefinition:
     words = folder.description or f"Prepares {folder.path} for Megatron-Energon"
 
     @dg.op(name=f"prepare_{plain(folder.name)}", description=words, pool="prepare")
@@ -42,7 +46,7 @@ def _job(folder: WatchedFolder, workers: int) -> dg.JobDefinition:
             {"files": done.files, "samples": done.samples, "media": done.media, "warnings": len(done.warnings)}
         )
 
-    @dg.job(name=prepare_name(folder), description=words)
+    @dg.job(name=prepare_name(folder), description=words, **bound)
     def run() -> None:
         prepare()
 

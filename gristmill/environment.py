@@ -47,6 +47,7 @@ class Environment:
         address: GRISTMILL_ENGINE_ADDRESS: of the Dask scheduler or the Ray head.
         endpoint: AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL, for buckets that are not Amazon's.
         region: AWS_REGION or AWS_DEFAULT_REGION.
+        profile: AWS_PROFILE, if there is no AWS_ACCESS_KEY_ID: a profile of ~/.aws/config with the credentials.
         interval: GRISTMILL_INTERVAL: least number of seconds between two ticks of a sensor.
         retry_delay: GRISTMILL_RETRY_DELAY: seconds between a StoreError in an op and its retry.
         ui_hosts: GRISTMILL_UI_HOSTS: names by which browsers reach the UI, besides the loopback ones, by commas.
@@ -71,8 +72,10 @@ class Environment:
     @property
     def options(self) -> dict[str, str]:
         """How the lake's bucket is reached."""
-        return {key: value for key, value in (("endpoint", self.endpoint), ("region", self.region)) if value}
+        given = {"endpoint": self.endpoint, "region": self.region, "profile": self.profile}
+        return {key: value for key, value in given.items() if value}
 
+    profile: str = ""
     retry_delay: float = RETRY_DELAY
     ui_hosts: tuple[str, ...] = ()
     home: str = ""
@@ -129,6 +132,7 @@ def read_environment(variables: Mapping[str, str] | None = None, folder: Path | 
         workers=_workers(given),
         endpoint=given.get("AWS_ENDPOINT_URL_S3") or given.get("AWS_ENDPOINT_URL") or "",
         region=given.get("AWS_REGION") or given.get("AWS_DEFAULT_REGION") or "",
+        profile="" if given.get("AWS_ACCESS_KEY_ID") else given.get("AWS_PROFILE") or "",
         interval=interval,
         retry_delay=retry_delay,
         engine=engine,
@@ -161,6 +165,20 @@ def read_credentials(prefix: str, where: str, variables: Mapping[str, str] | Non
         RecipeError: the key or the secret is missing, or the endpoint or the region is wrong.
     """
     return bucket_variables(prefix, where, os.environ if variables is None else variables)
+
+
+def share_credentials(key: str, secret: str, token: str = "") -> None:
+    """Makes credentials of the lake's bucket variables of this process. Its worker processes inherit them.
+
+    Args:
+        key: id of the access key.
+        secret: the secret access key.
+        token: the session token; empty without one.
+    """
+    os.environ |= {"AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": secret}
+    os.environ.pop("AWS_SESSION_TOKEN", None)  # of other credentials
+    if token:
+        os.environ["AWS_SESSION_TOKEN"] = token
 
 
 def _lake(given: Mapping[str, str], project: Project | None) -> str:

@@ -1,75 +1,118 @@
 """The engine resource: it decides where shards are ground, and with how many workers."""
 
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 import dagster as dg
-from dagster._core.definitions.definition_config_schema import DefinitionConfigSchema
-from pydantic import Field, PrivateAttr
 
-from gristmill.engines.kinds import EngineKind
+from gristmill.engines.kinds import ENGINES, EngineKind
 from gristmill.engines.open import OpenEngine, open_engine
 from gristmill.environment import MOST_WORKERS, Environment
 from gristmill.errors import RecipeError
 from gristmill.execution.work import Engine
-from resources.plain_config import plain_field
+
+_KINDS: Mapping[EngineKind, str] = {
+    "local": "worker processes on this machine",
+    "inline": "the process of the run, for debugging",
+    "dask": "the cluster at GRISTMILL_ENGINE_ADDRESS",
+    "ray": "the cluster at GRISTMILL_ENGINE_ADDRESS",
+}
 
 
-class EngineResource(dg.ConfigurableResource[Any]):
+class EngineChoice(NamedTuple):
+    """What a run may choose.
+
+    Attributes:
+        kind: of the engine.
+        workers: number of worker processes of the engine local.
+        force: whether every shard is ground again, even if nothing changed.
+    """
+
+    kind: EngineKind
+    workers: int
+    force: bool
+
+
+class RunEngine:
     """The engine of a run: that of the deployment, unless its run configuration names another. It ends with the run.
 
     A machine has at most as many worker processes as concurrent runs (dagster.yaml) times `workers`. A cluster has its
     own workers; its address comes from the environment alone.
 
-    Attributes:
-        deployment: settings of the environment. To Dagster it is a dependency, which a run cannot configure.
+    Args:
+        choice: what the run has chosen.
+        address: of the cluster; other engines need none.
     """
 
-    deployment: dg.ResourceDependency[Environment]
-
-    kind: EngineKind = Field(
-        default="local",
-        description="local: worker processes on this machine; inline: the process of the run, for debugging;"
-        " dask, ray: the cluster at GRISTMILL_ENGINE_ADDRESS.",
-    )
-    workers: int = Field(default=2, description="Worker processes of a run with the engine local, 1 to 256.")
-    force: bool = Field(default=False, description="Grind every shard again, even if nothing changed.")
-
-    _engine: OpenEngine | None = PrivateAttr(default=None)
+    def __init__(self, choice: EngineChoice, address: str) -> None:
+        self.choice, self.address = choice, address
+        self._engine: OpenEngine | None = None
 
     @property
-    def _config_schema(self) -> DefinitionConfigSchema:
-        """What a run may give: values alone; see plain_config."""
-        return DefinitionConfigSchema(plain_field(super()._config_schema.as_field()))
-
-    def check(self) -> None:
-        """Checks the values of the run configuration. As bounds of a field, they would fail a run before its first op.
-
-        Raises:
-            RecipeError: `workers` is out of its bounds.
-        """
-        if not 1 <= self.workers <= MOST_WORKERS:
-            raise RecipeError(
-                f"the run configuration: resources.engine.config.workers is {self.workers}; give 1 to {MOST_WORKERS}"
-            )
+    def force(self) -> bool:
+        """Whether every shard is ground again, even if nothing changed."""
+        return self.choice.force
 
     def engine(self) -> Engine:
         """The engine of this run.
 
         Raises:
-            RecipeError: `workers` is out of its bounds, or the address of the cluster is missing or does not fit.
+            RecipeError: the address of the cluster is missing or does not fit.
         """
-        self.check()
         if self._engine is None:
-            self._engine = open_engine(self.kind, self.workers, self.deployment.address)
+            self._engine = open_engine(self.choice.kind, self.choice.workers, self.address)
         return self._engine
 
-    def teardown_after_execution(self, context: dg.InitResourceContext) -> None:  # noqa: ARG002 - Dagster's signature
-        """Ends the worker processes, or the connection to a cluster, when the run ends."""
+    def close(self) -> None:
+        """Ends the worker processes, or the connection to a cluster."""
         if self._engine is not None:
             self._engine.close()
             self._engine = None
 
 
-def engine_resource(environment: Environment) -> EngineResource:
-    """The engine of this deployment."""
-    return EngineResource(deployment=environment, kind=environment.engine, workers=environment.workers)
+def engine_resource(environment: Environment) -> dg.ResourceDefinition:
+    """The engine of this deployment.
+
+    Dagster has no bounds of numbers in the schema of a run configuration. So the values pass a function that refuses
+    them. Dagster calls it before it creates a run: the launchpad shows its words, and no run fails.
+    """
+
+    def open_for_run(context: dg.InitResourceContext) -> Iterator[RunEngine]:
+        engine = RunEngine(EngineChoice(**context.resource_config), environment.address)
+        try:
+            yield engine
+        finally:
+            engine.close()
+
+    resource = dg.resource(config_schema=dict)(open_for_run)
+    checked: dg.ResourceDefinition = dg.configured(resource, config_schema=_schema(environment))(check_choice)
+    return checked
+
+
+def _schema(environment: Environment) -> dict[str, dg.Field]:
+    kinds = dg.Enum("Engine", [dg.EnumValue(kind, description=_KINDS[kind]) for kind in ENGINES])
+    said = "; ".join(f"{kind}: {words}" for kind, words in _KINDS.items())
+    workers = f"Worker processes of a run with the engine local, 1 to {MOST_WORKERS}."
+    force = "Grind every shard again, even if nothing changed."
+    return {
+        "kind": dg.Field(kinds, default_value=environment.engine, description=f"{said}."),
+        "workers": dg.Field(int, default_value=environment.workers, description=workers),
+        "force": dg.Field(bool, default_value=False, description=force),
+    }
+
+
+def check_choice(choice: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Checks the bounds of what a run has chosen; Dagster has checked names and types.
+
+    Args:
+        choice: by the name of a field of EngineChoice.
+
+    Raises:
+        RecipeError: `workers` is out of its bounds.
+    """
+    workers = choice["workers"]
+    if not 1 <= workers <= MOST_WORKERS:
+        raise RecipeError(
+            f"the run configuration: resources.engine.config.workers is {workers}; give 1 to {MOST_WORKERS}"
+        )
+    return choice

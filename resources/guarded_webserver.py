@@ -4,18 +4,17 @@ It takes the place of `dagster-webserver`, which does what any page in a browser
 Dagster's app in the same process, so that no second port leads around it.
 """
 
+import logging
+import signal
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from contextlib import suppress
+from importlib.metadata import version
 
 import uvicorn
 from dagster import DagsterInstance
 from dagster._core.workspace.context import WorkspaceProcessContext
 from dagster._core.workspace.load_target import WorkspaceFileTarget
-from dagster._utils.interrupts import setup_interrupt_handlers
-from dagster._utils.log import configure_loggers
-from dagster_webserver.cli import DEFAULT_DB_STATEMENT_TIMEOUT, DEFAULT_POOL_MAX_OVERFLOW, DEFAULT_POOL_RECYCLE
-from dagster_webserver.version import __version__
 from dagster_webserver.webserver import DagsterWebserver
 
 from gristmill.environment import Environment, read_environment
@@ -26,6 +25,10 @@ from resources.watchman import Watchman
 
 POLL = 2000
 """Milliseconds between two questions of an open page, as with `dagster-webserver`."""
+
+DATABASE = {"statement_timeout": 15_000, "pool_recycle": 3600, "max_overflow": 20}
+"""For connections to the database: milliseconds of a statement, seconds of a connection, connections above the pool's
+size; as with `dagster-webserver`."""
 
 
 def guarded_app(context: WorkspaceProcessContext, prefix: str, environment: Environment, last: Last) -> UiGuard:
@@ -60,13 +63,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     given = serve_parser().parse_args(arguments)
     environment = read_environment()
-    configure_loggers(log_level="INFO")
-    setup_interrupt_handlers()  # SIGTERM would end this process before it has ended its code servers
+    logging.basicConfig(format="%(asctime)s %(name)s %(levelname)s %(message)s")
+    signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))  # else it ends before it has ended its code servers
     with DagsterInstance.get() as instance:
-        instance.optimize_for_webserver(DEFAULT_DB_STATEMENT_TIMEOUT, DEFAULT_POOL_RECYCLE, DEFAULT_POOL_MAX_OVERFLOW)
+        instance.optimize_for_webserver(**DATABASE)
         target = WorkspaceFileTarget([given.workspace])
         with WorkspaceProcessContext(
-            instance, version=__version__, read_only=given.read_only, workspace_load_target=target
+            instance, version=version("dagster-webserver"), read_only=given.read_only, workspace_load_target=target
         ) as context:
             looker = Looker(instance, lambda: context.create_request_context().get_code_location_entries(), environment)
             watchman = Watchman(instance, looker, environment, tells=not given.read_only)

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
-from gristmill.environment import Environment
+from gristmill.environment import Environment, share_credentials
+from gristmill.errors import RecipeError
 from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Store
 
@@ -44,16 +45,48 @@ class LakeResource(dg.ConfigurableResource[Any]):
         return self.deployment.retry_delay
 
 
-def lake_resource(environment: Environment) -> LakeResource:
-    """The lake of this deployment. The connection to its bucket is that of dagster-aws's S3Resource."""
+def lake_resource(environment: Environment, s3: "S3Resource | None" = None) -> LakeResource:
+    """The lake of this deployment. The connection to its bucket is that of dagster-aws's S3Resource.
+
+    Args:
+        environment: names the lake.
+        s3: the connection; None: as the environment says. Its credentials become variables of this process, so that its
+            worker processes have them: no plan and no configuration holds a secret.
+
+    Raises:
+        RecipeError: the connection has a setting that the lake's client does not take.
+    """
     if environment.lake.startswith("s3://"):
-        client = s3_resource(environment)
-        environment = replace(environment, endpoint=client.endpoint_url or "", region=client.region_name or "")
+        given = (s3 or s3_resource(environment)).process_config_and_initialize()
+        _check_taken(given)
+        environment = replace(
+            environment,
+            endpoint=given.endpoint_url or "",
+            region=given.region_name or "",
+            profile=given.profile_name or "",
+        )
+        if given.aws_access_key_id:
+            keys = given.aws_access_key_id, given.aws_secret_access_key or "", given.aws_session_token or ""
+            share_credentials(*keys)
     return LakeResource(deployment=environment)
 
 
 def s3_resource(environment: Environment) -> "S3Resource":
-    """The connection to the bucket."""
+    """The connection to the bucket, as the environment says. Credentials stay there: each process reads its own."""
     from dagster_aws.s3 import S3Resource  # noqa: PLC0415 - importing it takes a second, and a folder lake does not need it
 
-    return S3Resource(endpoint_url=environment.endpoint or None, region_name=environment.region or None)
+    return S3Resource(
+        endpoint_url=environment.endpoint or None,
+        region_name=environment.region or None,
+        profile_name=environment.profile or None,
+    )
+
+
+def _check_taken(given: "S3Resource") -> None:
+    """Refuses settings that would be ignored in silence."""
+    for name, taken in {"use_unsigned_session": (False,), "use_ssl": (True,), "verify": (None, True)}.items():
+        if getattr(given, name) not in taken:
+            raise RecipeError(
+                f"the lake does not take the setting {name} of the S3Resource; it takes endpoint_url, region_name,"
+                " profile_name and the credentials"
+            )

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import dagster as dg
-from dagster._config import ConfigType
 from pydantic import ValidationError
 
 from gristmill.errors import RecipeError
@@ -50,7 +49,7 @@ def plain_field(field: dg.Field) -> dg.Field:
     )
 
 
-def _plain_type(kind: ConfigType) -> ConfigType:
+def _plain_type(kind: Any) -> Any:
     if isinstance(kind, dg.ScalarUnion):  # a value, or the name of a variable
         return kind.scalar_type
     if isinstance(kind, dg.Noneable):

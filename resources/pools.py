@@ -8,14 +8,10 @@ runs fail in the same way if `default_limit` in dagster.yaml has changed since t
 import sys
 import threading
 from collections.abc import Collection
-from contextlib import suppress
+from typing import Any
 
 from dagster import DagsterInstance
-from dagster._core.storage.event_log.schema import ConcurrencyLimitsTable
-from dagster._core.storage.event_log.sql_event_log import (  # type: ignore[attr-defined]  # it does not export db_exc
-    SqlEventLogStorage,
-    db_exc,
-)
+from sqlalchemy.exc import SQLAlchemyError
 
 POOLS = ("audit", "convert", "export", "mix", "prepare", "tag", "tokenize", "train")
 """The pools of all ops that this code defines."""
@@ -38,30 +34,33 @@ def make_pools(instance: DagsterInstance, pools: Collection[str] = POOLS) -> lis
         row has no limit, and Dagster makes none.
     """
     default = instance.global_op_concurrency_default_limit
-    log = instance.event_log_storage
-    if default is None or not isinstance(log, SqlEventLogStorage) or not log.supports_global_concurrency_limits:
+    log: Any = instance.event_log_storage
+    if default is None or not log.supports_global_concurrency_limits:
         return []
     with _ONE:
-        settled = {pool.name for pool in log.get_pool_limits() if not pool.from_default or pool.limit == default}
-        due = sorted(set(pools) - settled)
+        before = {pool.name: pool for pool in log.get_pool_limits()}
+        due = sorted(pool for pool in set(pools) if not _is_settled(before.get(pool), default))
         for pool in due:
-            with suppress(
-                db_exc.IntegrityError
-            ):  # another process has made the row meanwhile, with all that belongs to it
-                _settle(log, pool, default)
+            if pool in before:  # Dagster's way to change a row fails over Postgres; to make one succeeds
+                log.delete_concurrency_limit(pool)
+            _make(log, pool, default)
     return due
 
 
-def _settle(log: SqlEventLogStorage, pool: str, limit: int) -> None:
-    """Makes or changes a row and its slots, in one transaction: the row's lock keeps others waiting."""
-    with log.index_transaction() as connection:
-        ours = (ConcurrencyLimitsTable.c.concurrency_key == pool) & ConcurrencyLimitsTable.c.using_default_limit
-        if not connection.execute(ConcurrencyLimitsTable.update().where(ours).values(limit=limit)).rowcount:
-            row = {"concurrency_key": pool, "limit": limit, "using_default_limit": True}
-            connection.execute(ConcurrencyLimitsTable.insert().values(row))
-        new = log._allocate_concurrency_slots(connection, pool, limit)  # noqa: SLF001 - Dagster has no public way
-    if new:
-        log.assign_pending_steps(new)
+def _is_settled(row: Any, default: int) -> bool:
+    """Whether a row is as it should be: with the limit of today's dagster.yaml, or with one that people have set."""
+    return row is not None and (not row.from_default or row.limit == default)
+
+
+def _make(log: Any, pool: str, default: int) -> None:
+    """Makes a row and its slots. If another process makes it at the same time, Dagster fails, and the row is there."""
+    try:
+        log.initialize_concurrency_limit_to_default(pool)
+    except SQLAlchemyError:
+        made = {row.name: row for row in log.get_pool_limits()}
+        if not _is_settled(made.get(pool), default):
+            raise
+    log.assign_pending_steps([pool] * default)  # one step for each new slot
 
 
 def main() -> None:

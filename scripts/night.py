@@ -126,10 +126,8 @@ def shoot_night(project: Path, server: Server, alerts: list[str], camera: Camera
     camera.take("raw-changes", f"/assets/{raw_asset(SOURCE)}?view=events", "1 changed")
     camera.take("code-on-git", f"/assets/{DOCUMENTS}", "Source code", "in GitLab")
     calm(server, len(SNAPSHOTS) + 1)
-    config = {"resources": {"engine": {"config": {"kind": "local", "workers": 0}}}}
-    tags = {"dagster/partition": min(SNAPSHOTS)}
-    run = server.launch("night_journey", config=config, tags=tags)
-    camera.take("wrong-configuration", f"/runs/{run}", "give 1 to 256")
+    run = server.launch("purge", config={"ops": {"remove_old": {"config": {"run_days": 0}}}})
+    camera.take("wrong-configuration", f"/runs/{run}", "run_days is 0")
     cut_row(project)
     server.check(ATTRIBUTES, AUDIT)
     failing = f"/assets/{ATTRIBUTES}?view=checks&checkDetail={AUDIT}"

@@ -4,13 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 
 import dagster as dg
-from dagster._core.definitions.freshness import FreshnessState
-from dagster._core.events import JobFailureData
-from dagster._core.storage.tags import WILL_RETRY_TAG
 
 from assets.support.keys import address_of
 from assets.support.last_reading import is_news
 from assets.support.next_steps import OF_DEAD, OF_KIND, OF_UNSTARTED, RUN_NEXT, next_of_check
+from assets.support.runs.tags import WILL_RETRY
 from gristmill.errors import shorten, visible
 from sensors.alert_messages import Alert
 from sensors.lateness import LONGEST_NAME, late_alert
@@ -38,7 +36,7 @@ def is_undecided(instance: dg.DagsterInstance, entry: dg.EventLogEntry, now: flo
     if not failed or not instance.run_retries_enabled or abs(now - entry.timestamp) >= DECIDED:
         return False
     run = instance.get_run_by_id(entry.run_id)
-    return run is not None and WILL_RETRY_TAG not in run.tags
+    return run is not None and WILL_RETRY not in run.tags
 
 
 def never_started(instance: dg.DagsterInstance, run_id: str) -> bool:
@@ -51,7 +49,7 @@ def alert_of(instance: dg.DagsterInstance, entry: dg.EventLogEntry, hours: Mappi
     """The alert for an event; None if it is no failure, or if its run will be tried again or tells it itself."""
     if entry.dagster_event and entry.dagster_event.event_type == dg.DagsterEventType.FRESHNESS_STATE_CHANGE:
         change = entry.dagster_event.asset_freshness_state_change_data
-        is_late = change.new_state == FreshnessState.FAIL
+        is_late = change.new_state.value == "FAIL"
         return late_alert(instance, change.key, hours.get(address_of(change.key))) if is_late else None
     if entry.dagster_event is None:
         return None
@@ -68,7 +66,7 @@ def alert_of(instance: dg.DagsterInstance, entry: dg.EventLogEntry, hours: Mappi
     common = {"run": run.run_id, "job": run.job_name, "snapshot": snapshot}
     if result is None:
         words, kind, following = _failure(entry.dagster_event)
-        if run.tags.get(WILL_RETRY_TAG) == "true" or kind == "Superseded":
+        if run.tags.get(WILL_RETRY) == "true" or kind == "Superseded":
             return None
         if not kind and never_started(instance, run.run_id):
             following = OF_UNSTARTED
@@ -102,10 +100,10 @@ def _failure(event: dg.DagsterEvent) -> tuple[str, str, str]:
     If run monitoring, the queue or the code server wrote the event, because the run's process could not, there is no
     kind.
     """
-    data = event.event_specific_data
-    first = data.first_step_failure_event if isinstance(data, JobFailureData) else None
+    data = event.job_failure_data if event.event_specific_data is not None else None
+    first = data.first_step_failure_event if data else None
     if first is None:
-        error = data.error if isinstance(data, JobFailureData) else None
+        error = data.error if data else None
         return (error.message if error else event.message or "no reason was recorded"), "", OF_DEAD
     told = first.step_failure_data.user_failure_data
     if told is None:

@@ -8,7 +8,6 @@ from dataclasses import asdict
 from typing import Any
 
 import dagster as dg
-from dagster._core.definitions.run_request import DagsterRunReaction
 
 from gristmill.environment import Environment
 from gristmill.errors import StoreError
@@ -18,7 +17,7 @@ from sensors.alert_events import UNDECIDED, Undecided, alert_of, events, is_unde
 from sensors.alert_memory import KINDS, Memory, load_memory
 from sensors.alert_messages import NOTHING, Alert, Unposted, message_of, message_of_more, unreadable
 from sensors.lateness import expected_hours, never_come
-from sensors.ticks import found
+from sensors.ticks import Found, found
 
 BOX = 15.0
 """Seconds after which a tick posts nothing more. The last post may take 40 s, and Dagster ends a tick after 60 s."""
@@ -64,7 +63,7 @@ def alert_sensor(
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Posts failed runs and failed checks to the webhook of GRISTMILL_WEBHOOK",
     )
-    def alerts(context: dg.SensorEvaluationContext) -> dg.SkipReason | list[DagsterRunReaction]:
+    def alerts(context: dg.SensorEvaluationContext) -> dg.SkipReason | Found:
         memory = load_memory(context.cursor)
         if memory is None:  # the first tick: what failed before is history
             memory = Memory(after={kind.value: newest(context.instance, kind) for kind in KINDS})

@@ -10,7 +10,6 @@ import time
 from collections.abc import Collection, Mapping
 
 import dagster as dg
-from dagster._core.definitions.run_request import DagsterRunReaction
 
 from assets.support.keys import address_of
 from assets.support.last_reading import keep_shown, readings_of
@@ -18,7 +17,7 @@ from gristmill.environment import INTERVAL
 from gristmill.errors import shorten
 from gristmill.reports.sizes import counted
 from sensors.alert_events import events, newest
-from sensors.ticks import found
+from sensors.ticks import Found, found
 
 BOX = 15.0
 """Seconds after which a tick looks at no further run; the next tick continues."""
@@ -44,7 +43,7 @@ def last_reading_sensor(
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Shows the last readings of audits again that a canceled or failed run has planned",
     )
-    def last_readings(context: dg.SensorEvaluationContext) -> dg.SkipReason | list[DagsterRunReaction]:
+    def last_readings(context: dg.SensorEvaluationContext) -> dg.SkipReason | Found:
         after = _after(context.cursor)
         if after is None:
             after = {kind.value: newest(context.instance, kind) for kind in KINDS}

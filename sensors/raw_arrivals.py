@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import dagster as dg
-from dagster._core.definitions.run_request import DagsterRunReaction
 
 from assets.support.arrivals import Compare, arrivals_name, forget, report, reported
 from assets.support.keys import snapshots_of
@@ -25,7 +24,7 @@ from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.source import Source
 from resources.lake import LakeResource
 from sensors.automation import automation_name
-from sensors.ticks import found
+from sensors.ticks import Found, found
 
 NAMED = 20
 """Number of snapshots that a message names; the others are counted."""
@@ -89,7 +88,7 @@ def raw_arrival_sensor(
         description=f"Watches the raw snapshots of {source.name}. A green tick found news, though it requests no run:"
         " the column Cursor begins with what is new, changed or gone, and so does the tick's log.",
     )
-    def watch(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SkipReason | list[DagsterRunReaction]:
+    def watch(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SkipReason | Found:
         if not is_awake(context.instance, automation_name(source)):
             return dg.SkipReason("waits for the first tick of the source's automation")
         if not is_shown(context.instance, lake.store()):
@@ -101,7 +100,7 @@ def raw_arrival_sensor(
 
 def _tick(
     context: dg.SensorEvaluationContext, lake: LakeResource, source: Source, below: Sequence[str], pace: Pace
-) -> dg.SkipReason | list[DagsterRunReaction]:
+) -> dg.SkipReason | Found:
     """Runs one tick. An error leaves the cursor as it was, so nothing is decided."""
     began = time.monotonic()
     lister = _lister(source, lake)

@@ -4,10 +4,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 
 import dagster as dg
-from dagster._core.storage.tags import AUTO_RETRY_RUN_ID_TAG, RETRY_NUMBER_TAG, WILL_RETRY_TAG
 
 from assets.support.keys import address_of, key_of, snapshots_of
 from assets.support.runs.own_checks import own_checks
+from assets.support.runs.tags import RETRIED_BY, RETRY_NUMBER, WILL_RETRY
 from gristmill.environment import INTERVAL
 from gristmill.recipes.catalogue import Catalogue
 from sensors.alert_events import events, is_undecided, never_started, newest
@@ -72,7 +72,7 @@ def _is_open(instance: dg.DagsterInstance, entry: dg.EventLogEntry, now: float) 
     if is_undecided(instance, entry, now):
         return True
     run = instance.get_run_by_id(entry.run_id)
-    wanted = run is not None and run.tags.get(WILL_RETRY_TAG) == "true" and AUTO_RETRY_RUN_ID_TAG not in run.tags
+    wanted = run is not None and run.tags.get(WILL_RETRY) == "true" and RETRIED_BY not in run.tags
     return wanted and abs(now - entry.timestamp) < PATIENCE
 
 
@@ -80,9 +80,9 @@ def _requests(context: dg.SensorEvaluationContext, run_id: str, sources: Mapping
     """The request for what a run should have made, unless it had started, or another run has taken it up."""
     instance, graph = context.instance, context.repository_def.asset_graph  # type: ignore[union-attr]  # a sensor has it
     run = instance.get_run_by_id(run_id)
-    if run is None or not never_started(instance, run_id) or AUTO_RETRY_RUN_ID_TAG in run.tags:
+    if run is None or not never_started(instance, run_id) or RETRIED_BY in run.tags:
         return
-    attempts = int(run.tags.get(ATTEMPT, 0)) + int(run.tags.get(RETRY_NUMBER_TAG, 0))
+    attempts = int(run.tags.get(ATTEMPT, 0)) + int(run.tags.get(RETRY_NUMBER, 0))
     snapshot = run.tags.get("dagster/partition")
     asked = {
         key_of(address)

@@ -11,10 +11,11 @@ from typing import Any
 
 import dagster as dg
 from dagster import DagsterEventType
-from dagster._core.storage.tags import PARTITION_NAME_TAG
 
 from assets.support.facts.tables import table
 from assets.support.keys import key_of, snapshots_of
+from assets.support.runs.backfills import going_backfills
+from assets.support.runs.tags import PARTITION
 from gristmill.errors import DataError
 from gristmill.lake.address import place, raw_asset
 from gristmill.lake.ledger.files import read_head
@@ -195,6 +196,8 @@ def forget(
         return []
     vanished_keys = sorted(vanished & set(instance.get_dynamic_partitions(partition_set)))
     removed: list[str] = []
+    if not vanished_keys or going_backfills(instance):
+        return removed
     for key in vanished_keys:
         if late():
             break
@@ -205,16 +208,10 @@ def forget(
 
 
 def _is_being_made(instance: dg.DagsterInstance, snapshot: str) -> bool:
-    """Whether a run of this snapshot, or a backfill, has not ended: it would fail without the key."""
-    from dagster._core.execution.backfill import (  # noqa: PLC0415 - half a second of each load
-        BulkActionsFilter,
-        BulkActionStatus,
-    )
-
+    """Whether a run of this snapshot has not ended: it would fail without the key."""
     unfinished = [status for status in dg.DagsterRunStatus if status not in _ENDED]
-    runs = dg.RunsFilter(statuses=unfinished, tags={PARTITION_NAME_TAG: snapshot})
-    backfills = BulkActionsFilter(statuses=[BulkActionStatus.REQUESTED])
-    return bool(instance.get_runs(runs, limit=1) or instance.get_backfills(backfills, limit=1))
+    runs = dg.RunsFilter(statuses=unfinished, tags={PARTITION: snapshot})
+    return bool(instance.get_runs(runs, limit=1))
 
 
 def _is_empty(lake: Store, address: str, snapshot: str) -> bool:

@@ -5,19 +5,14 @@ that makes the asset, and each that plans the check and does not come to it, wou
 last reading is reported again, marked with the run that read.
 """
 
+import json
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any, NamedTuple
 
 import dagster as dg
-from dagster._core.definitions.asset_checks.asset_check_evaluation import (
-    AssetCheckEvaluationTargetMaterializationData as Target,
-)
-from dagster._core.storage.asset_check_execution_record import (
-    COMPLETED_ASSET_CHECK_EXECUTION_RECORD_STATUSES as COMPLETED,
-)
-from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecord
 
 from assets.support.keys import key_of
 from gristmill.verification.ids_across import NAME as IDS_ACROSS
@@ -41,6 +36,12 @@ FINDINGS = "findings"
 
 _NEWEST = 5
 """Number of results among which the last reading is looked for: runs that end together report in any order."""
+
+_PAGE = 20
+"""Number of records that are read at once: runs that were canceled leave many without a result."""
+
+_COMPLETED = frozenset({"SUCCEEDED", "FAILED"})
+"""The states of a record with a result."""
 
 _TRIES = 5
 """How often a reading is reported again, because another run has made the asset or reported meanwhile."""
@@ -78,12 +79,20 @@ def readings_of(address: str, checks: Collection[str]) -> list[dg.AssetCheckKey]
 
 def last_reading(instance: dg.DagsterInstance, key: dg.AssetCheckKey) -> LastReading | None:
     """The last reading of a check; None if no run has read."""
-    newest = instance.event_log_storage.get_asset_check_execution_history(key, limit=_NEWEST, status=COMPLETED)
+    newest = islice(_completed(instance, key), _NEWEST)
     found = [reading for reading in map(_reading, newest) if reading is not None]
     return max(found, key=lambda each: each.at, default=None)
 
 
-def _reading(record: AssetCheckExecutionRecord) -> LastReading | None:
+def _completed(instance: dg.DagsterInstance, key: dg.AssetCheckKey) -> Iterator[Any]:
+    """The recorded results of a check, the newest first, without those that were planned and not done."""
+    before = None
+    while page := instance.event_log_storage.get_asset_check_execution_history(key, limit=_PAGE, cursor=before):
+        yield from (record for record in page if record.status.value in _COMPLETED)
+        before = page[-1].id
+
+
+def _reading(record: Any) -> LastReading | None:
     """The reading that a recorded result tells or repeats; None if it says that there was none."""
     if record.event is None or not isinstance(record.evaluation, dg.AssetCheckEvaluation):  # planned
         return None
@@ -153,14 +162,14 @@ def _show(instance: dg.DagsterInstance, key: dg.AssetCheckKey, ended: LastReadin
         _report(instance, key, target, _again(last, fresh=last is ended))
 
 
-def _report(instance: dg.DagsterInstance, key: dg.AssetCheckKey, target: Target | None, again: dict[str, Any]) -> None:
+def _report(instance: dg.DagsterInstance, key: dg.AssetCheckKey, target: Any, again: dict[str, Any]) -> None:
     name, asset = key.name, key.asset_key
     instance.report_runless_asset_event(
         dg.AssetCheckEvaluation(asset_key=asset, check_name=name, target_materialization_data=target, **again)
     )
 
 
-def _is_shown(newest: AssetCheckExecutionRecord, last: LastReading | None, target: Target | None) -> bool:
+def _is_shown(newest: Any, last: LastReading | None, target: Any) -> bool:
     """Whether Dagster shows a reading: it has the newest result, and names the newest materialization."""
     if not isinstance(newest.evaluation, dg.AssetCheckEvaluation):
         return False
@@ -169,17 +178,23 @@ def _is_shown(newest: AssetCheckExecutionRecord, last: LastReading | None, targe
     return same and (target is None or (named is not None and named.storage_id == target.storage_id))
 
 
-def _is_going(instance: dg.DagsterInstance, newest: AssetCheckExecutionRecord) -> bool:
+def _is_going(instance: dg.DagsterInstance, newest: Any) -> bool:
     """Whether the run that has planned a check may still come to it."""
     run = instance.get_run_by_id(newest.run_id)
     return run is not None and not run.is_finished
 
 
-def _target(instance: dg.DagsterInstance, key: dg.AssetKey) -> Target | None:
-    """The newest materialization of an asset; None without one."""
+def _target(instance: dg.DagsterInstance, key: dg.AssetKey) -> Any:
+    """The newest materialization of an asset, as results of checks name it; None without one.
+
+    Dagster does not export the class. It is read in the form that Dagster stores with each result, and therefore keeps.
+    """
     record = next(iter(instance.get_asset_records([key])), None)
     newest = record.asset_entry.last_materialization_record if record else None
-    return newest and Target(storage_id=newest.storage_id, run_id=newest.run_id, timestamp=newest.timestamp)
+    if newest is None:
+        return None
+    named = {"storage_id": newest.storage_id, "run_id": newest.run_id, "timestamp": newest.timestamp}
+    return dg.deserialize_value(json.dumps({"__class__": "AssetCheckEvaluationTargetMaterializationData", **named}))
 
 
 @contextmanager

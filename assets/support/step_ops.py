@@ -28,7 +28,7 @@ from gristmill.lake.asset_kinds import RESOLUTION, kind_of
 from gristmill.pipeline.volume import VOLUME, Volume, volume_of
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.reports.sizes import counted
-from resources.engine import EngineResource
+from resources.engine import RunEngine
 from resources.lake import LakeResource
 
 CLAIMS = {
@@ -206,11 +206,12 @@ class Ops:
             out=dg.Out(dg.Nothing),
             description="Claims the partition, and finds the missing shards.",
         )
-        def plan_partition(context: dg.OpExecutionContext, lake: LakeResource, engine: EngineResource) -> None:
+        def plan_partition(
+            context: dg.OpExecutionContext, lake: LakeResource, engine: dg.ResourceParam[RunEngine]
+        ) -> None:
             assets, addresses = self._chosen(context)
             tag_run(context, self._sources)
             with failures(lake):
-                engine.check()
                 _claim(context, lake, assets, addresses, force=engine.force)
 
         return plan_partition
@@ -223,7 +224,9 @@ class Ops:
             pool=pool,
             description="Grinds the missing shards on the engine; each leaves a receipt.",
         )
-        def grind_partition(context: dg.OpExecutionContext, lake: LakeResource, engine: EngineResource) -> None:
+        def grind_partition(
+            context: dg.OpExecutionContext, lake: LakeResource, engine: dg.ResourceParam[RunEngine]
+        ) -> None:
             assets, addresses = self._chosen(context)
             with failures(lake):
                 planned = _left_by("plan", context, lake, addresses)
@@ -253,7 +256,7 @@ class Ops:
             description="Assembles the ledger from the receipts, checks it, and publishes it.",
         )
         def commit_partition(
-            context: dg.OpExecutionContext, lake: LakeResource, engine: EngineResource
+            context: dg.OpExecutionContext, lake: LakeResource, engine: dg.ResourceParam[RunEngine]
         ) -> Iterator[Any]:
             assets, _ = self._chosen(context)
             output = assets.commits[context.op_handle.name]

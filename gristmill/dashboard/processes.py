@@ -30,6 +30,12 @@ load_location('resources.pools').main()
 load_location('resources.guarded_webserver').main()
 """
 """A program, not `-m`: a project may have a folder `resources` of its own. The page of pools lists rows alone."""
+DAEMON = """
+from importlib.metadata import entry_points
+(command,) = entry_points(group='console_scripts', name='dagster-daemon')
+command.load()()
+"""
+"""The command `dagster-daemon`, which need not lie in a folder of PATH."""
 PATIENCE = 60
 """Seconds that a child has to end by itself."""
 LOG_BYTES = 5_000_000
@@ -197,7 +203,7 @@ class Dashboard:
         if shown and not self._new:
             self._shown(shown)
         quiet = ["--log-level", "warning"]
-        self._start("daemon", sys.executable, "-m", "dagster._daemon", "run", "-w", str(workspace), *quiet)
+        self._start("daemon", sys.executable, "-c", DAEMON, "run", "-w", str(workspace), *quiet)
         where = ["-h", self._host, "-p", str(self._port)]
         web = self._start("web server", sys.executable, "-c", WEB_SERVER, "-w", str(workspace), *where)
         web.wait_for(socket.AF_INET, (self._host, self._port))

@@ -95,7 +95,8 @@ def reach(source: Source, options: Mapping[str, str]) -> tuple[Mapping[str, str]
     # All is given that the client would otherwise take from the environment of the lake.
     reached = {"endpoint": endpoint, "region": region, "virtual_hosted_style_request": "false"}
     if given is None:
-        return reached, Access(anonymous=root.anonymous)
+        profile = {} if root.anonymous else {"profile": options.get("profile", "")}
+        return reached | profile, Access(anonymous=root.anonymous)
     return reached, Access(root.credentials or "", key=given.key, secret=given.secret, token=given.token)
 
 

@@ -91,18 +91,6 @@ def test_a_lake_that_never_answers_fails_with_its_own_words_first(works: Works) 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", [0, -1, 257])
-def test_workers_out_of_bounds_fail_the_plan_once_in_words(works: Works, workers: int) -> None:
-    works.raw(letters(1))
-    works.arrive("letters")
-    done = works.run("letters_journey", only=[LETTERS_V0], engine={"kind": "local", "workers": workers})
-    assert list(done.failures) == ["sources__letters__v0__documents.plan"]
-    [(step, said)] = done.failures.items()
-    assert said == f"the run configuration: resources.engine.config.workers is {workers}; give 1 to 256"
-    assert done.attempts(step) == 1
-
-
-@pytest.mark.slow
 def test_a_run_without_a_snapshot_says_that_it_needs_one(works: Works) -> None:
     done = works.run("letters_journey", None, only=[LETTERS_V0])
     assert done.failures == {

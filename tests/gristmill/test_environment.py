@@ -1,10 +1,9 @@
 """Which engine a deployment has, and what it takes for an address."""
 
-from dataclasses import replace
 from pathlib import Path
 
+import dagster as dg
 import pytest
-from pydantic import ValidationError
 
 from gristmill.engines.dask import DaskEngine
 from gristmill.engines.kinds import EngineKind
@@ -13,11 +12,13 @@ from gristmill.engines.ray import RayEngine
 from gristmill.environment import read_credentials, read_environment
 from gristmill.errors import RecipeError
 from gristmill.execution.runner import Inline
-from resources.engine import EngineResource, engine_resource
+from resources.engine import EngineChoice, RunEngine, engine_resource
 
 
-def resource(**variables: str) -> EngineResource:
-    return engine_resource(read_environment({f"GRISTMILL_{name.upper()}": value for name, value in variables.items()}))
+def resource(**variables: str) -> RunEngine:
+    environment = read_environment({f"GRISTMILL_{name.upper()}": value for name, value in variables.items()})
+    with dg.build_resources({"engine": engine_resource(environment)}) as resources:
+        return resources.engine  # type: ignore[no-any-return]  # what Dagster opens
 
 
 def test_an_environment_that_says_nothing_has_the_local_pool() -> None:
@@ -46,14 +47,18 @@ def test_an_address_that_is_none_is_refused_with_an_example(kind: EngineKind, ad
     with pytest.raises(RecipeError, match=f"GRISTMILL_ENGINE_ADDRESS is '{address}'.*needs {example}"):
         resource(engine=kind, engine_address=address)
     with pytest.raises(RecipeError, match=f"the engine's address is '{address}'.*needs {example}"):
-        EngineResource(deployment=replace(read_environment({}), address=address), kind=kind).engine()
+        RunEngine(EngineChoice(kind, 2, force=False), address).engine()
 
 
 def test_an_engine_that_nobody_knows_is_refused_with_the_known_ones() -> None:
     with pytest.raises(RecipeError, match="GRISTMILL_ENGINE is 'spark'; give one of local, inline, dask, ray"):
         resource(engine="spark")
-    with pytest.raises(ValidationError):
-        EngineResource(deployment=read_environment({}), kind="spark")  # type: ignore[arg-type]  # as a run asks
+    given = {"engine": {"config": {"kind": "spark"}}}  # as a run asks
+    with (
+        pytest.raises(dg.DagsterInvalidConfigError),
+        dg.build_resources({"engine": engine_resource(read_environment({}))}, resource_config=given),
+    ):
+        pass
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,14 @@ from typing import Any
 
 import dagster as dg
 import pytest
+from dagster_aws.s3 import S3Resource
 from dagster_kit import environment_of
+from seaweed import KEY, REGION, SECRET, Seaweed
 
 from definitions import build
 from gristmill.environment import read_environment
+from gristmill.errors import RecipeError, StoreError
+from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import read_catalogue
 from resources.lake import lake_resource
 
@@ -60,7 +64,72 @@ def test_no_job_takes_anything_else_of_a_resource(tmp_path: Path) -> None:
     for job in definitions.get_repository_def().get_all_jobs():
         schema: Any = job.run_config_schema.config_type
         taken |= settings(schema.fields["resources"].config_type)
-    assert taken - {"config"} == set(TAKEN)  # `config` takes nothing, or is read by nobody
+    assert taken == set(TAKEN)
+
+
+def test_a_job_shows_no_resource_that_does_nothing_in_it(tmp_path: Path) -> None:
+    definitions = build(environment_of(tmp_path, ("gristmill",)), read_catalogue(("gristmill",)))
+    shown: dict[str, list[str]] = {}
+    for job in definitions.get_repository_def().get_all_jobs():
+        schema: Any = job.run_config_schema.config_type
+        shown[job.name] = sorted(schema.fields["resources"].config_type.fields)
+    assert (shown["packages_journey"], shown["starter_packages_refresh"]) == (["engine"], ["engine"])
+    quiet = ("sync", "purge", "audits", "packages_audits")
+    assert {name: shown[name] for name in quiet} == {name: [] for name in quiet}
+
+
+def connected(s3: S3Resource, lake: str = "s3://corpus/lake") -> Store:
+    """The store of a lake that is reached by a resource."""
+    return lake_resource(read_environment({"GRISTMILL_LAKE": lake}), s3).store()
+
+
+def test_endpoint_region_and_credentials_of_an_s3_resource_reach_the_store(
+    seaweed: Seaweed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_ENDPOINT_URL", "AWS_REGION", "AWS_SESSION_TOKEN"):
+        monkeypatch.setenv(name, "none")  # so that what the resource sets is undone
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("THE_KEY", KEY)
+    given: dict[str, Any] = {
+        "endpoint_url": seaweed.endpoint,
+        "region_name": REGION,
+        "aws_access_key_id": dg.EnvVar("THE_KEY"),
+    }
+    store = connected(S3Resource(**given, aws_secret_access_key=SECRET), seaweed.url("resource"))
+    store.put("raw/a", b"1")
+    assert store.read("raw/a") == b"1"
+    with pytest.raises(StoreError, match="refused our credentials"):
+        connected(S3Resource(**given, aws_secret_access_key="another"), seaweed.url("resource")).read("raw/a")
+
+
+def test_a_profile_of_an_s3_resource_reaches_the_store_and_both_its_clients(
+    seaweed: Seaweed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name, raising=False)
+    keys = f"aws_access_key_id={KEY}\naws_secret_access_key={SECRET}\n"
+    (tmp_path / "credentials").write_text(f"[corpus]\n{keys}")
+    (tmp_path / "config").write_text(f"[profile corpus]\nregion={REGION}\n")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    s3 = S3Resource(endpoint_url=seaweed.endpoint, profile_name="corpus")
+    store = connected(s3, seaweed.url("profile"))
+    store.put("raw/a", b"1")
+    assert store.read("raw/a") == b"1"
+    assert store.unfinished() == []  # the client of large objects asks
+    with pytest.raises(RecipeError, match="the profile 'copus', which AWS_PROFILE or an option names"):
+        connected(S3Resource(endpoint_url=seaweed.endpoint, profile_name="copus"))
+
+
+def test_a_setting_that_the_lake_does_not_take_is_refused() -> None:
+    with pytest.raises(RecipeError, match="does not take the setting verify of the S3Resource"):
+        connected(S3Resource(region_name=REGION, verify=False))
+
+
+def test_keys_in_the_environment_come_before_its_profile() -> None:
+    given = {"GRISTMILL_LAKE": "s3://corpus/lake", "AWS_PROFILE": "corpus"}
+    assert lake_resource(read_environment(given)).lake().options == {"profile": "corpus"}
+    assert lake_resource(read_environment({**given, "AWS_ACCESS_KEY_ID": "key"})).lake().options == {}
 
 
 @pytest.mark.parametrize(

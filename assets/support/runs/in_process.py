@@ -1,12 +1,12 @@
 """Runs in this process that Dagster's pages list under their jobs, as it lists the runs that its daemon launches."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import dagster as dg
 from dagster._core.definitions.job_base import InMemoryJob
 from dagster._core.execution.api import execute_run
-from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteJobOrigin, RemoteRepositoryOrigin
 
 from resources.run_process import process_tag
 
@@ -34,13 +34,21 @@ def execute_in_process(
         selection: the assets to make; empty: all of the job.
     """
     keys = frozenset(selection) or None
-    origin = RemoteRepositoryOrigin(RegisteredCodeLocationOrigin(LOCATION), REPOSITORY)
     partitioned = job.get_tags_for_partition_key(partition, selection) if partition else {}
+    origin: Any = dg.deserialize_value(json.dumps(_origin(job.name)))
     run = instance.create_run_for_job(
         job_def=job,
         run_config=config,
         tags={**job.run_tags, **partitioned, **process_tag()},
         asset_selection=keys,
-        remote_job_origin=RemoteJobOrigin(origin, job.name),
+        remote_job_origin=origin,
     )
     return execute_run(InMemoryJob(job), run, instance)
+
+
+def _origin(job: str) -> dict[str, Any]:
+    """Where a job comes from, in the form that Dagster stores with each run, and therefore keeps."""
+    location = {"__class__": "RegisteredRepositoryLocationOrigin", "location_name": LOCATION}
+    repository = {"repository_location_origin": location, "repository_name": REPOSITORY}
+    repository["__class__"] = "ExternalRepositoryOrigin"
+    return {"__class__": "ExternalPipelineOrigin", "external_repository_origin": repository, "pipeline_name": job}

@@ -11,6 +11,10 @@ from gristmill.lake.asset_kind import AssetKind
 
 SOURCE, MIX, LAYER = "gristmill/source", "gristmill/mix", "gristmill/layer"
 
+PARTITION, BACKFILL = "dagster/partition", "dagster/backfill"
+RETRY_NUMBER, WILL_RETRY, RETRIED_BY = "dagster/retry_number", "dagster/will_retry", "dagster/auto_retry_run_id"
+"""Tags that Dagster itself gives to runs. Its UI shows them, and its documents name them; it exports no constants."""
+
 _LAYERS: Mapping[AssetKind, str] = {
     kinds.RAW: "raw",
     kinds.DOCUMENTS: "documents",

@@ -1,10 +1,65 @@
-"""The credentials of a bucket that is not the lake's, from variables whose names begin with a word of its own."""
+"""The credentials of buckets: those of a profile, and those of variables whose names begin with a word of their own."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
 
 from gristmill.errors import RecipeError
-from gristmill.lake.store.endpoint import check_endpoint, check_region
+from gristmill.lake.store.endpoint import Access, check_endpoint, check_region
+
+Keys = Callable[[], Any]
+"""Gives the bucket client the credentials of now."""
+
+RENEWED = timedelta(minutes=5)
+"""How long the client uses the credentials of a profile before it asks for them again: those of a role change."""
+
+
+class BucketKeys(NamedTuple):
+    """The credentials of a bucket, and what comes with them.
+
+    Attributes:
+        keys: gives them; None: the client takes those of the environment.
+        region: of the profile; empty if there is none.
+    """
+
+    keys: Keys | None
+    region: str = ""
+
+
+def bucket_keys(profile: str, access: Access | None) -> BucketKeys:
+    """The credentials of a bucket.
+
+    Args:
+        profile: of `~/.aws/config`, which the bucket client does not read; it is found by boto3. Empty: none.
+        access: credentials of a bucket that only holds raw data; they come before those of the profile.
+
+    Raises:
+        RecipeError: there is no such profile, or it has no credentials.
+    """
+    if access and access.key:  # as options, they would be mixed with a session token of the environment
+        given = {"access_key_id": access.key, "secret_access_key": access.secret, "token": access.token or None}
+        return BucketKeys(lambda: {**given, "expires_at": None})
+    if not profile or (access and access.anonymous):
+        return BucketKeys(None)
+    import boto3  # noqa: PLC0415 - it is dear to import, and few lakes are reached by a profile
+    from botocore.exceptions import BotoCoreError  # noqa: PLC0415 - see above
+
+    where = f"the profile {profile!r}, which AWS_PROFILE or an option names"
+    try:
+        session = boto3.Session(profile_name=profile)
+        found = session.get_credentials()
+    except BotoCoreError as error:
+        raise RecipeError(f"{where}: {error}") from None
+    if found is None:
+        raise RecipeError(f"{where}, has no credentials: give it some in ~/.aws/credentials, or log in")
+
+    def keys() -> Any:
+        now = found.get_frozen_credentials()
+        named = {"access_key_id": now.access_key, "secret_access_key": now.secret_key, "token": now.token}
+        return {**named, "expires_at": datetime.now(UTC) + RENEWED}
+
+    return BucketKeys(keys, session.region_name or "")
 
 
 @dataclass(frozen=True, slots=True)

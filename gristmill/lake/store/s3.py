@@ -11,6 +11,7 @@ from obstore import exceptions
 from obstore.store import S3Store
 
 from gristmill.errors import Conflict, RecipeError, StoreError
+from gristmill.lake.store.credentials import bucket_keys
 from gristmill.lake.store.endpoint import Access
 from gristmill.lake.store.plain_files import Tell
 from gristmill.lake.store.protocol import PIECE, Entry, ObjectVersion, UnfinishedUpload, check_path, check_prefix
@@ -32,7 +33,6 @@ from gristmill.threads import thread_pool
 
 if TYPE_CHECKING:
     from obstore import GetOptions, ObjectMeta, PutMode
-    from obstore.store import S3Credential, S3CredentialProvider
 
     from gristmill.lake.store.s3_multipart import Multipart, Parts
 
@@ -77,6 +77,8 @@ class BucketStore:
         self._prefix = f"{prefix}/" if prefix else ""
         self._bucket = bucket
         self._options = {key: value for key, value in options.items() if value}
+        self._keys, region = bucket_keys(self._options.get("profile", ""), access)
+        self._options = {**({"region": region} if region else {}), **self._options}
         # The client retries the pages of a listing, because a broken listing has to begin anew. We retry all else: only
         # we can tell whether a write was done although its answer was lost.
         self._part_client: Any = None
@@ -94,10 +96,11 @@ class BucketStore:
     def _open(self, retries: int) -> S3Store:
         access = self._access
         unsigned = {} if access is None else {"skip_signature": access.anonymous}
+        named = {name: value for name, value in self._options.items() if name != "profile"}
         return S3Store(
             self._bucket,
-            config={**self._options, **unsigned},  # type: ignore[arg-type]  # any of obstore's names
-            credential_provider=_keys(access) if access and access.key else None,
+            config={**named, **unsigned},  # type: ignore[arg-type]  # any of obstore's names
+            credential_provider=self._keys,
             client_options={"allow_http": True, "timeout": timedelta(seconds=TIMEOUT), "connect_timeout": CONNECT},
             retry_config={
                 "max_retries": retries,
@@ -311,17 +314,6 @@ class BucketStore:
         if self._part_client is None:
             self._part_client = open_client(self._options)
         return Multipart(self._part_client, self._bucket, self._url)
-
-
-def _keys(access: Access) -> "S3CredentialProvider":
-    """Gives the client these credentials. As options, they would be mixed with a session token of the environment."""
-    keys: S3Credential = {
-        "access_key_id": access.key,
-        "secret_access_key": access.secret,
-        "token": access.token or None,
-        "expires_at": None,
-    }
-    return lambda: keys
 
 
 def _pieces(data: memoryview) -> Iterator[bytes]:

@@ -46,7 +46,7 @@ def open_client(given: Mapping[str, str]) -> Any:
         s3={"addressing_style": "virtual" if virtual else "path"},
     )
     named = {theirs: given[ours] for ours, theirs in SAME_IN_BOTO3.items() if given.get(ours)}
-    return boto3.Session().client("s3", config=settings, **named)
+    return boto3.Session(profile_name=given.get("profile")).client("s3", config=settings, **named)
 
 
 def _problem(error: Exception) -> Problem:

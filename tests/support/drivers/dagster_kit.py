@@ -132,11 +132,14 @@ class Works:
         config: Mapping[str, Any] | None = None,
     ) -> "Result":
         """One real run of a named job in this process, inline unless the engine is said."""
-        resources = {"engine": {"config": {"kind": "inline", **(engine or {})}}}
-        result = self.definitions.resolve_job_def(job).execute_in_process(
+        definition = self.definitions.resolve_job_def(job)
+        schema: Any = definition.run_config_schema.config_type
+        grinds = "engine" in schema.fields["resources"].config_type.fields
+        resources = {"engine": {"config": {"kind": "inline", **(engine or {})}}} if grinds else {}
+        result = definition.execute_in_process(
             instance=self.instance,
             partition_key=snapshot,
-            run_config={"resources": resources, **(config or {})} if job != "sync" else {},
+            run_config={"resources": resources, **(config or {})},
             asset_selection=[key_of(address) for address in only] or None,
             raise_on_error=False,
         )
