@@ -37,6 +37,7 @@ def cache_findings(store: Store, partition: Place, say: Say) -> Iterator[Finding
     claims = PartTable(store, partition, proof.shards)
     if documents is not None:
         yield from claims.against(documents)
+    yield from _placed(proof.head, partition, claims)
     if proof.shards:
         yield from claims.parts_agree()
     records = part_records(proof.shards)
@@ -47,6 +48,15 @@ def cache_findings(store: Store, partition: Place, say: Say) -> Iterator[Finding
     for split in SPLITS:
         yield from _merged(store, partition, split, proof.shards, records)
     yield from part_strays(store, partition, proof.shards, say)
+
+
+def _placed(head: Ledger, partition: Place, claims: PartTable) -> Iterator[Finding]:
+    """Findings on shards in other parts, or in another order, than the ledger's own recipe says."""
+    parts = head.recipe.parameters.get("parts")
+    if isinstance(parts, int) and parts > 0:
+        yield from claims.in_places(parts)
+    else:
+        yield Finding(partition.ledger, None, f"its recipe's number of parts is {parts!r}")
 
 
 def _documents(store: Store, head: Ledger) -> list[Shard] | None:

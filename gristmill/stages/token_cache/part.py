@@ -1,7 +1,7 @@
 """A part of a token cache: one Levanter cache for each split, made from some shards of a snapshot.
 
-The shards of a snapshot are divided among at most `Mix.parts` parts, by the hashes of their names (`part_of` in
-step.py). So a changed shard rebuilds one part. `Part` writes a part.
+The shards of a snapshot are divided among at most `Mix.parts` parts, by the hashes of their names (`part_name`). So a
+changed shard rebuilds one part. `Part` writes a part.
 
 The ledger's table has one row for each part. `PartRecord` is what the row's field `extra` holds (see `Shard` in
 lake/ledger/model.py). Only this module encodes and decodes it.
@@ -36,6 +36,16 @@ Range = tuple[Integer, Integer, Integer, Integer]
 
 TOKEN_BYTES = 4
 """Bytes of a token in the `length` of a part, whatever the types of its arrays."""
+
+
+def part_name(shard: str, parts: int) -> str:
+    """The name of a shard's part, from the hash of the shard's name. It does not depend on other shards.
+
+    Args:
+        shard: the shard's name.
+        parts: number of parts.
+    """
+    return f"part-{xxhash.xxh3_64_intdigest(shard.encode()) % parts:05d}"
 
 
 class PartShard(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -1,6 +1,7 @@
 """Compares the ledger's table of a token cache with the parts' objects."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from gristmill.errors import DataError
 from gristmill.execution.checks import Verdict, counted
@@ -10,7 +11,7 @@ from gristmill.formats.levanter.cache_ledger import CacheLedger as LevanterLedge
 from gristmill.lake.address import SPLITS, Place
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.token_cache.part import PartRecord, Range, part_records
+from gristmill.stages.token_cache.part import PartRecord, Range, part_name, part_records
 from gristmill.stages.token_cache.statistics import TokenStatistics, add_statistics
 
 
@@ -70,6 +71,27 @@ class PartTable:
                 yield Finding(table, None, what)
         for name, names in sorted(holders.items()):
             yield Finding(table, None, f"shard {name} of the part {names[0]} is not a shard of the mix")
+
+    def in_places(self, parts: int) -> Iterator[Finding]:
+        """Findings unless each shard is in the part that its name gives, and those of a part are in order.
+
+        A trainer packs and permutes the rows in this order.
+
+        Args:
+            parts: number of parts, as the recipe declares it.
+        """
+        table = self._place.table
+        for name, record in self._records.items():
+            for shard in sorted(record.shards):
+                if (right := part_name(shard, parts)) != name:
+                    yield Finding(
+                        table, None, f"shard {shard} is in {name}, but of {parts} parts it belongs to {right}"
+                    )
+            for split in sorted(record.folders):
+                filled = [shard for shard, (_, rows, _, _) in record.in_order(split) if rows]
+                other = next((pair for pair in pairwise(filled) if pair[0] > pair[1]), None)
+                if other:
+                    yield Finding(table, None, f"part {name}, {split}: shard {other[0]} is before shard {other[1]}")
 
     def parts_agree(self) -> Iterator[Finding]:
         """Findings unless each part's objects exist, and sizes, rows and tokens are those in the table."""

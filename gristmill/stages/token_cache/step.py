@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-import xxhash
 
 from gristmill.errors import RecipeError
 from gristmill.execution.checks import Check, Verdict
@@ -22,23 +21,13 @@ from gristmill.recipes.row_format import NULL_KEYS, Chat, Text, asks_for_null_ke
 from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.mixing.held_out import check_held_out
 from gristmill.stages.token_cache.grinder import TokenCacheItem, TokenCacheSpec
-from gristmill.stages.token_cache.part import CLEVEL, part_records
+from gristmill.stages.token_cache.part import CLEVEL, part_name, part_records
 from gristmill.stages.token_cache.part_table import cache_complete
 from gristmill.stages.tokenization.files import (
     TOKENIZING,
     read_template,
     read_tokenizer,
 )
-
-
-def part_of(shard: str, parts: int) -> int:
-    """The number of a shard's part, from the hash of its name. It does not depend on other shards.
-
-    Args:
-        shard: the shard's name.
-        parts: number of parts.
-    """
-    return xxhash.xxh3_64_intdigest(shard.encode()) % parts
 
 
 @dataclass(frozen=True)
@@ -131,13 +120,12 @@ class TokenCacheStep:
         recipe = self._recipe(tokenizer.fingerprint, template)
         tokenizer_input = Input(tokenizer_asset(self.tokenizer.name), "tokenizer.json", tokenizer.fingerprint)
         documents = self.documents.asset
-        groups: dict[int, list[Shard]] = {}
+        groups: dict[str, list[Shard]] = {}
         for shard in shards:
-            groups.setdefault(part_of(shard.name, self.mix.parts), []).append(shard)
+            groups.setdefault(part_name(shard.name, self.mix.parts), []).append(shard)
         bodies: dict[str, TokenCacheItem] = {}
-        for number, members in sorted(groups.items()):
+        for name, members in sorted(groups.items()):
             inputs = (*(Input(documents, s.name, s.identity) for s in members), tokenizer_input)
-            name = f"part-{number:05d}"
             digest = digest_of([recipe.digest, msgspec.to_builtins(inputs), CLEVEL])[:16]
             lean = tuple(msgspec.structs.replace(s, members=(), inputs=()) for s in members)
             bodies[name] = TokenCacheItem(f"{name}-{digest}", lean, inputs, None)

@@ -1,3 +1,4 @@
+import dataclasses
 import hashlib
 import re
 from pathlib import Path
@@ -5,16 +6,18 @@ from pathlib import Path
 import msgspec
 import pytest
 from lies import Lie, audit, check_found, edit, part_object
-from talklake import build, mix_of, row, started
+from talklake import BYTES, build, mix_of, row, started
 from testkit import SHELVES, SNAPSHOT, Mill
 from wholelake import CACHE, even, flip, make_cache, reseal_shard, table
 
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME
 from gristmill.lake.address import cache_asset, place
-from gristmill.lake.ledger.files import dump, read_ledger
+from gristmill.lake.ledger.files import compose, dump, pack_table, read_ledger
+from gristmill.lake.store.protocol import Store
 from gristmill.recipes.row_format import Text
 from gristmill.stages.mixing.step import stream_step
 from gristmill.stages.token_cache.part import part_records
+from gristmill.stages.token_cache.step import TokenCachePlan, TokenCacheStep
 from gristmill.stages.tokenization.files import ledger_path, read_tokenizer_ledger
 from gristmill.verification.token_caches import cache_findings
 
@@ -153,3 +156,43 @@ def test_a_boundary_between_two_shards_of_a_part_is_proven_by_the_tokens(tmp_pat
     reseal_shard(mill, here, part.name, extra={**part.extra, "shards": lied})
     [found] = cache_findings(mill.store, here, mill.said.append)
     assert f"shard a, rows 0 to 2, has the tokens 0 to {tokens}, in its ledger 0 to {tokens + 1}" in found.what
+
+
+class Backwards(TokenCacheStep):
+    """Tokenizes the shards of each part from the last to the first."""
+
+    def plan(self, store: Store) -> TokenCachePlan:
+        plan = super().plan(store)
+        bodies = {n: msgspec.structs.replace(body, shards=body.shards[::-1]) for n, body in plan.bodies.items()}
+        return dataclasses.replace(plan, bodies=bodies)
+
+
+def test_shards_in_another_order_than_the_mix_has_are_found(tmp_path: Path) -> None:
+    mill = started(tmp_path / "lake", *[row(number, {}, f"text {number}") for number in range(4)])
+    mix = mix_of(Text(), parts=1)
+    mill.make(stream_step(mix, "pages", SNAPSHOT, SHELVES))
+    mill.make(Backwards(mix, "pages", BYTES, SNAPSHOT, SHELVES))
+    here = place(cache_asset("talk", "bytes-1", "pages"), SNAPSHOT)
+    told, _ = [found.what for found in cache_findings(mill.store, here, mill.said.append)]
+    assert told == "part part-00000, train: shard b is before shard a"
+
+
+def test_shards_in_other_parts_than_the_recipe_says_are_found(tmp_path: Path) -> None:
+    mill = started(tmp_path / "lake", *[row(number, {}, f"text {number}") for number in range(4)])
+    build(mill, mix_of(Text(), parts=1))
+    here = place(cache_asset("talk", "bytes-1", "pages"), SNAPSHOT)
+    head, [part] = read_ledger(mill.store, here)
+
+    def declare(parts: object) -> list[str]:
+        recipe = msgspec.structs.replace(head.recipe, parameters={**head.recipe.parameters, "parts": parts})
+        rows = [msgspec.structs.replace(part, recipe=recipe.digest)]
+        mill.store.put(here.table, pack_table(rows))
+        mill.store.put(here.ledger, dump(compose(here, recipe, head.inputs, rows)))
+        return [found.what for found in cache_findings(mill.store, here, mill.said.append)]
+
+    assert declare(1) == []
+    assert declare(3) == [
+        "shard a is in part-00000, but of 3 parts it belongs to part-00001",
+        "shard b is in part-00000, but of 3 parts it belongs to part-00002",
+    ]
+    assert declare("4") == ["its recipe's number of parts is '4'"]
