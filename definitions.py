@@ -22,6 +22,7 @@ from assets.models import folder_asset_of
 from assets.previews import preview_asset
 from assets.purge import purge_job, purge_schedule
 from assets.raw import raw_spec
+from assets.support.about import owners_of
 from assets.support.code_references import CodeReferences
 from assets.support.step_graphs import define_steps
 from assets.support.step_ops import StepAssets
@@ -88,8 +89,9 @@ def others_of(catalogue: Catalogue) -> list[dg.AssetsDefinition]:
         assets += [cache_index_asset(catalogue, mix, tokenizer) for tokenizer in catalogue.tokenizers_of(mix)]
         assets += [packing_asset(mix, tokenizer) for tokenizer in catalogue.tokenizers_of(mix)]
         assets += [export_index_asset(catalogue, mix, export) for export in catalogue.exports_of(mix)]
-    assets += [folder_asset_of(labelled) for labelled in catalogue.labels.values()]
-    assets += [folder_asset_of(model) for model in catalogue.models.values()]
+    owners = owners_of(catalogue.sources.values())
+    assets += [folder_asset_of(labelled, owners) for labelled in catalogue.labels.values()]
+    assets += [folder_asset_of(model, owners) for model in catalogue.models.values()]
     assets += [resolution_asset(catalogue, dedupe) for dedupe in catalogue.dedupes.values()]
     assets += [tokenizer_asset_of(catalogue, tokenizer) for tokenizer in catalogue.tokenizers.values()]
     return assets

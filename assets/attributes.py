@@ -33,7 +33,7 @@ def attribute_assets(catalogue: Catalogue, source: Source, version: str) -> Step
                 step=replace(every, taggers=(tagger,)),
                 description=tagger.description or tagger.name,
                 group=source.name.replace("-", "_"),
-                kinds=frozenset({"jsonl", "dolma", version}),
+                kinds=frozenset({"jsonl", version}),
                 owners=source.owners,
             )
             for address, tagger in by_address.items()
@@ -57,7 +57,7 @@ def _carried(every: CarryingStep) -> StepAssets:
         step=every,
         description=f"The spans of {every.name} of {every.before}, carried to the texts of {every.version}.",
         group=every.source.name.replace("-", "_"),
-        kinds=frozenset({"jsonl", "dolma", every.version}),
+        kinds=frozenset({"jsonl", every.version}),
         owners=every.source.owners,
     )
     return StepAssets(name=plain(every.asset), source=every.source.name, outputs=[output], step=step, pool="tag")

@@ -45,7 +45,7 @@ def adoption_assets(source: Source, version: str, name: str = "") -> StepAssets:
         step=every,
         description=description_of(source, f"{what}, adopted: the files are others' and only read."),
         group=source.name.replace("-", "_"),
-        kinds=frozenset({"jsonl", "dolma", version}),
+        kinds=frozenset({"jsonl", version}),
         owners=source.owners,
         metadata={**facts_about(source), "files": raw_address(folder.files)},
     )
@@ -72,7 +72,7 @@ def _v0(source: Source) -> StepAssets:
         step=every,
         description=description_of(source, "All documents of the raw snapshot."),
         group=source.name.replace("-", "_"),
-        kinds=frozenset({"jsonl", "dolma", "v0"}),
+        kinds=frozenset({"jsonl", "v0"}),
         owners=source.owners,
         metadata=facts_about(source),
     )
@@ -92,7 +92,7 @@ def _version(source: Source, version: str) -> StepAssets:
         step=every,
         description=description_of(source, about),
         group=source.name.replace("-", "_"),
-        kinds=frozenset({"jsonl", "dolma", version}),
+        kinds=frozenset({"jsonl", version}),
         owners=source.owners,
         metadata=facts_about(source) | {"rules": dict(revision.reasons)},
     )

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import dagster as dg
 
+from assets.support.about import owners_of
 from assets.support.automation import when_below_changed
 from assets.support.facts.resolution_facts import resolution_facts
 from assets.support.keys import key_of, plain
@@ -74,7 +75,7 @@ def _labels(dedupe: Dedupe, source: Source) -> StepAssets:
         step=every,
         description=f"{_words(dedupe)}. Made from {RESOLUTION.at(dedupe=dedupe.name)}, whose sensor requests it.",
         group=source.name.replace("-", "_"),
-        kinds=frozenset({"jsonl", "dolma", every.version}),
+        kinds=frozenset({"jsonl", every.version}),
         owners=source.owners,
         automated=False,  # each resolution would request all snapshots; the sensor requests those whose marks changed
     )
@@ -104,6 +105,7 @@ def resolution_asset(catalogue: Catalogue, dedupe: Dedupe) -> dg.AssetsDefinitio
         group_name=resolution_group(dedupe),
         description=f"{_words(dedupe)}: compares the fingerprints of all snapshots, and marks what occurred before",
         kinds={"fingerprints"},
+        owners=owners_of(catalogue.sources[source] for source in dedupe.versions),
         tags=asset_tags(address),
         code_version=dedupe.recipe.digest[:16],
         automation_condition=when_below_changed(),

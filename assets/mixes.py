@@ -43,7 +43,7 @@ def _slice(mix: Mix, stream: Stream) -> StepAssets:
         step=every,
         description=f"{stream.description or stream.key}\n\n{selection_in_words(stream)}\n\nRate: {stream.rate}.",
         group=f"mix_{plain(mix.name)}",
-        kinds=frozenset({"jsonl", "dolma", "mix"}),
+        kinds=frozenset({"jsonl", "mix"}),
         owners=mix.owners,
         metadata={"rules": dict(stream.reasons), "rate": stream.rate, "weight": stream.weight},
     )

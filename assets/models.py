@@ -1,5 +1,7 @@
 """Labelled sets and models: made by hand only. A model that is made anew makes the sets of its taggers out of date."""
 
+from collections.abc import Sequence
+
 import dagster as dg
 
 from assets.support.facts.folder_facts import folder_facts
@@ -15,8 +17,13 @@ from gristmill.stages.models.training import make_folder
 from resources.lake import LakeResource
 
 
-def folder_asset_of(recipe: LabelledSet | Model) -> dg.AssetsDefinition:
-    """The asset of a labelled set or a model. It has no automation: it is made by hand."""
+def folder_asset_of(recipe: LabelledSet | Model, owners: Sequence[str]) -> dg.AssetsDefinition:
+    """The asset of a labelled set or a model. It has no automation: it is made by hand.
+
+    Args:
+        recipe: the recipe.
+        owners: of all sources, which share it.
+    """
     address = address_of(recipe)
 
     @dg.asset(
@@ -25,6 +32,7 @@ def folder_asset_of(recipe: LabelledSet | Model) -> dg.AssetsDefinition:
         group_name="models",
         description=recipe.description or recipe.name,
         kinds={"model" if isinstance(recipe, Model) else "jsonl"},
+        owners=list(owners),
         tags=asset_tags(address),
         pool="train",
     )

@@ -98,9 +98,10 @@ def test_every_declared_package_is_pinned_within_its_bounds(file: str, requireme
     for requirement in requirements:
         pin = pins.get(canonical(requirement))
         assert pin, f"requirements/{file}.txt does not pin {requirement}: run make lock"
-        bound = re.search(r"(==|>=)(.+)", requirement)
+        bound = re.search(r"(==|>=)([\w.]+)(?:,<([\w.]+))?$", requirement)
         assert bound, f"{requirement} has no bound"
         fits = pin == bound[2] if bound[1] == "==" else numbers(pin) >= numbers(bound[2])
+        fits = fits and (bound[3] is None or numbers(pin) < numbers(bound[3]))
         assert fits, f"requirements/{file}.txt pins {pin}, but pyproject.toml asks for {requirement}: run make lock"
 
 

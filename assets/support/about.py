@@ -1,5 +1,6 @@
 """What a source says about its data, as Dagster shows it: description and metadata of its assets."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import dagster as dg
@@ -60,3 +61,12 @@ def facts_about(source: Source) -> dict[str, Any]:
         ),
     )
     return facts
+
+
+def owners_of(sources: Iterable[Source]) -> list[str]:
+    """The owners of sources, each once: they answer for what is made from several.
+
+    Args:
+        sources: the recipes.
+    """
+    return list(dict.fromkeys(owner for source in sources for owner in source.owners))

@@ -42,7 +42,7 @@ def _slice(mix: Mix, stream: Stream, tokenizer: Tokenizer) -> StepAssets:
         description=f"Levanter {stream.format.type} cache of {mix.name}/{stream.key} by {tokenizer.name},"
         f" in at most {mix.parts} parts. {_waits(tokenizer)}",
         group=f"tokens_{plain(mix.name)}",
-        kinds=frozenset({"levanter", stream.format.type, tokenizer.name}),
+        kinds=frozenset({"levanter", tokenizer.name}),
         owners=mix.owners,
         metadata={"validation": mix.validation, "eos_style": tokenizer.eos_style},
     )

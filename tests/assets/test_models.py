@@ -20,7 +20,7 @@ from resources.lake import lake_resource
 
 def test_a_model_shows_its_measures_and_depends_on_its_labels(mill: Mill) -> None:
     known = start(mill)
-    assets = [folder_asset_of(known.labels["remarks"]), folder_asset_of(known.models["rude-1"])]
+    assets = [folder_asset_of(known.labels["remarks"], []), folder_asset_of(known.models["rude-1"], [])]
     model = key_of("models/rude-1")
     assert assets[1].asset_deps[model] == {key_of("labels/remarks")}
     with dg.DagsterInstance.ephemeral() as instance:
