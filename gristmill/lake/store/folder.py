@@ -14,6 +14,7 @@ from gristmill.lake.store.disk.file_lock import is_steady, open_locked
 from gristmill.lake.store.disk.old_file import OldFile
 from gristmill.lake.store.disk.real_folders import RealFolders
 from gristmill.lake.store.disk.unfinished import UnfinishedFile, UnfinishedFiles
+from gristmill.lake.store.endpoint import absolute
 from gristmill.lake.store.plain_files import NoFile, Tell, Unlisted, is_folder, open_plain, sorted_items, status_of
 from gristmill.lake.store.protocol import (
     PIECE,
@@ -131,7 +132,7 @@ class FolderStore:
     """
 
     def __init__(self, root: str, own: str = "", *, foreign: bool = False) -> None:
-        self._root = Path(root).absolute()
+        self._root = absolute(Path(root))
         self._own, above = own, f"{own}/" if own else ""
         self._incoming, self._lock = f"{above}{INCOMING}", f"{above}{LOCK}"
         self._folders = RealFolders(str(self._root), foreign=foreign)
@@ -150,8 +151,7 @@ class FolderStore:
                     raise
                 tell(Unlisted(error.path, error.reason, hides=True))
                 return
-            behind = after.removeprefix(prefix).split("/") if after else []
-            yield from self._walk(top, prefix, tell, behind)
+            yield from self._walk(top, prefix, tell, after.removeprefix(prefix).split("/") if after else [])
 
     def _top(self, prefix: str) -> str:
         if not self._root.is_dir():

@@ -264,3 +264,11 @@ def test_a_file_that_is_rewritten_while_it_is_read_is_known_by_its_ctime(tmp_pat
     os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
     with pytest.raises(StoreError, match=r"^a: replaced while it was read; try again"):
         list(pieces)
+
+
+def test_a_path_with_dots_names_the_folder_itself(tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    (tmp_path / "lake").mkdir()
+    (tmp_path / "link").symlink_to("lake")
+    assert FolderStore(f"{tmp_path}/project/../lake").url == str(tmp_path / "lake")
+    assert FolderStore(f"{tmp_path}/link").url == str(tmp_path / "link")
