@@ -10,7 +10,7 @@ WITH_PEERS = $(WITH_LEVANTER) $(WITH_ENERGON) $(WITH_DOLMA) $(WITH_DATATROVE)
 PEERS := .cache/levanter/.done .cache/energon/.done .cache/dolma/.done .cache/datatrove/.done
 PEER_ENVIRONMENT := tests/support/drivers/peer_environment.py
 BESIDE := -n 2 --dist loadfile --no-loadscope-reorder
-SCALE := journey s3 sensor many-shards definitions tick engines dedupe-scale
+SCALE := journey s3 sensor many-shards definitions tick hundred engines dedupe-scale
 # The lake of this checkout unless GRISTMILL_LAKE names another; Dagster's own files beside it.
 export DAGSTER_HOME ?= $(CURDIR)/.dagster
 # Else a backfill fails for good if the daemon looks at it while the code is being loaded anew.

@@ -19,6 +19,7 @@ from assets.ids_across import across_check, across_schedule
 from assets.jobs import jobs
 from assets.mixes import mix_assets, mix_index_asset
 from assets.models import folder_asset_of
+from assets.pausing import pausing_jobs
 from assets.previews import preview_asset
 from assets.purge import purge_job, purge_schedule
 from assets.raw import raw_spec
@@ -40,7 +41,7 @@ from resources.fixed import FixedIOManager, FixedResource
 from resources.lake import lake_resource
 from resources.no_files import NoFiles
 from sensors.alerts import alert_sensors
-from sensors.automation import automation_sensors
+from sensors.automation import automation_sensor
 from sensors.blocklists import blocklist_sensors
 from sensors.last_readings import last_reading_sensor
 from sensors.raw_arrivals import raw_arrival_sensors
@@ -147,6 +148,7 @@ def build(
             *jobs(catalogue, assets, common),
             *audit_jobs(catalogue.sources, audits, bound),
             *watched_folder_jobs(catalogue, environment.workers, bound),
+            *pausing_jobs(catalogue),
             sync_job(catalogue, outputs, bound),
             purge,
         ],
@@ -159,7 +161,7 @@ def build(
             *raw_arrival_sensors(catalogue, environment.interval),
             *blocklist_sensors(catalogue, environment.interval),
             *resolution_sensors(catalogue, environment.interval),
-            *automation_sensors(catalogue, environment.interval),
+            automation_sensor(catalogue, environment.interval),
             unstarted_sensor(catalogue, environment.interval),
             *watched_folder_sensors(catalogue, environment.interval),
             *alert_sensors(environment, catalogue),

@@ -108,7 +108,7 @@ def resolution_asset(catalogue: Catalogue, dedupe: Dedupe) -> dg.AssetsDefinitio
         owners=owners_of(catalogue.sources[source] for source in dedupe.versions),
         tags=asset_tags(address),
         code_version=dedupe.recipe.digest[:16],
-        automation_condition=when_below_changed(),
+        automation_condition=when_below_changed(dedupe.name),
         pool="tag",
         check_specs=[dg.AssetCheckSpec(check.name, asset=check.asset_key, description=_CHECK)],
     )

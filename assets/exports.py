@@ -66,7 +66,7 @@ def export_index_asset(catalogue: Catalogue, mix: Mix, export: Export) -> dg.Ass
         kinds={export.format.type, export.name},
         tags=asset_tags(export_index(mix.name, export.name)),
         code_version=digest_of(format_parameters(export.format, release=True))[:16],
-        automation_condition=when_below_changed(),
+        automation_condition=when_below_changed(mix.name),
         check_specs=[slices_present(export_index(mix.name, export.name))],
     )
     def index(context: dg.AssetExecutionContext, lake: LakeResource) -> Iterator[dg.MaterializeResult[None]]:

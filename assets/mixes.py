@@ -61,7 +61,7 @@ def mix_index_asset(catalogue: Catalogue, mix: Mix) -> dg.AssetsDefinition:
         owners=list(mix.owners),
         kinds={"json", "mix"},
         tags=asset_tags(mix_index(mix.name)),
-        automation_condition=when_below_changed(),
+        automation_condition=when_below_changed(mix.name),
         check_specs=[slices_present(mix_index(mix.name))],
     )
     def index(context: dg.AssetExecutionContext, lake: LakeResource) -> Iterator[dg.MaterializeResult[None]]:

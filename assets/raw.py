@@ -5,7 +5,7 @@ from datetime import timedelta
 import dagster as dg
 
 from assets.support.about import description_of, facts_about
-from assets.support.arrivals import arrivals_name
+from assets.support.arrivals import ARRIVALS
 from assets.support.keys import key_of, snapshots_of
 from assets.support.runs.tags import asset_tags
 from gristmill.lake.address import raw_asset
@@ -15,7 +15,7 @@ from gristmill.recipes.source import Source
 
 def raw_spec(source: Source) -> dg.AssetSpec:
     """The external asset of a source's raw snapshots: Dagster shows it, and does not make it."""
-    reporter = f"The sensor `{arrivals_name(source)}`" if source.watched else "The job `sync`"
+    reporter = f"The sensor `{ARRIVALS}`" if source.watched else "The job `sync`"
     what = f"{source.description or source.name}, as acquired. {reporter} reports its snapshots."
     return dg.AssetSpec(
         key=key_of(raw_asset(source.name)),

@@ -33,6 +33,7 @@ BENCHES = {
     "unchanged": "bench.stages.unchanged",
     "definitions": "bench.lakes.load",
     "tick": "bench.lakes.tick",
+    "hundred": "bench.lakes.hundred",
     "many-shards": "bench.lakes.many_shards",
     "small-files": "bench.lakes.small_files",
     "one-changed": "bench.stages.one_changed",

@@ -148,8 +148,12 @@ class Looker:
             ended = [tick for tick in last if tick.status.value != "STARTED"][:FAILURES]
             if len(ended) == FAILURES and all(tick.status.value == "FAILURE" for tick in ended):
                 failing[f"sensor {state.name}"] = f"the last {FAILURES} ticks of the sensor {state.name} failed"
+            cursor = getattr(state.instigator_data, "cursor", None)
+            for part in _failing(cursor) if last else ():
+                words = f"the sensor {state.name} failed {FAILURES} times in a row at {part}, and passed it"
+                failing[f"sensor {state.name} at {part}"] = words
             if state.name == ALERTS:
-                posted += _posted(getattr(state.instigator_data, "cursor", None))
+                posted += _posted(cursor)
         return max(newest, default=None), failing, max(posted, default=None)
 
     def _of_code(self) -> dict[str, Any]:
@@ -182,6 +186,13 @@ def _posted(cursor: str | None) -> Sequence[float]:
     """When the alerts in the cursor of the sensor `alerts` were posted."""
     with suppress(ValueError, TypeError, KeyError, AttributeError):
         return [float(when) for when, _ in json.loads(cursor or "")["posted"].values()]
+    return []
+
+
+def _failing(cursor: str | None) -> list[str]:
+    """What a sensor of many parts, such as sources, could not look at in its last ticks, by its cursor."""
+    with suppress(ValueError, TypeError, KeyError, AttributeError):
+        return [str(part) for part, times in json.loads(cursor or "")["failed"].items() if int(times) >= FAILURES]
     return []
 
 

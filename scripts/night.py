@@ -117,7 +117,7 @@ def open_night(folder: Path) -> Iterator[tuple[Path, Server, list[str]]]:
 
 def shoot_night(project: Path, server: Server, alerts: list[str], camera: Camera) -> None:
     """All pictures of it."""
-    sensor = f"/locations/gristmill/sensors/{SOURCE}_raw_arrivals"
+    sensor = "/locations/gristmill/sensors/raw_arrivals"
     say("the automation makes everything of the new snapshots")
     calm(server, len(SNAPSHOTS))
     camera.take("runs-of-automation", "/runs", "night_automation")

@@ -45,7 +45,7 @@ def shoot(mill: Mill, server: Server, camera: Camera, snapshots: list[str]) -> N
     camera.take("graph", "/asset-groups", SOURCE, without="fetching statuses")
     shoot_source(mill, server, camera, snapshots)
     shoot_mixes(mill, server, camera, snapshots)
-    sensor = f"/locations/gristmill/sensors/{SOURCE}_raw_arrivals"
+    sensor = "/locations/gristmill/sensors/raw_arrivals"
     camera.take("tick-without-news", sensor, "0 runs requested", "View logs")
     camera.take("pools", "/deployment/concurrency", "tokenize", without="Loading")
     camera.take("audits", "/locations/gristmill/jobs/audits", "audit_all")

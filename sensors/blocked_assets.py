@@ -3,13 +3,11 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from assets.support.keys import plain
 from gristmill.lake.address import attributes_asset, documents_asset, export_asset, export_index, mix_asset
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.selection import Selection
 from gristmill.stages.export.formats import codec_of
-from sensors.automation import automation_name
 
 
 @dataclass(frozen=True)
@@ -22,10 +20,9 @@ class Selected:
         reads: addresses of its inputs, the documents first.
         near: addresses of everything made from that source. While one of them is being made, its snapshot waits.
         lists: names of the blocklists.
-        automation: the sensor that requests it. While that sensor is stopped, this one requests nothing.
+        pausing: names of which none may be paused.
         exports: slices of exports that are made in the same run, for their formats cannot exclude documents.
         indexes: of exports whose formats can.
-        exporting: the sensor that requests exports.
     """
 
     address: str
@@ -33,10 +30,9 @@ class Selected:
     reads: tuple[str, ...]
     near: frozenset[str]
     lists: tuple[str, ...]
-    automation: str
+    pausing: frozenset[str]
     exports: tuple[str, ...] = ()
     indexes: tuple[str, ...] = ()
-    exporting: str = ""
 
 
 def selected_assets(catalogue: Catalogue) -> Iterator[Selected]:
@@ -48,12 +44,11 @@ def selected_assets(catalogue: Catalogue) -> Iterator[Selected]:
         for before, revision in zip(source.versions, source.revisions, strict=False):
             if revision.blocklists:
                 address = documents_asset(source.name, revision.version)
-                yield _selected(address, source.name, before, revision, near, automation_name(source))
+                yield _selected(address, source.name, before, revision, near)
     for mix, stream in catalogue.streams():
         if stream.blocklists:
             address = mix_asset(mix.name, stream.key)
-            automation = f"mix_{plain(mix.name)}_automation"
-            selected = _selected(address, stream.source, stream.version, stream, near, automation)
+            selected = _selected(address, stream.source, stream.version, stream, near, mix.name)
             yield _with_exports(catalogue, mix, stream, selected)
 
 
@@ -66,12 +61,13 @@ def _with_exports(catalogue: Catalogue, mix: Mix, stream: Stream, selected: Sele
         selected,
         exports=tuple(export_asset(mix.name, name, stream.key) for name in others),
         indexes=tuple(export_index(mix.name, name) for name in excluding),
-        exporting=f"exports_{plain(mix.name)}_automation",
     )
 
 
 def _selected(
-    address: str, source: str, version: str, selection: Selection, near: Mapping[str, set[str]], automation: str
+    address: str, source: str, version: str, selection: Selection, near: Mapping[str, set[str]], mix: str = ""
 ) -> Selected:
     reads = (documents_asset(source, version), *(attributes_asset(source, version, name) for name in selection.sets))
-    return Selected(address, source, reads, frozenset(near[source]), selection.blocklists, automation)
+    return Selected(
+        address, source, reads, frozenset(near[source]), selection.blocklists, frozenset({source, mix or source})
+    )

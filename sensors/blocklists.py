@@ -24,6 +24,7 @@ from gristmill.lake.address import (
     blocklist_path,
     place,
 )
+from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.identity import digest_of
 from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
 from gristmill.lake.store.protocol import Store
@@ -31,8 +32,8 @@ from gristmill.recipes.catalogue import Catalogue
 from gristmill.reports.sizes import counted
 from gristmill.stages.mixing.blocklist_inputs import Hashes, hashes_by_name, touched_shards
 from resources.lake import LakeResource
+from sensors.automation import NAME, awake_units, why_held
 from sensors.blocked_assets import Selected, selected_assets
-from sensors.raw_arrivals import is_awake
 
 BOX = 30.0
 """Longest time of a tick in seconds; the next tick continues."""
@@ -143,14 +144,6 @@ _GOING = (
 )
 
 
-def is_paused(instance: dg.DagsterInstance, sensor: str) -> bool:
-    """Whether a person has stopped a sensor. False if no daemon has run yet."""
-    if not instance.get_daemon_heartbeats():
-        return False
-    states = [state for state in instance.all_instigator_state() if state.name == sensor]
-    return bool(states) and not any(state.is_running for state in states)
-
-
 def look_at(look: _Look, chosen: Selected, mark: Mark | None) -> Mark | None:
     """Requests the slices of one asset that its lists affect. Returns its new mark.
 
@@ -159,11 +152,12 @@ def look_at(look: _Look, chosen: Selected, mark: Mark | None) -> Mark | None:
     etags = look.etags(chosen)
     if mark is not None and mark.lists == etags and mark.after is None and not mark.wait:
         return mark
-    if is_paused(look.instance, chosen.automation):
-        look.messages.append(f"{chosen.address} waits: {chosen.automation} is stopped")
+    if held := why_held(look.instance, chosen.pausing):
+        look.messages.append(f"{chosen.address} waits: {held}")
         return mark
-    if not is_awake(look.instance, chosen.automation):
-        look.messages.append(f"{chosen.address} waits for the first tick of {chosen.automation}")
+    awake = awake_units(look.instance)
+    if awake is not None and chosen.source not in awake:
+        look.messages.append(f"{chosen.address} waits for the first tick of {NAME}")
         return mark
     snapshots = sorted(look.instance.get_dynamic_partitions(snapshots_of(chosen.source).name or ""))
     try:
@@ -225,8 +219,7 @@ def _is_touched(look: _Look, chosen: Selected, snapshot: str, blocked: Hashes, *
 
 def _request(look: _Look, chosen: Selected, snapshot: str) -> dg.RunRequest:
     """The request of a slice. It has no run key: a list that changes back would have the same key for other work."""
-    exports = () if chosen.exports and is_paused(look.instance, chosen.exporting) else chosen.exports
-    made = [key_of(address) for address in (chosen.address, *exports)]
+    made = [key_of(address) for address in (chosen.address, *chosen.exports)]
     return dg.RunRequest(
         partition_key=snapshot,
         asset_selection=made,
@@ -235,19 +228,19 @@ def _request(look: _Look, chosen: Selected, snapshot: str) -> dg.RunRequest:
     )
 
 
-def _request_indexes(look: _Look, pending: Mapping[str, str]) -> dict[str, Mark]:
+def _request_indexes(look: _Look, pending: Collection[str]) -> dict[str, Mark]:
     """Requests the indexes of exports that a changed list affects. Returns those that wait, for the cursor.
 
     An index that is being made may have read the old list, so it is requested again when that run has ended.
 
     Args:
         look: the tick.
-        pending: the sensor that requests each index, by the index's address.
+        pending: their addresses.
     """
     wait: dict[str, Mark] = {}
-    for address, automation in pending.items():
-        if is_paused(look.instance, automation):
-            look.messages.append(f"{address} waits: {automation} is stopped")
+    for address in pending:
+        if held := why_held(look.instance, frozenset({names_of(address)["mix"]})):
+            look.messages.append(f"{address} waits: {held}")
             wait[address] = Mark("")
         elif look.is_under_way({address}, None):
             look.messages.append(f"{address} is being made; it is requested again after that")
@@ -266,7 +259,7 @@ def blocklist_sensors(catalogue: Catalogue, interval: int = INTERVAL, box: float
         box: longest time of a tick in seconds.
     """
     watched = list(selected_assets(catalogue))
-    exporting = {index: chosen.exporting for chosen in watched for index in chosen.indexes}
+    indexes = list(dict.fromkeys(index for chosen in watched for index in chosen.indexes))
     reached = {address for chosen in watched for address in (chosen.address, *chosen.exports, *chosen.indexes)}
 
     @dg.sensor(
@@ -287,8 +280,7 @@ def blocklist_sensors(catalogue: Catalogue, interval: int = INTERVAL, box: float
         new_marks = {chosen.address: look_at(look, chosen, marks.get(chosen.address)) for chosen in watched}
         if look.wrong:
             raise DataError("; ".join(dict.fromkeys(look.wrong)))
-        pending = {index: sensor for index, sensor in exporting.items() if index in marks or index in look.indexes}
-        waiting = _request_indexes(look, pending)
+        waiting = _request_indexes(look, [each for each in indexes if each in marks or each in look.indexes])
         for line in look.unread[:NAMED]:
             context.log.warning(visible(line))
         return _result(look, {**{each: mark for each, mark in new_marks.items() if mark is not None}, **waiting})

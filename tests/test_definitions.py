@@ -143,20 +143,18 @@ def test_jobs_and_sensors_have_the_names_that_people_are_told() -> None:
         "blend_index",
         "tiny_1_train",
         "ids_across",
+        "pause",
         "purge",
+        "resume",
         "sync",
         "letters_audits",
         "diary_audits",
         "audits",
     }
     assert {sensor.name for sensor in location.sensor_defs} == {
-        "letters_raw_arrivals",
-        "diary_raw_arrivals",
+        "raw_arrivals",
         "blocklists",
-        "letters_automation",
-        "diary_automation",
-        "mix_blend_automation",
-        "tokens_blend_automation",
+        "automation",
         "last_readings",
         "unstarted_runs",
     }
@@ -171,7 +169,7 @@ def test_no_two_schedules_begin_in_the_same_hour() -> None:
 def test_a_source_that_is_not_watched_has_no_sensor() -> None:
     sources = {"diary": replace(KIT.sources["diary"], watched=False)}
     location = load(Catalogue(sources, {"count-1": KIT.taggers["count-1"]}, {}, {}))
-    assert {sensor.name for sensor in location.sensor_defs} == {"diary_automation", "last_readings", "unstarted_runs"}
+    assert {sensor.name for sensor in location.sensor_defs} == {"automation", "last_readings", "unstarted_runs"}
 
 
 @CATALOGUES

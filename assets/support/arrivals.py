@@ -25,17 +25,15 @@ from gristmill.raw_data.scan import EMPTY, Seen, present, scan_raw
 from gristmill.recipes.source import Source
 from gristmill.reports.sizes import counted, size_in_words
 
+ARRIVALS = "raw_arrivals"
+"""The name of the sensor that watches the raw data of all sources."""
+
 DATA_VERSION = "dagster/data_version"
 
 _ENDED = {dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED}
 
 LISTED = 50
 """Most files that a report names."""
-
-
-def arrivals_name(source: Source) -> str:
-    """Name of the sensor that watches the raw data of a source."""
-    return f"{source.name.replace('-', '_')}_raw_arrivals"
 
 
 def versions(instance: dg.DagsterInstance, key: dg.AssetKey, partitions: Sequence[str] | None = None) -> dict[str, str]:

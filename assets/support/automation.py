@@ -9,33 +9,106 @@ run's begin makes the partition due again, because the run may have read what wa
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import dagster as dg
 
+from assets.support.pauses import paused
 from assets.support.runs.tags import makes
-from gristmill.lake.asset_kinds import RAW, kind_of
+from gristmill.lake.asset_kinds import RAW, kind_of, names_of
 
 
-def when_needed(address: str, reads: Sequence[str]) -> dg.AutomationCondition:  # type: ignore[type-arg]  # see below
+class Needed(dg.AutomationCondition[dg.AssetKey]):
+    """A condition that Dagster's records of the definitions name, and do not spell out: four kilobytes an asset.
+
+    It is evaluated as the whole condition: an asset's page shows all of that, and cursors of either are the same.
+
+    Args:
+        words: what it is, on the page of the asset.
+        whole: the condition.
+    """
+
+    def __init__(self, words: str, whole: dg.AutomationCondition[Any]) -> None:
+        self._words, self.whole = words, whole
+
+    @property
+    def name(self) -> str:
+        """Dagster's word for it."""
+        return "needed"
+
+    @property
+    def description(self) -> str:
+        """What it is."""
+        return self._words
+
+    @property
+    def whole_id(self) -> str:
+        """The same for equal conditions, in each process."""
+        return self.whole.get_unique_id()
+
+    async def evaluate(  # type: ignore[override]  # Dagster's own conditions are evaluated so too
+        self, context: dg.AutomationContext[Any]
+    ) -> dg.AutomationResult[Any]:
+        """The result of the whole condition."""
+        ids = self.whole.get_node_unique_ids(parent_unique_ids=[None], child_indices=[None], target_key=None)
+        return await replace(context, condition=self.whole, condition_unique_ids=ids).evaluate_async()
+
+
+class Paused(dg.AutomationCondition[dg.AssetKey]):
+    """True while a person has paused a source or a mix of the asset. What changes meanwhile is requested after it.
+
+    Args:
+        names: of them.
+    """
+
+    def __init__(self, names: frozenset[str]) -> None:
+        self._names = names
+
+    @property
+    def name(self) -> str:
+        """Dagster's word for it."""
+        return "paused"
+
+    @property
+    def description(self) -> str:
+        """What it is."""
+        return "Paused by a person"
+
+    def evaluate(self, context: dg.AutomationContext[Any]) -> dg.AutomationResult[Any]:
+        """All partitions, or none."""
+        held = bool(self._names & paused(context.asset_graph_view.instance))
+        return dg.AutomationResult(context, context.candidate_subset if held else context.get_empty_subset())
+
+
+def when_needed(address: str, source: str, reads: Sequence[str]) -> Needed:
     """For slices: requested once for each change of an input or the recipe, if all inputs exist and none must be made.
 
     Args:
         address: of the asset.
+        source: the source whose snapshots are its partitions.
         reads: addresses of its inputs.
     """
     ready = ~_deps_unmade() & ~dg.AutomationCondition.in_progress()
     if all(kind_of(each) is RAW for each in reads):
-        return _due_alone() & ready
-    return _due_together(address) & ready & ~_deps_behind()
+        whole = _due_alone() & ready
+    else:
+        whole = _due_together(address) & ready & ~_deps_behind()
+    words = "An input or the recipe has changed, all inputs exist, and none of them must be made first"
+    return Needed(words, whole & ~Paused(frozenset({source, names_of(address).get("mix", source)})))
 
 
-@cache
-def when_below_changed() -> dg.AutomationCondition:  # type: ignore[type-arg]  # the default of the alias is right
-    """For indexes: requested once for each change, also without some slices; one over no slices would be empty."""
+def when_below_changed(name: str) -> Needed:
+    """For indexes: requested once for each change, also without some slices; one over no slices would be empty.
+
+    Args:
+        name: of the mix or the dedupe recipe.
+    """
     there = dg.AutomationCondition.any_deps_match(~dg.AutomationCondition.missing()).with_label("any_deps_there")
     quiet = ~dg.AutomationCondition.any_deps_in_progress() & ~dg.AutomationCondition.in_progress()
-    return _due_alone() & there & quiet
+    words = "A slice or the recipe has changed, and no slice is being made"
+    return Needed(words, _due_alone() & there & quiet & ~Paused(frozenset({name})))
 
 
 def _due_together(address: str) -> dg.AutomationCondition:  # type: ignore[type-arg]  # see above

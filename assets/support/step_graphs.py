@@ -64,7 +64,9 @@ def _define(step: StepAssets, ops: Ops, catalogue: Catalogue) -> dg.AssetsDefini
         owners_by_output_name={plain(output.address): list(output.owners) for output in outputs},
         code_versions_by_output_name={plain(output.address): output.code_version for output in outputs},
         automation_conditions_by_output_name={
-            plain(output.address): when_needed(output.address, output.reads) for output in outputs if output.automated
+            plain(output.address): when_needed(output.address, step.source, output.reads)
+            for output in outputs
+            if output.automated
         },
     )
 

@@ -74,7 +74,7 @@ def cache_index_asset(catalogue: Catalogue, mix: Mix, tokenizer: Tokenizer) -> d
         owners=list(mix.owners),
         kinds={"levanter", tokenizer.name},
         tags=asset_tags(cache_index(mix.name, tokenizer.name)),
-        automation_condition=when_below_changed(),
+        automation_condition=when_below_changed(mix.name),
         check_specs=[slices_present(cache_index(mix.name, tokenizer.name))],
         config_schema=plain_schema(CacheIndexConfig),
     )

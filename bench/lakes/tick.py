@@ -1,23 +1,19 @@
 """What a tick of the automation costs over 100 sources of three versions with ten attribute sets each.
 
-Materializations are reported, not made, in a Dagster home of its own on SQLite; each sensor's conditions are evaluated
-as its tick does. One source has 20 snapshots, one 100, one 2,000 (of a single version); all others have the version
-that the mix reads, so that its sensor has 100 streams to look at. Measured: the first tick, an idle one, one after a
-raw snapshot has changed, and one after a tagger's code has. What asks for runs, the launching, is not in it.
+Materializations are reported, not made, in a Dagster home of its own on SQLite; the conditions of each unit are
+evaluated as a tick of the automation does. One source has 20 snapshots, one 100, one 2,000 (of a single version); all
+others have the version that the mix reads, so that the unit of the indexes has 100 streams to look at. Measured: the
+first tick, an idle one, one after a raw snapshot has changed, and one after a tagger's code has. What asks for runs,
+the launching, is not in it.
 """
 
 import json
-import logging
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 import dagster as dg
-from dagster._core.definitions.asset_daemon_cursor import AssetDaemonCursor
-from dagster._core.definitions.automation_tick_evaluation_context import AutomationTickEvaluationContext
-from dagster._core.definitions.partitions.context import partition_loading_context
-from dagster._core.instance.types import CachingDynamicPartitionsLoader
 
 from assets.support.keys import address_of, key_of, snapshots_of
 from bench.harness.cost import ROOT, Cost, answer, measured, peak_memory, timed
@@ -31,6 +27,7 @@ from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.rules import Rule, score
 from gristmill.recipes.source import Revision, Source
 from gristmill.recipes.tagger import Tagger
+from sensors.automation import INDEXES, sensor_of, units_of
 
 SECONDS = 15.0
 SOURCES = 100
@@ -76,34 +73,27 @@ def catalogue_of(sources: int, taggers: dict[str, Tagger]) -> Catalogue:
 
 
 class Ticks:
-    """The sensors' ticks over definitions that may change between them."""
+    """Evaluations of the automation's units over definitions that may change between them."""
 
-    def __init__(self, instance: dg.DagsterInstance) -> None:
-        self._instance = instance
-        self._cursors: dict[str, tuple[int, AssetDaemonCursor]] = {}
+    def __init__(self, instance: dg.DagsterInstance, catalogue: Catalogue) -> None:
+        self._instance, self._catalogue = instance, catalogue
+        self._cursors: dict[str, str | None] = {}
+        self._sensors: dict[str, dg.AutomationConditionSensorDefinition] = {}
         self.told: dict[str, dict[str, dict[str, float]]] = {}
 
     def tick(self, words: str, group: str, definitions: dg.Definitions) -> None:
-        """One tick of a sensor, by what the daemon calls: there is no public way that keeps the partitions' keys."""
-        known = CachingDynamicPartitionsLoader(self._instance)
-        graph = definitions.resolve_asset_graph()
-        number, cursor = self._cursors.get(group, (0, AssetDaemonCursor.empty()))
-        with measured() as costs, partition_loading_context(dynamic_partitions_store=known):
-            tick = AutomationTickEvaluationContext(
-                evaluation_id=number + 1,
-                instance=self._instance,
-                asset_graph=graph,
-                cursor=cursor,
-                materialize_run_tags={},
-                observe_run_tags={},
-                auto_observe_asset_keys=set(),
-                asset_selection=dg.AssetSelection.groups(group).without_checks(),
-                logger=logging.getLogger("tick"),
-                emit_backfills=True,
-            )
-            requests, cursor, _ = tick.evaluate()
-        self._cursors[group] = number + 1, cursor
-        self.told.setdefault(group, {})[words] = {**costs[0].plain(), "requests": len(requests)}
+        """One evaluation of a unit, as the code server does it."""
+        [unit] = [each for each in units_of(self._catalogue) if each.name == group]
+        cursor = self._cursors.get(group)
+        repository = definitions.get_repository_def()
+        with (
+            measured() as costs,
+            dg.build_sensor_context(instance=self._instance, cursor=cursor, repository_def=repository) as context,
+        ):
+            told = self._sensors.setdefault(group, sensor_of(unit))(context)
+        assert isinstance(told, dg.SensorResult)
+        self._cursors[group] = told.cursor
+        self.told.setdefault(group, {})[words] = {**costs[0].plain(), "requests": len(told.run_requests or ())}
 
 
 def report(instance: dg.DagsterInstance, definitions: dg.Definitions, keys: Iterable[dg.AssetKey], count: int) -> None:
@@ -141,8 +131,8 @@ def main() -> None:
             if source not in snapshots:  # what the mix reads of it
                 keys = [key for key in keys if address_of(key).startswith(("mixes/", f"sources/{source}/v2/documents"))]
             report(instance, definitions, keys, count)
-        ticks = Ticks(instance)
-        groups = [*snapshots, "mix_all"]
+        ticks = Ticks(instance, catalogue)
+        groups = [*snapshots, INDEXES]
         for words in ("first", "idle"):
             for group in groups:
                 ticks.tick(words, group, definitions)

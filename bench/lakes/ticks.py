@@ -28,7 +28,7 @@ class Ticks:
 
     def __init__(self) -> None:
         self._environment = read_environment()
-        self._sensor = raw_arrival_sensor(Source(name="bench", convert=DolmaLines("bench")), ())
+        self._sensor = raw_arrival_sensor([Source(name="bench", convert=DolmaLines("bench"))], {})
         self._instance = dg.DagsterInstance.get()
         show_lake(self._instance, lake_resource(self._environment).store())
         self._cursor: str | None = None
@@ -55,7 +55,8 @@ class Ticks:
             self._cursor = context.cursor
         self.longest = max(self.longest, time.perf_counter() - begun)
         self.largest = max(self.largest, len(self._cursor or ""))
-        return str(said.skip_message) if isinstance(said, dg.SkipReason) else logged[0]
+        words = str(said.skip_message) if isinstance(said, dg.SkipReason) else logged[0]
+        return words.removeprefix("bench: ")
 
 
 def main() -> None:

@@ -43,8 +43,6 @@ class Watch(msgspec.Struct):
     """The state of a watch between ticks. If it is lost, reports are late, but none is made twice.
 
     Attributes:
-        said: what the tick has reported, in words. It is the first field, because Dagster's list of ticks shows the
-            beginning of a cursor.
         of: digest of the recipe's raw settings and the lake's URL; if it differs, the watch begins anew.
         under_way: the interrupted scan.
         void: consecutive scans that could not be resumed.
@@ -54,7 +52,6 @@ class Watch(msgspec.Struct):
         looked: the look at objects with another ctime.
     """
 
-    said: str = ""
     of: str = ""
     under_way: RawScan | None = None
     void: int = 0

@@ -61,7 +61,7 @@ def filed(tmp_path: Path) -> Iterator[Works]:
 
 def test_the_job_removes_old_ticks_and_refuses_days_out_of_bounds(filed: Works) -> None:
     location = RegisteredCodeLocationOrigin("gristmill")
-    origin = RemoteRepositoryOrigin(location, "__repository__").get_instigator_origin("letters_raw_arrivals")
+    origin = RemoteRepositoryOrigin(location, "__repository__").get_instigator_origin("raw_arrivals")
     sensor, running = InstigatorType.SENSOR, InstigatorStatus.RUNNING
     state = filed.instance.add_instigator_state(InstigatorState(origin, sensor, running, SensorInstigatorData()))
     now = time.time()

@@ -17,6 +17,6 @@ def test_a_source_with_expected_hours_has_a_freshness_policy() -> None:
 
 def test_the_page_of_raw_data_says_who_reports_their_snapshots() -> None:
     source = Source(name="old-letters", convert=not_converted)
-    assert "The sensor `old_letters_raw_arrivals` reports its snapshots." in (raw_spec(source).description or "")
+    assert "The sensor `raw_arrivals` reports its snapshots." in (raw_spec(source).description or "")
     unwatched = raw_spec(replace(source, watched=False)).description or ""
     assert "The job `sync` reports its snapshots." in unwatched

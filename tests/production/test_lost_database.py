@@ -26,7 +26,7 @@ from gristmill.recipes.catalogue import read_catalogue
 
 SHELVES = ("gristmill", "dagshelf")
 MADE = (*JOURNEY, BLEND_LETTERS, TINY_LETTERS)
-LOOKED = ("letters_raw_arrivals", "letters_automation", "mix_blend_automation", "tokens_blend_automation")
+LOOKED = ("raw_arrivals", "automation")
 
 
 class Finished(Works):

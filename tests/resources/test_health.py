@@ -77,6 +77,16 @@ def test_a_daemon_without_a_heartbeat_is_gone(instance: dg.DagsterInstance, envi
     assert looked(instance, environment).wrong == {}
 
 
+def test_a_source_that_cannot_be_looked_at_three_times_in_a_row_is_told(
+    instance: dg.DagsterInstance, environment: Environment
+) -> None:
+    beat(instance)
+    sensor(instance, "raw_arrivals", "SKIPPED", cursor='{"failed": {"books": 3, "letters": 2}, "sources": {}}')
+    assert looked(instance, environment).wrong == {
+        "sensor raw_arrivals at books": "the sensor raw_arrivals failed 3 times in a row at books, and passed it"
+    }
+
+
 def test_three_failed_ticks_in_a_row_are_a_sensor_that_fails(
     instance: dg.DagsterInstance, environment: Environment
 ) -> None:

@@ -118,4 +118,4 @@ def test_a_list_reaches_only_what_names_it(exported: Works) -> None:
     [letters_slice] = [each for each in selected_assets(exported.catalogue) if each.address == BLEND_LETTERS]
     assert letters_slice.exports == (LINES, OSCAR)
     assert letters_slice.indexes == (TARS,)
-    assert letters_slice.exporting == "exports_blend_automation"
+    assert letters_slice.pausing == {"letters", "blend"}

@@ -23,6 +23,7 @@ from dagster._daemon.types import DaemonHeartbeat
 from dagster_kit import BLEND_LETTERS, LETTERS_V1, SHELVES, Works, environment_of, letters
 
 from assets.support.keys import address_of, key_of
+from assets.support.pauses import pause, resume
 from gristmill.errors import DataError
 from gristmill.lake.address import place
 from gristmill.pipeline.dry_run import survey_steps
@@ -312,15 +313,20 @@ def test_a_list_asks_for_nothing_while_a_person_has_stopped_the_automation(tmp_p
         works = Works(tmp_path / "lake", instance)
         watch = mixed(works, y2024=(2, 3))
         works.block("letter-3")
-        works.instance.add_daemon_heartbeat(DaemonHeartbeat(time.time(), "ASSET", "daemon", []))
+        works.instance.add_daemon_heartbeat(DaemonHeartbeat(time.time(), "SENSOR", "daemon", []))
         origin = RemoteInstigatorOrigin(
-            RemoteRepositoryOrigin(RegisteredCodeLocationOrigin("gristmill"), "__repository__"), "mix_blend_automation"
+            RemoteRepositoryOrigin(RegisteredCodeLocationOrigin("gristmill"), "__repository__"), "automation"
         )
         state = InstigatorState(origin, InstigatorType.SENSOR, InstigatorStatus.STOPPED, SensorInstigatorData())
         works.instance.add_instigator_state(state)
         assert watch.tick() == []
-        assert watch.said == f"{BLEND_LETTERS} waits: mix_blend_automation is stopped"
+        assert watch.said == f"{BLEND_LETTERS} waits: automation is stopped"
+        pause(works.instance, ["blend"])
+        assert watch.tick() == []
+        assert watch.said == f"{BLEND_LETTERS} waits: blend is paused"
+        resume(works.instance, ["blend"])
+        ticked = '{"units": {"letters": {"cursor": "it has ticked"}}}'
         works.instance.update_instigator_state(
-            state.with_status(InstigatorStatus.RUNNING).with_data(SensorInstigatorData(cursor="it has ticked"))
+            state.with_status(InstigatorStatus.RUNNING).with_data(SensorInstigatorData(cursor=ticked))
         )
         assert watch.tick() == [(BLEND_LETTERS, "2024")]

@@ -22,15 +22,16 @@ from resources.lake import lake_resource
 RAW = "sources/letters/raw"
 
 
-def tick(works: Works, name: str = "letters_raw_arrivals", cursor: str | None = None) -> tuple[str, list[str]]:
+def tick(works: Works, name: str = "letters", cursor: str | None = None) -> tuple[str, list[str]]:
     """One tick of the sensor: what it says first, and what it warned of."""
-    result, logged, warned = tick_of(works, name, cursor)
-    return logged[0] if logged else result.skip_message or "", warned
+    result, logged, warned = tick_of(works, cursor)
+    said = logged[0] if logged else result.skip_message or ""
+    return said.removeprefix(f"{name}: "), warned
 
 
-def tick_of(works: Works, name: str = "letters_raw_arrivals", cursor: str | None = None) -> Any:
+def tick_of(works: Works, cursor: str | None = None) -> Any:
     """One tick of the sensor: its result, what it logged and what it warned of."""
-    sensor = works.definitions.resolve_sensor_def(name)
+    sensor = works.definitions.resolve_sensor_def("raw_arrivals")
     warned: list[str] = []
     logged: list[str] = []
     with dg.build_sensor_context(
@@ -57,6 +58,15 @@ def test_a_new_snapshot_becomes_a_partition_and_an_event(works: Works) -> None:
     [(snapshot, version)] = events(works)
     assert (snapshot, len(version)) == ("2024", 32)
     assert works.materialized(RAW) == {"2024"}
+
+
+def test_a_source_that_cannot_be_listed_holds_back_no_other(works: Works, tmp_path: Path) -> None:
+    source = replace(works.catalogue.sources["letters"], raw=RawRoot(f"{tmp_path}/unmounted"))
+    catalogue = replace(works.catalogue, sources={**works.catalogue.sources, "letters": source})
+    broken = Works(works.root, works.instance, catalogue)
+    works.raw(letters(1, source="diary"), source="diary")
+    assert tick(broken, "diary")[0] == "2024 reported"
+    assert tick(broken)[0].startswith("sources/letters/raw: not looked at: ")
 
 
 def test_raw_data_of_another_folder_arrive_too(works: Works, tmp_path: Path) -> None:
@@ -99,8 +109,10 @@ def test_the_last_report_is_read_from_dagster_and_not_from_a_cursor(works: Works
     works.raw(letters(1, 2))
     tick(works)
     assert tick(works, cursor=None)[0] == "nothing new"
-    told = f"{RAW}: the sensor's cursor cannot be read, and is dropped (Expecting value: line 1 column 1 (char 0))"
-    assert tick(works, cursor="anything") == ("nothing new", [told])
+    said, [told] = tick(works, cursor="anything")
+    assert (said, told[:60]) == ("nothing new", "raw_arrivals: the sensor's cursor cannot be read, and is dro")
+    of_source = f"{RAW}: the sensor's cursor cannot be read, and is dropped (Expecting value: line 1 column 1 (char 0))"
+    assert tick(works, cursor='{"sources":{"letters":"anything"}}') == ("nothing new", [of_source])
     with dg.DagsterInstance.ephemeral() as fresh:
         other = Works(works.root, fresh)
         assert tick(other)[0] == "2024 reported"
@@ -157,11 +169,12 @@ def test_a_folder_that_may_not_be_read_is_told_by_name(works: Works) -> None:
         with held_to_modes():
             said, warned = tick(works)
         (works.root / RAW).chmod(0)
-        with held_to_modes(), pytest.raises(StoreError, match=f"{RAW}: Permission denied"):
-            tick(works)
+        with held_to_modes():
+            lost, _ = tick(works)
     finally:
         (works.root / RAW).chmod(0o700)
         (works.root / RAW / "2024").chmod(0o700)
+    assert lost.startswith(f"{RAW}: not looked at: {RAW}: Permission denied")
     assert said == "nothing new; snapshots that cannot be converted as they are: 1 (2024)"
     assert warned == [f"{RAW}/2024 is skipped: 2024: Permission denied (make this folder readable for this user)"]
     assert events(works) == []
@@ -169,8 +182,8 @@ def test_a_folder_that_may_not_be_read_is_told_by_name(works: Works) -> None:
 
 def test_one_source_does_not_see_what_another_got(works: Works) -> None:
     works.raw(letters(1, source="diary"), source="diary")
-    assert tick(works)[0] == "nothing new"
-    assert tick(works, "diary_raw_arrivals")[0] == "2024 reported"
+    assert tick(works, "diary")[0] == "2024 reported"
+    assert works.instance.get_dynamic_partitions("snapshots/letters") == []
 
 
 def test_a_tick_that_found_something_is_a_success_and_says_what(works: Works) -> None:
@@ -179,21 +192,21 @@ def test_a_tick_that_found_something_is_a_success_and_says_what(works: Works) ->
     size = sum(entry.size for entry in works.store.list(f"{RAW}/2024/"))
     result, logged, _ = tick_of(works)
     assert not isinstance(result, dg.SkipReason)
-    assert logged[:2] == ["2024, 2025 reported", f"2024 new: 1 file, {size} bytes"]
+    assert logged[:2] == ["letters: 2024, 2025 reported", f"letters: 2024 new: 1 file, {size} bytes"]
     assert isinstance(tick_of(works)[0], dg.SkipReason)
 
 
 def test_the_first_words_of_the_cursor_are_what_was_found(works: Works) -> None:
     works.raw(letters(1))
-    sensor = works.definitions.resolve_sensor_def("letters_raw_arrivals")
+    sensor = works.definitions.resolve_sensor_def("raw_arrivals")
     resources = {"lake": lake_resource(environment_of(works.root))}
     with dg.build_sensor_context(instance=works.instance, resources=resources) as context:
         sensor(context)
         cursor = context.cursor or ""
-    assert cursor.startswith('{"said":"2024 new: 1 file, ')
+    assert cursor.startswith('{"said":"letters: 2024 new: 1 file, ')
     with dg.build_sensor_context(instance=works.instance, resources=resources, cursor=cursor) as context:
         sensor(context)
-        assert (context.cursor or "").startswith('{"said":"","of":')
+        assert (context.cursor or "").startswith('{"sources":')
 
 
 def test_an_arrival_is_described_once(works: Works) -> None:
@@ -209,7 +222,7 @@ def test_a_key_without_raw_data_and_without_a_ledger_goes(works: Works) -> None:
     works.raw(letters(1))
     works.know("2024", "typed-by-hand")
     _, logged, _ = tick_of(works)
-    assert logged[0] == "2024 reported; typed-by-hand never had raw data: its key was removed"
+    assert logged[0] == "letters: 2024 reported; typed-by-hand never had raw data: its key was removed"
     assert works.instance.get_dynamic_partitions("snapshots/letters") == ["2024"]
 
 

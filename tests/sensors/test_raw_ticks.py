@@ -38,7 +38,9 @@ from gristmill.raw_data.scan import EMPTY
 from gristmill.recipes.source import Folders, Source
 from gristmill.stages.conversion.step import ConversionStep
 from resources.lake import LakeResource, lake_resource
-from sensors.raw_arrivals import STILL, Pace, raw_arrival_sensor
+from sensors.automation import STILL
+from sensors.raw_arrivals import raw_arrival_sensor
+from sensors.raw_looks import Pace
 
 RAW = "sources/letters/raw"
 KEYS = "snapshots/letters"
@@ -62,7 +64,8 @@ class Ticker:
         self.warned: list[str] = []
         below = [address for address, name in works.catalogue.slices() if name == "letters"]
         chosen = pace or Pace(now=lambda: self.seconds)
-        self._sensor = raw_arrival_sensor(source or works.catalogue.sources["letters"], below, chosen)
+        sources = [source or works.catalogue.sources["letters"]]
+        self._sensor = raw_arrival_sensor(sources, {"letters": below}, chosen)
         self._lake = lake or lake_resource(environment_of(works.root))
 
     def tick(self) -> str:
@@ -75,11 +78,16 @@ class Ticker:
             said: Any = self._sensor(context)
             self.cursor = context.cursor
         self.seconds += 30
-        return said.skip_message or "" if isinstance(said, dg.SkipReason) else logged[0]
+        words = said.skip_message or "" if isinstance(said, dg.SkipReason) else logged[0]
+        return words.removeprefix("letters: ")
 
     @property
     def said(self) -> str:
-        return str(json.loads(self.cursor or "{}")["said"])
+        return str(json.loads(self.cursor or "{}")["said"]).removeprefix("letters: ")
+
+    @property
+    def mind(self) -> dict[str, Any]:
+        return dict(json.loads(json.loads(self.cursor or "{}")["sources"]["letters"]))
 
     @property
     def keys(self) -> list[str]:
@@ -171,10 +179,10 @@ def test_nothing_is_reported_before_the_automation_can_notice_it(works: Works) -
     works.raw(letters(1))
     with dg.DagsterInstance.local_temp() as instance:  # an ephemeral one keeps no states of sensors
         ticker = Ticker(Works(works.root, instance))
-        instance.add_daemon_heartbeat(DaemonHeartbeat(time.time(), "ASSET", "a daemon", errors=[]))
-        assert ticker.tick() == "waits for the first tick of the source's automation"
+        instance.add_daemon_heartbeat(DaemonHeartbeat(time.time(), "SENSOR", "a daemon", errors=[]))
+        assert ticker.tick() == "waits for the first tick of the automation"
         assert (ticker.keys, ticker.events) == ([], 0)
-        instance.add_daemon_heartbeat(DaemonHeartbeat(time.time() - 2 * STILL, "ASSET", "a daemon", errors=[]))
+        instance.add_daemon_heartbeat(DaemonHeartbeat(time.time() - 2 * STILL, "SENSOR", "a daemon", errors=[]))
         assert ticker.tick() == "2024 reported"  # nobody follows the reports, so they need not wait
 
 
@@ -210,7 +218,7 @@ def test_a_store_that_does_not_go_on_where_a_tick_stopped_is_said_and_at_last_lo
     ticker = Ticker(works, pace=AT_ONCE)
     assert ticker.tick().startswith("a scan is under way")
     for again in (1, 2, 3):
-        works.store.delete([json.loads(ticker.cursor or "")["under_way"]["ahead"]])
+        works.store.delete([ticker.mind["under_way"]["ahead"]])
         said = ticker.tick()
         assert said.endswith(f"restarted {again} times: the store did not continue where the last tick stopped")
         assert bool(ticker.warned) == (again == 3)

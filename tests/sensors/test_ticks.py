@@ -33,7 +33,7 @@ def test_a_tick_that_found_something_is_a_success_and_one_that_did_not_is_skippe
             ticks: Sequence[InstigatorTick] = []
             while len(ticks) < 2:  # a sensor is asked again when its second has passed
                 list(execute_sensor_iteration(workspace, logging.getLogger(__name__), None, None))
-                ticks = _ticks(instance, "letters_raw_arrivals")
+                ticks = _ticks(instance, "raw_arrivals")
                 time.sleep(0.2)
         logs = [_has_log(instance, tick) for tick in ticks[:2]]
     newest = ticks[:2]
@@ -41,7 +41,7 @@ def test_a_tick_that_found_something_is_a_success_and_one_that_did_not_is_skippe
         ("SKIPPED", [], []),
         ("SUCCESS", [], []),
     ]
-    assert (newest[1].cursor or "").startswith('{"said":"2024 new: 1 file, ')
+    assert (newest[1].cursor or "").startswith('{"said":"letters: 2024 new: 1 file, ')
     assert newest[0].skip_reason == "nothing new"
     assert logs == [False, True], "a tick that has nothing to say leaves no file"
 

@@ -133,7 +133,7 @@ def test_a_lake_with_raw_data_alone_is_new(works: Works) -> None:
 
 def test_sensors_wait_until_the_lake_is_shown(made: Works) -> None:
     with dg.DagsterInstance.ephemeral() as fresh:
-        for name in ("letters_raw_arrivals", "blocklists"):
+        for name in ("raw_arrivals", "blocklists"):
             sensor = made.definitions.resolve_sensor_def(name)
             lake = lake_resource(environment_of(made.root))
             with dg.build_sensor_context(instance=fresh, resources={"lake": lake}) as context:

@@ -1,18 +1,16 @@
 """Ticks of the automation over the real definitions, and the runs that they ask for, without a daemon's clock."""
 
-import logging
 from typing import TYPE_CHECKING
 
 import dagster as dg
 import pytest
-from dagster._core.definitions.asset_daemon_cursor import AssetDaemonCursor
-from dagster._core.definitions.automation_tick_evaluation_context import AutomationTickEvaluationContext
 from dagster._core.definitions.job_base import InMemoryJob
 from dagster._core.errors import DagsterExecutionInterruptedError
 from dagster._core.execution.api import execute_run_iterator
 from dagster_kit import Result, Works
 
 from assets.support.keys import address_of, key_of
+from sensors.automation import NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,46 +22,40 @@ _INLINE = {"resources": {"engine": {"config": {"kind": "inline"}}}}
 
 
 class Daemon:
-    """Ticks of the automation sensors, each with its own cursor, without the daemon's clock."""
+    """Ticks of the automation sensor, without the daemon's clock."""
 
     def __init__(self, works: Works) -> None:
         self.works = works
         self.runs: list[Result] = []
-        self._cursors: dict[str, str] = {}
+        self.said = ""
+        self._cursor: str | None = None
 
     def copy(self, works: Works) -> "Daemon":
         """The daemon of a copy of the lake, as far as this one has come."""
         daemon = Daemon(works)
-        daemon._cursors = dict(self._cursors)
+        daemon._cursor = self._cursor
         return daemon
 
     def tick(self) -> Asked:
-        """What one tick of each sensor requests now, as (address, snapshot)."""
-        sensors = [
-            each
-            for each in self.works.definitions.sensors or ()
-            if isinstance(each, dg.AutomationConditionSensorDefinition)
-        ]
-        return {each for sensor in sensors for each in self._tick(sensor)}
-
-    def _tick(self, sensor: dg.AutomationConditionSensorDefinition) -> Asked:
-        """By the call of Dagster's own daemon: its function for tests asks the database for partitions all the time."""
-        old = self._cursors.get(sensor.name)
-        cursor = dg.deserialize_value(old, AssetDaemonCursor) if old else AssetDaemonCursor.empty()
-        requests, cursor, _ = AutomationTickEvaluationContext(
-            evaluation_id=cursor.evaluation_id + 1,
-            instance=self.works.instance,
-            asset_graph=self.works.definitions.resolve_asset_graph(),
-            cursor=cursor,
-            materialize_run_tags={},
-            observe_run_tags={},
-            auto_observe_asset_keys=set(),
-            asset_selection=sensor.asset_selection,
-            logger=logging.getLogger(__name__),
-            emit_backfills=False,
-        ).evaluate()
-        self._cursors[sensor.name] = dg.serialize_value(cursor)
-        return {(address_of(key), each.partition_key) for each in requests for key in each.asset_selection or ()}
+        """What one tick requests now, as (address, snapshot)."""
+        sensor = self.works.definitions.resolve_sensor_def(NAME)
+        repository = self.works.definitions.get_repository_def()
+        with dg.build_sensor_context(
+            instance=self.works.instance, cursor=self._cursor, repository_def=repository
+        ) as context:
+            told = sensor.evaluate_tick(context)
+        self._cursor = told.cursor
+        self.said = told.skip_message or ""
+        asked: Asked = set()
+        for request in told.run_requests or ():
+            if request.asset_graph_subset is not None:  # a backfill
+                asked |= {
+                    (address_of(e.asset_key), e.partition_key)
+                    for e in request.asset_graph_subset.iterate_asset_partitions()
+                }
+            else:
+                asked |= {(address_of(key), request.partition_key) for key in request.asset_selection or ()}
+        return asked
 
     def make(self, asked: Asked, *, well: bool = True) -> None:
         """One run a snapshot of what was requested, as the daemon launches them; all end well, or all do not."""

@@ -1,4 +1,3 @@
-import dagster as dg
 import pytest
 from dagster_kit import (
     BLEND_INDEX,
@@ -16,6 +15,7 @@ from dagster_kit import (
 from assets.support.keys import key_of
 from assets.support.runs.in_process import execute_in_process
 from assets.support.runs.tags import asset_tags, run_tags
+from sensors.automation import units_of
 
 
 @pytest.mark.parametrize(
@@ -57,9 +57,11 @@ def test_a_run_over_several_assets_names_each_value_once() -> None:
 def test_named_jobs_and_automation_give_their_runs_tags(works: Works) -> None:
     tags = works.definitions.resolve_job_def("blend_letters_refresh").run_tags
     assert tags == {"gristmill/source": "letters", "gristmill/mix": "blend", "gristmill/layer": "mix, tokens"}
-    sensor = works.definitions.resolve_sensor_def("tokens_blend_automation")
-    assert isinstance(sensor, dg.AutomationConditionSensorDefinition)
-    assert sensor.run_tags == {"gristmill/mix": "blend"}
+    assert {unit.name: unit.tags for unit in units_of(works.catalogue)} == {
+        "letters": {"gristmill/source": "letters"},
+        "diary": {"gristmill/source": "diary"},
+        "mixes/index": {},
+    }
 
 
 @pytest.mark.slow

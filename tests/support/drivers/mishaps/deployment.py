@@ -37,9 +37,6 @@ run_launcher: {module: resources.run_launcher, class: WatchedRunLauncher}
 KILLS = 6
 """Of a case."""
 
-AUTOMATIONS = 4
-"""Sensors of automation that the letters, the diary and their mix have: one a source, two a mix."""
-
 UNDER_WAY = [
     dg.DagsterRunStatus.QUEUED,
     dg.DagsterRunStatus.NOT_STARTED,
@@ -163,8 +160,8 @@ def _wait(deployed: Deployment, until: Callable[[], bool], what: str) -> None:
 
 def _is_awake(instance: dg.DagsterInstance) -> bool:
     """Whether each automation sensor has had its first tick, which follows nothing."""
-    states = [state for state in instance.all_instigator_state() if state.name.endswith("_automation")]
-    return len(states) >= AUTOMATIONS and all(getattr(state.instigator_data, "cursor", None) for state in states)
+    states = [state for state in instance.all_instigator_state() if state.name == "automation"]
+    return bool(states) and all(getattr(state.instigator_data, "cursor", None) for state in states)
 
 
 def _is_done(instance: dg.DagsterInstance, mill: Mill, expected: Tree) -> bool:

@@ -1,0 +1,37 @@
+from collections.abc import Sequence
+
+import dagster as dg
+from dagster_kit import Result, Works
+
+from assets.support.pauses import paused
+
+
+def launch(works: Works, job: str, names: Sequence[str]) -> Result:
+    """A run of one of the two jobs."""
+    config = {"ops": {f"{job}_automation": {"config": {"names": list(names)}}}}
+    run = works.definitions.resolve_job_def(job).execute_in_process(
+        instance=works.instance, run_config=config, raise_on_error=False
+    )
+    return Result(run.run_id, works.instance)
+
+
+def test_the_jobs_pause_and_resume_by_name(works: Works) -> None:
+    assert paused(works.instance) == frozenset()
+    assert launch(works, "pause", ["letters", "blend"]).success
+    assert launch(works, "pause", ["diary"]).success
+    assert paused(works.instance) == {"letters", "blend", "diary"}
+    assert launch(works, "resume", ["letters", "diary"]).success
+    assert paused(works.instance) == {"blend"}
+
+
+def test_a_name_that_is_none_is_refused(works: Works) -> None:
+    done = launch(works, "pause", ["letters", "lettres"])
+    [said] = done.failures.values()
+    assert said.startswith("lettres is no source, mix or dedupe recipe; did you mean 'letters'?")
+    assert paused(works.instance) == frozenset()
+
+
+def test_another_dagster_knows_nothing_of_it(works: Works) -> None:
+    assert launch(works, "pause", ["letters"]).success
+    with dg.DagsterInstance.ephemeral() as other:
+        assert paused(other) == frozenset()
