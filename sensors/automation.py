@@ -9,7 +9,7 @@ A unit's slices of one snapshot are one run: versions, attribute sets, slices of
 
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,22 +19,16 @@ import msgspec
 from assets.support.keys import address_of, key_of, snapshots_of
 from assets.support.pauses import paused
 from assets.support.runs.own_checks import own_checks
-from assets.support.runs.tags import SOURCE
 from gristmill.environment import INTERVAL
 from gristmill.errors import shorten
-from gristmill.lake.asset_kinds import RESOLUTION
 from gristmill.lake.identity import digest_of
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.reports.sizes import counted
-from sensors.following.former_automation import FormerCursors
 from sensors.following.happenings import happened, newest_event, unfinished_backfills
+from sensors.following.units import Unit, units_of
 
 NAME = "automation"
 """The name of the sensor."""
-INDEXES = "mixes/index"
-"""The unit of all indexes. No source has a name with a slash."""
-MOST = 400
-"""Largest number of assets of a unit: Dagster refuses more than 500."""
 NAMED = 10
 """Number of runs that a message names; the others are counted."""
 STILL = 300
@@ -45,23 +39,6 @@ LONGEST = 3600.0
 """Seconds after which a unit is evaluated though no event tells of it: a run may have been deleted, say."""
 OLDEST = 3
 """How many of such units a tick evaluates."""
-
-
-@dataclass(frozen=True)
-class Unit:
-    """Assets whose conditions are evaluated together.
-
-    Attributes:
-        name: a source; or what no source is called.
-        addresses: of the assets.
-        source: the source whose snapshots are their partitions; empty: they have none.
-        tags: of its runs.
-    """
-
-    name: str
-    addresses: tuple[str, ...]
-    source: str
-    tags: Mapping[str, str]
 
 
 class UnitMark(msgspec.Struct, omit_defaults=True):
@@ -107,27 +84,6 @@ def read_memory(cursor: str | None, warn: Callable[[str], object] = str) -> Auto
     except (msgspec.DecodeError, msgspec.ValidationError) as error:
         warn(f"{NAME}: the sensor's cursor cannot be read, and is dropped ({shorten(str(error), 200)})")
         return AutomationMemory()
-
-
-def units_of(catalogue: Catalogue) -> list[Unit]:
-    """All units."""
-    below: dict[str, list[str]] = {source: [] for source in catalogue.sources}
-    for address, source in catalogue.slices():
-        below[source].append(address)
-    units = [
-        each for source, addresses in below.items() for each in _split(source, addresses, source, {SOURCE: source})
-    ]
-    for name in catalogue.dedupes:
-        address = RESOLUTION.at(dedupe=name)
-        units += _split(address, [address], "", {"gristmill/dedupe": name})
-    return [*units, *_split(INDEXES, list(catalogue.indexes()), "", {})]
-
-
-def _split(name: str, addresses: Sequence[str], source: str, tags: Mapping[str, str]) -> Iterator[Unit]:
-    """A unit of some assets; several if they are more than Dagster evaluates together."""
-    for first in range(0, len(addresses), MOST):
-        some = tuple(addresses[first : first + MOST])
-        yield Unit(f"{name}/{first}" if first else name, some, source, tags)
 
 
 class Automation(dg.AutomationConditionSensorDefinition):
@@ -228,10 +184,9 @@ class Automation(dg.AutomationConditionSensorDefinition):
             touched |= happened(instance, memory.before)
         everything = world != memory.world or memory.newest < 0 or newest < memory.newest
         memory.before, memory.newest, memory.world = memory.newest, newest, world
-        former = FormerCursors(instance)
         for unit in self._units:
             if unit.name not in memory.units:
-                memory.units[unit.name] = UnitMark(cursor=former.of([key_of(address) for address in unit.addresses]))
+                memory.units[unit.name] = UnitMark(cursor=_former_cursor(instance, unit))
         marks = memory.units = {unit.name: memory.units[unit.name] for unit in self._units}
         longest = sorted(marks, key=lambda name: marks[name].at)[:OLDEST]
         due: list[Unit] = []
@@ -265,6 +220,13 @@ def _facts_of(unit: Unit, graph: Any) -> _UnitFacts:
 
 def _partitions(instance: dg.DagsterInstance, unit: Unit) -> list[str]:
     return sorted(instance.get_dynamic_partitions(snapshots_of(unit.source).name or "")) if unit.source else []
+
+
+def _former_cursor(instance: dg.DagsterInstance, unit: Unit) -> str:
+    """The cursor of the sensor that a source had in earlier versions: it knows which changes were requested."""
+    name = f"{unit.name.replace('-', '_')}_{NAME}"
+    states = instance.all_instigator_state() if instance.schedule_storage else ()
+    return next((getattr(state.instigator_data, "cursor", None) or "" for state in states if state.name == name), "")
 
 
 def sensor_of(unit: Unit) -> dg.AutomationConditionSensorDefinition:

@@ -183,8 +183,8 @@ LINES_IN_A_FUNCTION = 50
 UNTESTED: dict[str, str] = {
     "assets/support/pauses.py": "by tests/assets/test_pausing.py",
     "sensors/raw_looks.py": "by tests/sensors/test_raw_arrivals.py and tests/sensors/test_raw_ticks.py",
+    "sensors/following/units.py": "by tests/sensors/test_automation.py",
     "sensors/following/happenings.py": "by tests/sensors/test_automation.py",
-    "sensors/following/former_automation.py": "by tests/sensors/test_automation.py",
     "gristmill/commands/_shared/reading_lines.py": "by tests/gristmill/commands/test_weights.py",
     "gristmill/pipeline/expected_tokens.py": "by tests/gristmill/commands/test_weights.py",
     "gristmill/commands/_shared/selected_mix.py": "by tests/gristmill/commands/test_preview.py",

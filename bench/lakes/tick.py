@@ -27,7 +27,8 @@ from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.rules import Rule, score
 from gristmill.recipes.source import Revision, Source
 from gristmill.recipes.tagger import Tagger
-from sensors.automation import INDEXES, sensor_of, units_of
+from sensors.automation import sensor_of
+from sensors.following.units import INDEXES, units_of
 
 SECONDS = 15.0
 SOURCES = 100

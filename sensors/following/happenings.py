@@ -5,7 +5,11 @@ from collections.abc import Iterator
 import dagster as dg
 
 from assets.support.keys import address_of
+from assets.support.runs.backfills import ENDED
 from sensors.alert_events import events
+
+NEWEST = 100
+"""How many backfills are looked at: their records name all partitions."""
 
 _OF_ASSETS = (
     dg.DagsterEventType.ASSET_MATERIALIZATION,
@@ -60,15 +64,6 @@ def _planned(instance: dg.DagsterInstance, run_id: str) -> Iterator[dg.AssetKey]
 
 
 def unfinished_backfills(instance: dg.DagsterInstance) -> dict[str, list[str]]:
-    """The addresses of the assets that each backfill makes which has not ended, by its id."""
-    from dagster._core.execution.backfill import (  # noqa: PLC0415 - half a second of each load
-        BulkActionsFilter,
-        BulkActionStatus,
-    )
-
-    going = [status for status in BulkActionStatus if status.name in _GOING]
-    found = instance.get_backfills(filters=BulkActionsFilter(statuses=going))
-    return {each.backfill_id: sorted(map(address_of, each.asset_selection or ())) for each in found}
-
-
-_GOING = {"REQUESTED", "CANCELING", "FAILING"}
+    """The addresses of the assets that each backfill makes which has not ended, by its id; of the newest backfills."""
+    going = [each for each in instance.get_backfills(limit=NEWEST) if each.status.value not in ENDED]
+    return {each.backfill_id: sorted(map(address_of, each.asset_selection or ())) for each in going}

@@ -21,7 +21,8 @@ from assets.support.pauses import pause, resume
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.shelf import read_shelf
-from sensors.automation import LONGEST, Automation, automation_sensor, read_memory, units_of
+from sensors.automation import LONGEST, Automation, automation_sensor, read_memory
+from sensors.following.units import units_of
 
 
 class Ticker:

@@ -15,7 +15,7 @@ from dagster_kit import (
 from assets.support.keys import key_of
 from assets.support.runs.in_process import execute_in_process
 from assets.support.runs.tags import asset_tags, run_tags
-from sensors.automation import units_of
+from sensors.following.units import units_of
 
 
 @pytest.mark.parametrize(
