@@ -14,6 +14,7 @@ from gristmill.errors import RecipeError, known_names
 from gristmill.formats.levanter.mixture_weights import LARGEST_BLOCK, check_weights
 from gristmill.lake.address import VERSION, check_name
 from gristmill.lake.ledger.model import Recipe
+from gristmill.recipes.mixture.block_reading import read_in_blocks
 from gristmill.recipes.mixture.held_out import HeldOut
 from gristmill.recipes.mixture.languages import check_language
 from gristmill.recipes.mixture.token_shares import Portion, Reading, Sequences, read_shares, read_weights
@@ -245,13 +246,18 @@ class Mix:
         """The streams of which sequences may have padding, and documents may be cut."""
         return [stream.key for stream in self.streams if stream.format.packs]
 
-    def reading(self, tokens: Mapping[str, int], sequences: Mapping[str, Sequences] | None = None) -> Reading:
+    def reading(
+        self, tokens: Mapping[str, int], sequences: Mapping[str, Sequences] | None = None, *, in_blocks: bool = True
+    ) -> Reading:
         """How training reads the streams.
+
+        The numbers are of the declared shares, or of those that whole sequences give: see read_in_blocks().
 
         Args:
             tokens: of the training split of each stream, by name. A stream that is missing is left out.
             sequences: of the training split of each stream, at the mix's sequence length. None: whole documents are
                 read, as from an export, or the sequences are not known yet and taken as full.
+            in_blocks: whether the trainer reads whole sequences in blocks; Energon does not.
 
         Raises:
             RecipeError: a stream's share is too small to appear in a block of sequences.
@@ -272,7 +278,9 @@ class Mix:
         weights = {each.stream: each.weight for each in solved.streams if each.usable}
         if any(weights.values()):
             check_weights(self.name, weights, self.block)
-        return solved
+        if not in_blocks or not any(weights.values()):
+            return solved
+        return read_in_blocks(solved, portions, tokens, sequences, block=self.block, budget=self.token_budget)
 
     @property
     def _portions(self) -> list[Portion]:

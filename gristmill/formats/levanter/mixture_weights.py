@@ -30,6 +30,47 @@ def sequences_of(weights: Mapping[str, float], block: int) -> dict[str, int]:
     return counts | {largest: counts[largest] + block - sum(counts.values())}
 
 
+COARSE = 0.005
+"""A share of the tokens that differs from the declared one by more than this is told."""
+
+
+def coarse_streams(
+    weights: Mapping[str, float], block: int, fill: Mapping[str, float]
+) -> dict[str, tuple[float, float]]:
+    """The streams whose share of the tokens in a block is off by more than half a percentage point.
+
+    Args:
+        weights: of each stream; 0 or more, one of them above 0.
+        block: size of a block in sequences.
+        fill: mean tokens of a sequence of each stream; only their ratios count, and a missing stream has 1.
+
+    Returns:
+        The share that is read of each, and the declared one.
+
+    >>> coarse_streams({"web": 0.55, "code": 0.45}, 8, {})
+    {'web': (0.625, 0.55), 'code': (0.375, 0.45)}
+    >>> coarse_streams({"web": 0.55, "code": 0.45}, 20, {})
+    {}
+    """
+    read, declared = (_shares(each, fill) for each in (sequences_of(weights, block), weights))
+    return {name: (read[name], declared[name]) for name in weights if abs(read[name] - declared[name]) > COARSE}
+
+
+def fine_block(weights: Mapping[str, float], block: int, fill: Mapping[str, float]) -> int | None:
+    """The smallest larger block in which all shares are right within half a percentage point; None: no block is.
+
+    Args: as of coarse_streams().
+    """
+    sizes = range(block + 1, LARGEST_BLOCK + 1)
+    return next((size for size in sizes if not coarse_streams(weights, size, fill)), None)
+
+
+def _shares(weights: Mapping[str, float], fill: Mapping[str, float]) -> dict[str, float]:
+    """The share of the tokens that weights of sequences give each stream."""
+    tokens = {name: weight * fill.get(name, 1.0) for name, weight in weights.items()}
+    return {name: each / sum(tokens.values()) for name, each in tokens.items()}
+
+
 def check_weights(name: str, weights: Mapping[str, float], block: int) -> None:
     """Checks that a trainer will see every stream that has a weight.
 

@@ -14,6 +14,8 @@ from fractions import Fraction
 
 import msgspec
 
+from gristmill.formats.levanter.mixture_weights import coarse_streams, fine_block
+
 WARNED_EPOCHS = 4.0
 """More epochs than this are warned of. Source: Muennighoff et al., 2023, arXiv:2305.16264: up to four epochs of
 the same tokens train nearly as well as new ones."""
@@ -82,6 +84,8 @@ class StreamReading(msgspec.Struct, frozen=True, omit_defaults=True):
         sequence_tokens: tokens in them. Rate and epochs are of these tokens.
         sequence_share: its share of all sequences that training reads, where this may differ from `share`.
         read_sequences: number of sequences that training reads of it.
+        declared: its weight in the trainer's configuration, where a block of sequences gives it another share: all
+            other numbers are of what is read.
     """
 
     stream: str
@@ -95,6 +99,7 @@ class StreamReading(msgspec.Struct, frozen=True, omit_defaults=True):
     sequence_tokens: int | None = None
     sequence_share: float | None = None
     read_sequences: int | None = None
+    declared: float | None = None
 
     @property
     def usable(self) -> int:
@@ -103,7 +108,9 @@ class StreamReading(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def weight(self) -> float:
-        """Its share of all sequences that training reads, which is its weight in the trainer's configuration."""
+        """Its weight in the trainer's configuration: the share of all sequences that it is declared to have."""
+        if self.declared is not None:
+            return self.declared
         return (self.share or 0.0) if self.sequence_share is None else self.sequence_share
 
 
@@ -116,12 +123,14 @@ class Reading(msgspec.Struct, frozen=True, omit_defaults=True):
         streams: each stream, in the order of the mix.
         sequence_length: tokens of one sequence, if the mix declares it.
         total_sequences: number of sequences that training reads, if the mix declares their length.
+        block: size of a block in sequences, if it is too small for the declared shares.
     """
 
     total: int | None
     streams: tuple[StreamReading, ...]
     sequence_length: int | None = None
     total_sequences: int | None = None
+    block: int | None = None
 
     @property
     def shares(self) -> dict[str, float]:
@@ -146,7 +155,7 @@ class Reading(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def warnings(self) -> list[str]:
-        """One sentence for each stream that is read more than four times, or never because no sequence is full."""
+        """One sentence for each stream that is read more than four times, never, or at another share than declared."""
         often = [
             f"stream {each.stream!r} is read {each.epochs:.3g} times; more than {WARNED_EPOCHS:g} times teaches little"
             for each in self.streams
@@ -158,7 +167,22 @@ class Reading(msgspec.Struct, frozen=True, omit_defaults=True):
             for each in self.streams
             if each.sequences == 0 and each.tokens
         ]
-        return often + never
+        return often + never + self._coarse
+
+    @property
+    def _coarse(self) -> list[str]:
+        """One sentence for each stream that a block of sequences cannot give its share."""
+        if self.block is None:
+            return []
+        weights = {each.stream: each.weight for each in self.streams}
+        fill = {each.stream: each.usable / each.sequences for each in self.streams if each.sequences}
+        enough = fine_block(weights, self.block, fill)
+        mend = f"the smallest block that gives it is block={enough}" if enough else "no block gives it"
+        return [
+            f"stream {name!r} is read at a share of {read:.4g}, and not at {declared:.4g}: a trainer reads whole"
+            f" sequences in each block of {self.block}; {mend}"
+            for name, (read, declared) in coarse_streams(weights, self.block, fill).items()
+        ]
 
 
 def read_shares(

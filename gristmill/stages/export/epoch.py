@@ -75,7 +75,7 @@ def epoch_of(store: Store, mix: Mix, export: Export, slices: Sequence[Slice]) ->
     empty = [name for name, weight in mix.weights.items() if name in present and weight > 0 and not tokens[name]]
     if empty:
         raise RecipeError(f"{here}: stream {empty[0]!r} has no tokens: no number of repetitions gives its share")
-    reading = mix.reading(tokens)
+    reading = mix.reading(tokens, in_blocks=False)
     if reading.shortages:
         raise DataError(f"{here}: the budget cannot be met: {'; '.join(reading.shortages)}")
     return reading

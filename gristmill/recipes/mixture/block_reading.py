@@ -1,0 +1,47 @@
+"""What a trainer reads of a mix where a block has too few sequences for the declared shares."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from gristmill.formats.levanter.mixture_weights import coarse_streams, sequences_of
+from gristmill.recipes.mixture.token_shares import Portion, Reading, Sequences, read_shares, read_weights
+
+
+def read_in_blocks(
+    declared: Reading,
+    portions: Sequence[Portion],
+    tokens: Mapping[str, int],
+    sequences: Mapping[str, Sequences] | None,
+    *,
+    block: int,
+    budget: int | None,
+) -> Reading:
+    """The reading by whole sequences, if its shares of tokens are off by more than half a percentage point.
+
+    Args:
+        declared: the reading by the declared shares.
+        portions: what the mix declares for each stream.
+        tokens: as for read_shares().
+        sequences: as for read_shares().
+        block: size of a block in sequences.
+        budget: as for read_shares().
+
+    Returns:
+        `declared` if a block gives these shares.
+    """
+    weights = {each.stream: each.weight for each in declared.streams if each.usable}
+    fill = {name: each.tokens / each.count for name, each in (sequences or {}).items() if each.count}
+    if not coarse_streams(weights, block, fill):
+        return declared
+    counts = sequences_of(weights, block)
+    drawn = [
+        Portion(each.name, each.name, float(counts.get(each.name, 0)), 1.0, each.most_epochs if budget else each.most)
+        for each in portions
+    ]
+    if declared.total is None:
+        read = read_weights(drawn, tokens)
+    else:
+        read = read_shares(drawn, tokens, budget=budget, sequences=sequences, length=declared.sequence_length)
+    streams = (msgspec.structs.replace(each, declared=weights.get(each.stream, 0.0)) for each in read.streams)
+    return msgspec.structs.replace(read, streams=tuple(streams), block=block)
