@@ -4,7 +4,7 @@ They are copies of texts outside of shards, so a takedown covers them: a documen
 is not shown from a file that is older than the list, and `gc` removes such a file.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 import msgspec
@@ -21,6 +21,9 @@ from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 from gristmill.scores.described import Described
 from gristmill.scores.excerpts import document_at, excerpt_of, spans_at
+from gristmill.scores.statistics import LabelStatistics
+
+End = Literal["lowest", "highest"]
 
 
 class Example(msgspec.Struct, frozen=True):
@@ -40,7 +43,7 @@ class Example(msgspec.Struct, frozen=True):
     """
 
     label: str
-    end: Literal["lowest", "highest"]
+    end: End
     value: float
     shard: str
     row: int
@@ -77,23 +80,28 @@ def write_examples(store: Store, described: Described, shards: Sequence[Shard]) 
     blocked = listed_pairs(store)
     examples: list[Example] = []
     texts = {}
-    ends: tuple[Literal["lowest", "highest"], ...] = ("lowest", "highest")
-    for label in described.shown:
-        for end in ends if label.least < label.most else ends[1:]:
-            for value, shard, row in getattr(label, end):
-                if shard not in beside or beside[shard].ids != sets[shard].ids:
-                    raise DataError(f"{described.place.asset}: shard {shard} is not of its documents; make it again")
-                if (shard, row) not in texts:
-                    texts[shard, row] = document_at(store, documents, beside[shard], row)
-                found = texts[shard, row]
-                if found.pair in blocked:
-                    continue
-                spans = spans_at(store, described.place, sets[shard], row, label.name) if label.kind == "spans" else []
-                excerpt, marks, others = excerpt_of(found.text, spans)
-                examples.append(Example(label.name, end, value, shard, row, *found.pair, excerpt, marks, others))
+    for label, end, value, shard, row in extremes(described):
+        if shard not in beside or beside[shard].ids != sets[shard].ids:
+            raise DataError(f"{described.place.asset}: shard {shard} is not of its documents; make it again")
+        if (shard, row) not in texts:
+            texts[shard, row] = document_at(store, documents, beside[shard], row)
+        found = texts[shard, row]
+        if found.pair in blocked:
+            continue
+        spans = spans_at(store, described.place, sets[shard], row, label.name) if label.kind == "spans" else []
+        excerpt, marks, others = excerpt_of(found.text, spans)
+        examples.append(Example(label.name, end, value, shard, row, *found.pair, excerpt, marks, others))
     file = ExamplesFile({shard.name: shard.content for shard in shards}, tuple(examples))
     store.put(examples_path(described.place), msgspec.json.encode(file))
     return file.examples
+
+
+def extremes(described: Described) -> Iterator[tuple[LabelStatistics, End, float, str, int]]:
+    """The label, end, value, shard and row of each example that people are shown, in order."""
+    ends: tuple[End, ...] = ("lowest", "highest")
+    for label in described.shown:
+        for end in ends if label.least < label.most else ends[1:]:
+            yield from ((label, end, *each) for each in getattr(label, end))
 
 
 def stated_examples(store: Store, partition: Place, shards: Iterable[Shard]) -> tuple[Example, ...] | None:

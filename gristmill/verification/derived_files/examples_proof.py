@@ -3,18 +3,59 @@
 from collections.abc import Collection, Iterator, Sequence
 
 from gristmill.execution.finding import Finding
-from gristmill.lake.address import Place
+from gristmill.execution.work import Say
+from gristmill.lake.address import Place, documents_asset, place
 from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.derived import examples_path
+from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.attribute import parse_rows
+from gristmill.lake.rows.blocklist import listed_pairs
 from gristmill.lake.store.protocol import Store
-from gristmill.scores.examples import Example, stated_examples
-from gristmill.scores.excerpts import excerpt_of
+from gristmill.scores.described import described_before
+from gristmill.scores.examples import Example, extremes, stated_examples
+from gristmill.scores.excerpts import document_at, excerpt_of
 
 MEND = "delete it: `gristmill report` or `gristmill preview` makes it again"
 """The mend of a file that is derived."""
+
+
+def extreme_findings(store: Store, partition: Place, shards: Sequence[Shard], say: Say) -> Iterator[Finding]:
+    """A finding unless the examples are those of the extremes that the columns have. The audit proves the columns too.
+
+    Args:
+        store: the lake.
+        partition: of the set.
+        shards: the rows of its table.
+        say: receives a note if columns are missing.
+    """
+    stated = stated_examples(store, partition, shards)
+    if stated is None:
+        return
+    path = examples_path(partition)
+    described = described_before(store, partition, shards)
+    if described is None:
+        say(f"{path}: not proven to be the extremes: columns of its set are missing; {MEND}")
+        return
+    due = [(label.name, end, value, shard, row) for label, end, value, shard, row in extremes(described)]
+    found = [(each.label, each.end, each.value, each.shard, each.row) for each in stated]
+    lacking = [each for each in due if each not in found]
+    if [each for each in due if each in found] != found:
+        yield Finding(path, None, "its examples are not the extremes of the columns of its set", MEND)
+    elif lacking and not _all_blocked(store, partition, {(shard, row) for _, _, _, shard, row in lacking}):
+        yield Finding(path, None, f"it lacks {len(lacking)} examples of the extremes of its set", MEND)
+
+
+def _all_blocked(store: Store, partition: Place, rows: Collection[tuple[str, int]]) -> bool:
+    """Whether a blocklist names the document of each of these rows: (shard, number of the row)."""
+    names = names_of(partition.asset)
+    documents = place(documents_asset(names["source"], names["version"]), partition.snapshot)
+    beside = {shard.name: shard for shard in read_ledger(store, documents)[1]}
+    blocked = listed_pairs(store)
+    return all(
+        shard in beside and document_at(store, documents, beside[shard], row).pair in blocked for shard, row in rows
+    )
 
 
 class ExamplesProof:

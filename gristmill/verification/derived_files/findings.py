@@ -18,7 +18,7 @@ from gristmill.scores.column_file import ColumnsFile, open_columns, open_documen
 from gristmill.scores.document_columns import DocumentColumnsHead, make_document_columns
 from gristmill.scores.examples import holds_listed
 from gristmill.scores.label_columns import ColumnsHead, make_columns
-from gristmill.verification.derived_files.examples_proof import MEND
+from gristmill.verification.derived_files.examples_proof import MEND, extreme_findings
 
 
 def derived_findings(store: Store, partition: Place, shards: Sequence[Shard], say: Say) -> Iterator[Finding]:
@@ -36,6 +36,7 @@ def derived_findings(store: Store, partition: Place, shards: Sequence[Shard], sa
     paths = sorted(entry.path for entry in store.list(columns_folder(partition)))
     if paths:
         yield from _column_findings(store, partition, shards, paths, say)
+    yield from extreme_findings(store, partition, shards, say)
     try:
         if holds_listed(store, partition, listed_pairs(store)):
             what = "it has an excerpt of a document that a blocklist names, or cannot be read"

@@ -59,6 +59,7 @@ class _Proof:
         self._there = {key: each for key, each in current.items() if each is not None}
         index = read_index_ledger(store, ledger_of_asset(cache_index(release.mix, release.tokenizer)))
         self._same_index = index is not None and index.fingerprint == release.index
+        self._of_index = {(each.asset, each.snapshot) for each in index.inputs} if index and self._same_index else None
 
     def _say(self, what: str) -> None:
         self._note(f"{self._where}: not proven: {what}")
@@ -83,6 +84,8 @@ class _Proof:
         pinned_slices = {(each.asset, each.snapshot) for each in caches}
         if {(self._cache(stream), snapshot) for stream, snapshot in self._release.slices} != pinned_slices:
             yield self._wrong("its slices are not those of its ledgers")
+        if self._of_index is not None and self._of_index != pinned_slices:
+            yield self._wrong("its slices are not those of the index that it names")
         gone = [
             _named(each.asset, each.snapshot)
             for each in self._release.ledgers

@@ -1,5 +1,6 @@
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from labelrows import write_rows
@@ -107,3 +108,24 @@ def test_the_excerpt_of_a_number_without_span_begins_with_the_text(whole: Mill) 
     with_examples(whole)
     assert b'"marks":[0,0]' in whole.store.read(examples_path(WORDS))
     assert found(whole) == []
+
+
+def restated(mill: Mill, change: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]) -> list[str]:
+    """The findings on the file with other examples."""
+    file = json.loads(mill.store.read(examples_path(WORDS)))
+    mill.store.put(examples_path(WORDS), json.dumps({**file, "examples": change(file["examples"])}).encode())
+    return found(mill)
+
+
+def test_examples_that_are_not_the_extremes_or_lack_one_are_found(whole: Mill) -> None:
+    with_examples(whole)
+    assert restated(whole, lambda examples: examples) == []
+    [lacks] = restated(whole, lambda examples: examples[1:])
+    assert "it lacks 1 examples of the extremes of its set" in lacks
+    with_examples(whole)
+    [other] = restated(whole, lambda examples: [{**each, "end": "highest"} for each in examples])
+    assert "its examples are not the extremes of the columns of its set" in other
+    whole.store.delete([columns_path(WORDS, "a")])
+    whole.said.clear()
+    assert found(whole) == []
+    assert "not proven to be the extremes: columns of its set are missing" in whole.said[-1]

@@ -155,3 +155,10 @@ def test_old_parts_that_only_a_release_names_are_counted_and_not_called_proven(r
     assert any(f"{CACHE.asset} (2024)" in note or "and 2 more" in note for note in released.said)
     path = forge(released, "cache_catalog.json", rows)
     assert path in dict(found(released))
+
+
+def test_a_release_that_lacks_a_slice_of_the_index_that_it_names_is_a_finding(released: Mill) -> None:
+    release = read_pinned(released.store, "first")
+    seal(released, slices=(), ledgers=tuple(each for each in release.ledgers if each.asset != CACHE.asset))
+    wrong = "its slices are not those of the index that it names"
+    assert wrong in [what for _, what in found(released)]
