@@ -99,6 +99,12 @@ def _index(store: Store, scratch: Store, partition: Place, old: Shard, new: Shar
         yield Finding(path, None, f"its {what} are not those made again")
 
 
+def lacks_row_numbers(store: Store, partition: Place, row: Shard) -> bool:
+    """Whether the id index of a shard has hashes alone, as version 0.1 made it: nothing else of it is compared."""
+    entry = store.head(partition.index(row.name)) if row.index else None
+    return entry is not None and bool(row.rows) and entry.size == HASH_BYTES * row.rows
+
+
 def _index_of(store: Store, path: str, rows: int) -> tuple[bytes, bytes]:
     """The sections of an id index: hashes and row numbers, and the raw spans, unpacked."""
     data = store.read(path)

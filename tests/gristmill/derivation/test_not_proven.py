@@ -1,5 +1,6 @@
 """What no option of `verify` proves: each entry of the list in two pages is forged, and passes all of them."""
 
+import hashlib
 import json
 import re
 from collections.abc import Callable
@@ -15,11 +16,13 @@ from labelrows import write_rows as write_labels
 from msgspec.structs import replace as replace_fields
 from releasekit import change_whole, write_whole
 from testkit import Mill, make_documents, own_shelf
-from wholelake import STREAM, TOKENIZER, WORDS, even, make_cache
+from wholelake import STREAM, TOKENIZER, WORDS, even, make_cache, reseal_shard
 
 from gristmill.__main__ import main
+from gristmill.lake.address import place
+from gristmill.lake.identity import HASH_BYTES
 from gristmill.lake.ledger.files import dump, read_ledger
-from gristmill.lake.ledger.index_ledger import content_digest
+from gristmill.lake.ledger.index_ledger import compose_index, content_digest, read_index_ledger
 from gristmill.recipes.adopted.dataset import Adopted
 from gristmill.recipes.row_format import Text
 from gristmill.releases.card import DataCard
@@ -134,6 +137,25 @@ def words_of_a_card(mill: Mill) -> None:
     sealed_again(mill, "card.md", mill.store.read(path), card_text(card).encode())
 
 
+def absent(mill: Mill) -> None:
+    top = "mixes/even/index"
+    index_mix(mill.store, even(), {"pages": mill.source()}, {"pages": ["2024"]})
+    data = dump({**json.loads(mill.store.read(f"{top}/index.json")), "absent": ["pages/2030"]})
+    mill.store.put(f"{top}/index.json", data)
+    ledger = read_index_ledger(mill.store, f"{top}/ledger.json")
+    assert ledger is not None
+    digests = ledger.files | {f"{top}/index.json": content_digest(data, f"{top}/index.json", mill.store.url)}
+    mill.store.put(f"{top}/ledger.json", dump(compose_index(ledger.asset, ledger.inputs, digests)))
+
+
+def old_index(mill: Mill) -> None:
+    documents = place("sources/pages/v0/documents", "2024")
+    [row, *_] = read_ledger(mill.store, documents)[1]
+    data = mill.store.read(documents.index(row.name))[: HASH_BYTES * row.rows]
+    mill.store.put(documents.index(row.name), data)
+    reseal_shard(mill, documents, row.name, index=hashlib.sha256(data).hexdigest())
+
+
 FORGED: dict[str, tuple[Callable[[Mill], None], str]] = {
     "raw data, models, tokenizers": (raw_data, ""),
     "adopted files": (adopted, "not derived again, adopted"),
@@ -146,6 +168,11 @@ FORGED: dict[str, tuple[Callable[[Mill], None], str]] = {
     "the order of the snapshots": (order, ""),
     "what only the mix's recipe says": (block, ""),
     "in a packing plan": (plan, ""),
+    "row numbers and raw spans in an id index": (
+        old_index,
+        "shard a: id index made by version 0.1: row numbers and raw spans not compared",
+    ),
+    "in `index.json` of an index": (absent, ""),
     "of a release: ledgers": (
         old_release,
         "the weights, the block and the packing in data.yaml: the index has changed",
