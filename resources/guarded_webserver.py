@@ -69,7 +69,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         instance.optimize_for_webserver(**DATABASE)
         target = WorkspaceFileTarget([given.workspace])
         with WorkspaceProcessContext(
-            instance, version=version("dagster-webserver"), read_only=given.read_only, workspace_load_target=target
+            instance,
+            version=version(DagsterWebserver.__module__.partition(".")[0]),
+            read_only=given.read_only,
+            workspace_load_target=target,
         ) as context:
             looker = Looker(instance, lambda: context.create_request_context().get_code_location_entries(), environment)
             watchman = Watchman(instance, looker, environment, tells=not given.read_only)

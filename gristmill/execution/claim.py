@@ -6,7 +6,7 @@ Dagster has several processes, names none, and never asks: its retries take over
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import msgspec
 
@@ -206,27 +206,25 @@ def named_loss(store: Store, place: Place, token: str, error: GristmillError, *,
     return error
 
 
-@contextmanager
-def losses_named(store: Store, places: Iterable[Place], token: str, *, ended: bool = True) -> Iterator[None]:
-    """Raises Superseded for a store error of a run that has lost a claim; other errors pass. See named_loss().
+def raise_loss(store: Store, places: Iterable[Place], token: str, error: GristmillError, *, ended: bool = True) -> None:
+    """Raises Superseded if an error of a run means that it has lost a claim; else nothing. See named_loss().
 
     Args:
         store: the lake.
         places: the partitions that the run has claimed.
         token: of this run.
+        error: that ended it.
         ended: as in named_loss().
 
     Raises:
         Superseded: another run has taken a claim over.
+        GristmillError: none has: the error as it is.
     """
-    try:
-        yield
-    except StoreError as error:
-        for place in places:
-            named = named_loss(store, place, token, error, ended=ended)
-            if named is not error:
-                raise named from error
-        raise
+    for place in places:
+        named = named_loss(store, place, token, error, ended=ended)
+        if named is not error:
+            raise named from error
+    raise error
 
 
 def lost_failures(store: Store, place: Place, token: str, failed: Iterable[Failed]) -> list[Failed]:

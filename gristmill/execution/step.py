@@ -7,14 +7,13 @@ publish_one(planned, asset, assembled)                 writes the ledger, unless
 """
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 import msgspec
 
-from gristmill.errors import DataError
+from gristmill.errors import DataError, StoreError
 from gristmill.execution.checks import Check
-from gristmill.execution.claim import Claimant, claimed_by, losses_named, lost_failures, superseded
+from gristmill.execution.claim import Claimant, claimed_by, lost_failures, raise_loss, superseded
 from gristmill.execution.commit import Assembled, PartitionPlan, assemble, claim_each, publish
 from gristmill.execution.in_flight import not_ground
 from gristmill.execution.plan import PartitionState, Target, Want
@@ -149,8 +148,7 @@ def plan(step: Step, lake: Lake, token: str, *, force: bool = False, by: Claiman
         DataError: an input is missing or not valid.
     """
     store = lake.store()
-    makes = [place_of(asset, step.snapshot) for asset in step.makes]
-    with losses_named(store, makes, token, ended=False):  # before the claims, nothing was taken over
+    try:
         step_plan = step.plan(store)
         partitions, todo, states, refused = claim_each(store, step_plan.targets, token, force=force, by=by)
         spec = msgspec.Raw(msgspec.json.encode(step_plan.spec(token)))
@@ -163,6 +161,8 @@ def plan(step: Step, lake: Lake, token: str, *, force: bool = False, by: Claiman
             store.put(_file(partitions[0], "items.gz"), gzip_bytes(lines))
         for partition in partitions:  # so that another process can resume any of them
             store.put(_planned(partition.place, token), msgspec.json.encode(planned))
+    except StoreError as error:  # before the claims, nothing was taken over
+        raise_loss(store, [place_of(asset, step.snapshot) for asset in step.makes], token, error, ended=False)
     return planned
 
 
@@ -238,13 +238,14 @@ def grind(planned: StoredPlan, engine: Engine, say: Say) -> GrindResult:
     if not planned.items:
         return grind_all(engine, planned.job, [], say)
     store = planned.job.lake.store()
-    with _losses_named(planned, planned.partitions):
+    places = [partition.place for partition in planned.partitions]
+    try:
         path = _file(planned.partitions[0], "items.gz")
         lines = unpack_rows(b"".join(unpacked([store.read(path)], path)))
         items = [msgspec.json.decode(line, type=Item) for line in lines]
-        items = not_ground(store, [partition.place for partition in planned.partitions], items)
+        items = not_ground(store, places, items)
         tally = grind_all(engine, planned.job, items, say)
-        for partition in planned.partitions:
+        for partition in planned.partitions if tally.failed else ():
             tally.failed = lost_failures(store, partition.place, partition.token, tally.failed)
         lost = any(failure.error == "Superseded" for failure in tally.failed)
         for partition in planned.partitions:
@@ -262,12 +263,9 @@ def grind(planned: StoredPlan, engine: Engine, say: Say) -> GrindResult:
                 store.put(_file(partition, "failed.json"), msgspec.json.encode(failed))
             else:
                 store.delete([_file(partition, "failed.json")])
+    except StoreError as error:
+        raise_loss(store, places, planned.partitions[0].token, error)
     return tally
-
-
-def _losses_named(planned: StoredPlan, partitions: Sequence[PartitionPlan]) -> AbstractContextManager[None]:
-    token = partitions[0].token if partitions else ""
-    return losses_named(planned.job.lake.store(), [each.place for each in partitions], token)
 
 
 def assemble_one(
@@ -288,7 +286,7 @@ def assemble_one(
     store, partition = planned.job.lake.store(), planned.partition(asset)
     about = {"commit": code_version(), "packages": made_with(), **about}
     made: dict[str, Receipt] = {}
-    with _losses_named(planned, [partition]):
+    try:
         if partition.todo:
             failed = store.read_tagged(_file(partition, "failed.json"))
             if failed:
@@ -302,6 +300,8 @@ def assemble_one(
             if effort:
                 about = {**about, "grind": msgspec.json.decode(effort[0])}
         return assemble(store, partition, step.checks, about, made, more)
+    except StoreError as error:
+        raise_loss(store, [partition.place], partition.token, error)
 
 
 def publish_one(planned: StoredPlan, asset: str, assembled: Assembled) -> Ledger:
@@ -312,9 +312,11 @@ def publish_one(planned: StoredPlan, asset: str, assembled: Assembled) -> Ledger
         Superseded: a newer run has claimed the partition.
         Conflict: another run published first.
     """
-    partition = planned.partition(asset)
-    with _losses_named(planned, [partition]):
-        return publish(planned.job.lake.store(), partition, assembled)
+    store, partition = planned.job.lake.store(), planned.partition(asset)
+    try:
+        return publish(store, partition, assembled)
+    except StoreError as error:
+        raise_loss(store, [partition.place], partition.token, error)
 
 
 def make(

@@ -7,7 +7,7 @@ from assets.support.runs.tags import SOURCE
 from gristmill.lake.asset_kinds import RESOLUTION
 from gristmill.recipes.catalogue import Catalogue
 
-INDEXES = "mixes/index"
+INDEXES = "all/indexes"
 """The unit of all indexes. No source has a name with a slash."""
 MOST = 400
 """Largest number of assets of a unit: Dagster refuses more than 500."""

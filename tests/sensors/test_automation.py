@@ -70,16 +70,16 @@ def test_there_is_one_sensor_for_everything_that_has_a_condition() -> None:
     assert (sensor.name, sensor.minimum_interval_seconds) == ("automation", 7)
     assert sensor.default_status == dg.DefaultSensorStatus.RUNNING
     units = {unit.name: set(unit.addresses) for unit in units_of(catalogue)}
-    assert set(units) == {"letters", "diary", "mixes/index"}
+    assert set(units) == {"letters", "diary", "all/indexes"}
     assert {LETTERS_V0, BLEND_LETTERS, TINY_LETTERS} < units["letters"]
-    assert BLEND_INDEX in units["mixes/index"]
+    assert BLEND_INDEX in units["all/indexes"]
     assert isinstance(sensor.with_attributes(metadata={}), Automation)
 
 
 def test_a_dedupe_recipe_has_a_unit_of_its_own() -> None:
     once = read_shelf("dedupes", Dedupe, ("gristmill", "dedupeshelf"))["once-1"]
     units = units_of(replace(read_catalogue(SHELVES), dedupes={"once-1": once}))
-    [unit] = [each for each in units if not each.source and each.name != "mixes/index"]
+    [unit] = [each for each in units if not each.source and each.name != "all/indexes"]
     assert (unit.addresses, unit.tags) == (("dedupe/once-1/resolution",), {"gristmill/dedupe": "once-1"})
 
 
@@ -103,7 +103,7 @@ def test_what_no_event_tells_is_found_within_an_hour(ticker: Ticker) -> None:
     assert ticker.evaluated == set()
     ticker.seconds += LONGEST
     ticker.tick()
-    assert ticker.evaluated == {"letters", "diary", "mixes/index"}
+    assert ticker.evaluated == {"letters", "diary", "all/indexes"}
 
 
 def test_a_unit_that_cannot_be_evaluated_holds_back_no_other(ticker: Ticker) -> None:

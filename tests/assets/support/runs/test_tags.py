@@ -60,7 +60,7 @@ def test_named_jobs_and_automation_give_their_runs_tags(works: Works) -> None:
     assert {unit.name: unit.tags for unit in units_of(works.catalogue)} == {
         "letters": {"gristmill/source": "letters"},
         "diary": {"gristmill/source": "diary"},
-        "mixes/index": {},
+        "all/indexes": {},
     }
 
 
