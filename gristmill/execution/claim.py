@@ -206,8 +206,10 @@ def named_loss(store: Store, place: Place, token: str, error: GristmillError, *,
     return error
 
 
-def raise_loss(store: Store, places: Iterable[Place], token: str, error: GristmillError, *, ended: bool = True) -> None:
-    """Raises Superseded if an error of a run means that it has lost a claim; else nothing. See named_loss().
+def raise_loss(
+    store: Store, places: Iterable[Place], token: str, error: GristmillError, *, ended: bool = True
+) -> NoReturn:
+    """Raises Superseded if an error of a run means that it has lost a claim; else the error. See named_loss().
 
     Args:
         store: the lake.
