@@ -44,7 +44,8 @@ class MixGrinder:
         try:
             for each in body.file.inputs:
                 read += self._mix(mixer, each, body.stream, upload)
-            publish(store, body.file.name, begun, upload, one.version.etag)
+            seen = msgspec.structs.replace(begun, read=read, unseen=tuple(sorted(mixer.unseen)))
+            publish(store, body.file.name, seen, upload, one.version.etag)
         except BaseException:
             upload.abort()
             raise

@@ -1,9 +1,8 @@
 """One run of `dolma mix`: finds the files, leaves out what is done, mixes the others, and writes the manifests."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-
-import msgspec
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.execution.runner import grind_all, raise_failures
@@ -150,7 +149,7 @@ def run_mixing(
 def absent_attributes(plan: MixPlan, facts: Mapping[str, int]) -> list[str]:
     """What expressions name, and no row of a stream has: in words, sorted by stream.
 
-    A stream with files of an earlier run is left out: rows of these may have them.
+    A stream with files of which version 0.2 recorded no rows is left out: rows of these may have them.
 
     Args:
         plan: of the run.
@@ -158,16 +157,18 @@ def absent_attributes(plan: MixPlan, facts: Mapping[str, int]) -> list[str]:
     """
     absent: list[str] = []
     for recipe, stream in plan.recipes.items():
-        rows, prefix = facts.get(f"read {recipe}", 0), f"unseen {recipe} "
-        made = [item for item in plan.items if msgspec.json.decode(item.body, type=MixItem).recipe == recipe]
-        unseen = [
-            key.removeprefix(prefix) for key, without in facts.items() if key.startswith(prefix) and without == rows
+        earlier = [each for folder in plan.folders for each in folder.done.values() if each.recipe == recipe]
+        if any(each.rows and not each.read for each in earlier):
+            continue
+        rows, prefix = facts.get(f"read {recipe}", 0) + sum(each.read for each in earlier), f"unseen {recipe} "
+        without = Counter({key.removeprefix(prefix): n for key, n in facts.items() if key.startswith(prefix)})
+        for each in earlier:
+            without.update(dict.fromkeys(each.unseen, each.read))
+        absent += [
+            f"stream {stream.name!r}: no row of {rows:,} has the attribute {name!r}, so what names it changes nothing"
+            for name, number in sorted(without.items())
+            if rows and number == rows
         ]
-        if rows and unseen and len(made) == plan.outputs[stream.name]:
-            words = (
-                f"stream {stream.name!r}: no row of {rows:,} has the attribute {{!r}}, so what names it changes nothing"
-            )
-            absent += [words.format(name) for name in sorted(unseen)]
     return absent
 
 

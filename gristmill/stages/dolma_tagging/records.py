@@ -42,6 +42,8 @@ class FileRecord(msgspec.Struct, frozen=True):
         sha256: of the attributes' file (hex); empty while it is being made.
         output: version of the attributes' file. While it is being made, that of the file that it replaces, or None.
         coming: sha256 (hex) of the file that is about to appear; else empty.
+        read: of a mix, how many documents were read for it.
+        unseen: of a mix, the attributes that expressions name and none of these documents has.
     """
 
     input: str
@@ -52,6 +54,12 @@ class FileRecord(msgspec.Struct, frozen=True):
     sha256: str = ""
     output: ObjectVersion | None = None
     coming: str = ""
+    read: int = 0
+    unseen: tuple[str, ...] = ()
+
+
+_LATER: Mapping[str, object] = {"coming": "", "read": 0, "unseen": ()}
+"""The fields of a record that manifests of version 0.2 lack, and what they are there: their digests go without them."""
 
 
 class TagManifest(msgspec.Struct, frozen=True):
@@ -77,6 +85,10 @@ class TagManifest(msgspec.Struct, frozen=True):
 
     def _digest(self) -> str:
         plain = msgspec.to_builtins(msgspec.structs.replace(self, digest=""))
+        for record in plain["files"].values():
+            for name, before in _LATER.items():
+                if record[name] == before:
+                    del record[name]
         return digest_of(plain)
 
     @property

@@ -1,5 +1,6 @@
 """What must be cut from the raw data of a lake so that no run can make some documents again."""
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -7,6 +8,7 @@ from gristmill.errors import GristmillError
 from gristmill.lake.address import place, raw_folder
 from gristmill.lake.asset_kinds import RAW, kind_of, names_of
 from gristmill.lake.identity import Pair
+from gristmill.lake.rows.row_blocks import HEAD
 from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.shelf import find
@@ -20,6 +22,12 @@ from gristmill.tracing.rows import Partition, find_partition, row_of
 _NOT_ITS_OWN = (
     "this refused row has the id in one of its fields, and may be another document: look at it, erase it by hand"
 )
+
+_NO_END = (
+    "its end is not known: this refused row is no UTF-8, or longer than its copy in the quarantine; erase it by hand"
+)
+_BYTES = re.compile(r"\\x[0-9a-f]{2}")
+"""How the quarantine shows a byte that is no UTF-8. A row may also have these characters."""
 
 
 class NotErasable(NamedTuple):
@@ -129,6 +137,9 @@ def _raw_places(
         if own is None:
             where = f"{documents.place.quarantine(refused.shard)}: row {refused.number} ({row.place})"
             yield refused.pair, RawPlace(where, why=_NOT_ITS_OWN)
+            continue
+        if len(row.raw.encode()) >= HEAD or _BYTES.search(row.raw):
+            yield refused.pair, RawPlace(f"{row.file}: byte {row.offset}", why=_NO_END)
             continue
         read = next((i for i in documents.shards[refused.shard].inputs if i.shard == row.file), None)
         if read is None or row.offset is None or row.member:

@@ -12,6 +12,7 @@ import pytest
 from gristmill.errors import AtWork, DataError, GristmillError, MalformedRow, RecipeError
 from gristmill.execution.runner import Inline
 from gristmill.formats.dolma.mixer_config import MixerConfig, mixer_config
+from gristmill.lake.identity import digest_of
 from gristmill.stages.dolma_mixing.mixing import MixPlan, absent_attributes, plan_mixing, run_mixing
 from gristmill.stages.dolma_mixing.stream_mixer import check_utf8
 from gristmill.stages.dolma_tagging.records import MANIFEST
@@ -300,6 +301,21 @@ def test_an_attribute_that_no_row_has_is_told(home: Path, stream: dict[str, Any]
     (warning,) = absent_attributes(plan, facts)
     assert warning == "stream 's': no row of 9 has the attribute 'wrods', so what names it changes nothing"
     assert len(ids(home)) == 9
+    again = plan_mixing(given, {})  # all is done, as after a run that was killed: its receipts say what it saw
+    assert (again.items, absent_attributes(again, {})) == ([], [warning])
+    with pytest.raises(DataError, match="no row of 9 has the attribute 'wrods'"):
+        run_mixing(again, Inline(), {}, lambda _: None, strict=True)
+
+
+def test_a_manifest_of_version_0_2_is_intact(home: Path) -> None:
+    given = config(home)
+    mix(given)
+    (path,) = home.rglob(MANIFEST)
+    plain = {**json.loads(path.read_text()), "digest": ""}
+    for record in plain["files"].values():
+        del record["coming"], record["read"], record["unseen"]
+    path.write_text(json.dumps({**plain, "digest": digest_of(plain)}))
+    assert mix(given).items == []
 
 
 def test_an_attribute_without_a_span_is_no_misspelt_one(home: Path) -> None:
