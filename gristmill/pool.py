@@ -25,8 +25,13 @@ def in_processes(works: Sequence[Callable[[], T]], workers: int) -> Iterator[T]:
         return
     with worker_pool(min(workers, len(works))) as pool:
         try:
-            with children_deaf():
-                under_way = [pool.submit(work) for work in works]
+            try:
+                with children_deaf():
+                    under_way = [pool.submit(work) for work in works]
+            except OSError as error:
+                if error.errno is not None:
+                    raise
+                raise BrokenProcessPool from error  # one died while the next was started: the pool closes its pipes
             yield from (future.result() for future in under_way)
         except BrokenProcessPool as error:
             raise StoreError(
