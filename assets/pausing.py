@@ -21,7 +21,7 @@ def pausing_jobs(catalogue: Catalogue) -> list[dg.JobDefinition]:
     """The two jobs.
 
     Args:
-        catalogue: the recipes; a name that is none of theirs is refused.
+        catalogue: the recipes. The jobs refuse any other name.
     """
     names = [*catalogue.sources, *catalogue.mixes, *catalogue.dedupes]
     held = "Nothing of these is requested by itself until the job `resume`; what runs goes on"

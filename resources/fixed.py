@@ -21,7 +21,17 @@ class _NoSchema:
         return getattr(self._schema, name)
 
 
-class FixedResource(dg.ResourceDefinition):
+class _Unconfigured(dg.ResourceDefinition):
+    @property
+    def config_schema(self) -> Any:
+        return _NoSchema(super().config_schema)
+
+    @property
+    def has_config_field(self) -> bool:
+        return False
+
+
+class FixedResource(_Unconfigured):
     """A resource that is the same object in every run of a process.
 
     Args:
@@ -32,16 +42,8 @@ class FixedResource(dg.ResourceDefinition):
     def __init__(self, value: Any, description: str) -> None:
         super().__init__(lambda _: value, description=description)
 
-    @property
-    def config_schema(self) -> Any:
-        return _NoSchema(super().config_schema)
 
-    @property
-    def has_config_field(self) -> bool:
-        return False
-
-
-class FixedIOManager(dg.IOManagerDefinition):
+class FixedIOManager(_Unconfigured, dg.IOManagerDefinition):
     """An IO manager that is the same object in every run of a process.
 
     Args:
@@ -51,11 +53,3 @@ class FixedIOManager(dg.IOManagerDefinition):
 
     def __init__(self, value: dg.IOManager, description: str) -> None:
         super().__init__(lambda _: value, description=description)
-
-    @property
-    def config_schema(self) -> Any:
-        return _NoSchema(super().config_schema)
-
-    @property
-    def has_config_field(self) -> bool:
-        return False

@@ -40,7 +40,7 @@ class ArrivalMemory(msgspec.Struct, omit_defaults=True):
 
 
 def read_memory(cursor: str | None, warn: Log) -> ArrivalMemory:
-    """The memory of a cursor; a new one if there is none, or none that can be read, of which it warns."""
+    """The memory of a cursor. Without a cursor it is new; if the cursor cannot be read too, with a warning."""
     try:
         return msgspec.json.decode(cursor or "{}", type=ArrivalMemory)
     except (msgspec.DecodeError, msgspec.ValidationError) as error:

@@ -100,9 +100,8 @@ def run(arguments: Namespace) -> int:
     arguments.all = arguments.all or (arguments.raw and bool(arguments.asset))
     lost: list[Finding] = []
     store = lake.store()
-    next(
-        iter(store.list(RELEASES, tell=lambda _: None)), None
-    )  # that there is no lake is told before that no recipes are named
+    # that there is no lake is told before that no recipes are named
+    next(iter(store.list(RELEASES, tell=lambda _: None)), None)
     paths = audited_ledgers(store, arguments.asset, lambda note: show(f"note   {note}"), lost, shelves_of(arguments))
     for finding in lost:
         show(f"WRONG  {finding}")

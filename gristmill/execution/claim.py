@@ -190,8 +190,8 @@ def named_loss(store: Store, place: Place, token: str, error: GristmillError, *,
     Args:
         store: the lake.
         place: the partition.
-        token: of this run.
-        error: that ended it.
+        token: the token of this run.
+        error: the error that ended it.
         ended: whether a claim that is gone counts: then the other run has finished already.
     """
     if not isinstance(error, StoreError) or isinstance(error, Superseded | AtWork):
@@ -214,8 +214,8 @@ def raise_loss(
     Args:
         store: the lake.
         places: the partitions that the run has claimed.
-        token: of this run.
-        error: that ended it.
+        token: the token of this run.
+        error: the error that ended it.
         ended: as in named_loss().
 
     Raises:
@@ -235,13 +235,13 @@ def lost_failures(store: Store, place: Place, token: str, failed: Iterable[Faile
     Args:
         store: the lake.
         place: the partition.
-        token: of the run that has failed.
-        failed: its failures, also of shards of other partitions.
+        token: the token of the run that has failed.
+        failed: the failures of this run, also of shards of other partitions.
     """
-    found: list[Failed] = []
-    for failure in failed:
-        mine = failure.error == "StoreError" and failure.asset in {"", place.asset}
-        named = named_loss(store, place, token, StoreError(failure.message)) if mine else None
-        lost = isinstance(named, Superseded)
-        found.append(msgspec.structs.replace(failure, error="Superseded", message=str(named)) if lost else failure)
-    return found
+    every = list(failed)
+    mine = [each for each in every if each.error == "StoreError" and each.asset in {"", place.asset}]
+    loss = named_loss(store, place, token, StoreError(mine[0].message)) if mine else None  # one question for all
+    if not isinstance(loss, Superseded):
+        return every
+    named = {"error": "Superseded", "message": str(loss)}
+    return [msgspec.structs.replace(each, **named) if each in mine else each for each in every]

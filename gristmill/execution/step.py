@@ -251,7 +251,7 @@ def grind(planned: StoredPlan, engine: Engine, say: Say) -> GrindResult:
         for partition in planned.partitions:
             asset = partition.place.asset
             if lost and claimed_by(store, partition.place) != partition.token:
-                continue  # the files of another run lie there, or none at all
+                continue  # another run has removed or replaced the files of this one
             made = tally.ground.get(asset)
             effort = tally.effort(asset, items, len(planned.partitions))
             store.put(_file(partition, "spent.json"), msgspec.json.encode(effort))

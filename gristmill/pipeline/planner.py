@@ -122,7 +122,7 @@ class Planner:
         """Checks that the lake has raw data or ledgers of the targets: an empty plan may be that of another lake.
 
         Raises:
-            RecipeError: it has neither; or a recipe's `select` leaves out all that lies there.
+            RecipeError: it has neither; or `select` of the recipes leaves out every file.
         """
         if self._known and not any(self._known.values()) and not (self.strays or self.unlisted):
             unread = [remark for remark in self.remarks if NOT_SELECTED in remark or UNREAD in remark]

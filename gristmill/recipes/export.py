@@ -137,7 +137,7 @@ EnergonJsonl(...), EnergonWebdataset(...), Oscar(...)
         """Checks that a mix can be exported so.
 
         Args:
-            name: of the mix.
+            name: the name of the mix.
             validation: the share of documents that it holds out.
             tokenizers: the names of the tokenizers that tokenize it.
 

@@ -104,14 +104,11 @@ def why_not_in_rows(wanted: Wanted, packages: Sequence[str], assets: Collection[
     except RecipeError as error:
         return f"how readers make ids is not known: {error}"
     for name in sorted({source for source, _ in wanted.reasons}):
-        readers = [each.convert for each in recipes.values() if name in {each.name, each.read_as} or _has_key(each)]
-        if (
-            not any(name in {each.name, each.read_as} for each in recipes.values())
-            and documents_asset(name, "v0") in assets
-        ):
+        named = [each for each in recipes.values() if name in {each.name, each.read_as}]
+        if not named and documents_asset(name, "v0") in assets:
             return f"no recipe of --shelves reads source {name!r}, so how its ids are made is not known"
         ids = [id_ for source, id_ in wanted.reasons if source == name]
-        for reader in readers:
+        for reader in (each.convert for each in (*named, *filter(_has_key, recipes.values()))):
             key = getattr(reader, "id_key", "id" if type(reader).__module__.startswith(_OURS) else None)
             if key is None or getattr(reader, "id_template", None) or (key != "id" and any(map(str.isdecimal, ids))):
                 return f"the reader of source {name!r} makes its ids, so a row of such a file may not have them"

@@ -61,15 +61,15 @@ def _files(store: Store, partition: Place, part: Shard) -> Iterator[Finding]:
     """Findings on the objects of a part: other bytes than its row names, and other lines than its record names."""
     files: dict[str, PartFile] = {}
     with suppress(DataError):  # parts_agree() reports it
-        files = read_part_record(part, partition.table).files
+        record = read_part_record(part, partition.table)
+        files = {record.folder + name: file for name, file in record.files.items()}
     for field in sorted(part.extra.keys() - set(ExportedPart.__struct_fields__)):
         yield Finding(partition.table, None, f"part {part.name}: its field extra has {field!r}, which no part has")
     for path, (sha256, size) in sorted((part.objects or {}).items()):
         wrong = list(prove_object(store, path, sha256, size))
         yield from wrong
-        name = next((name for name in files if path.endswith(f"/{name}")), "")
-        if name and not wrong:
-            yield from guarded(store, path, _plain(store, path, files[name].facts))
+        if path in files and not wrong:
+            yield from guarded(store, path, _plain(store, path, files[path].facts))
 
 
 def _plain(store: Store, path: str, facts: FileFacts) -> Iterator[Finding]:

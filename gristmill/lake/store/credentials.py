@@ -20,7 +20,7 @@ class BucketKeys(NamedTuple):
 
     Attributes:
         keys: gives them; None: the client takes those of the environment.
-        region: of the profile; empty if there is none.
+        region: the region of the profile; empty: the profile names no region.
     """
 
     keys: Keys | None
@@ -31,7 +31,8 @@ def bucket_keys(profile: str, access: Access | None) -> BucketKeys:
     """The credentials of a bucket.
 
     Args:
-        profile: of `~/.aws/config`, which the bucket client does not read; it is found by boto3. Empty: none.
+        profile: the name of a profile in `~/.aws/config`, which boto3 reads, because the bucket client cannot; empty:
+            no profile.
         access: credentials of a bucket that only holds raw data; they come before those of the profile.
 
     Raises:

@@ -42,8 +42,8 @@ class FileRecord(msgspec.Struct, frozen=True):
         sha256: of the attributes' file (hex); empty while it is being made.
         output: version of the attributes' file. While it is being made, that of the file that it replaces, or None.
         coming: sha256 (hex) of the file that is about to appear; else empty.
-        read: of a mix, how many documents were read for it.
-        unseen: of a mix, the attributes that expressions name and none of these documents has.
+        read: the number of documents that `dolma mix` read to make the file; 0 for the other commands.
+        unseen: the attributes that expressions of `dolma mix` name and none of these documents has.
     """
 
     input: str
