@@ -16,6 +16,7 @@ from paths import ROOT, python_path
 
 from gristmill.templates.new_project import Names, project_files, write_project
 
+COMPONENTS = "gristmill.dagster_components"
 DG = Path(sys.executable).with_name("dg")
 
 
@@ -71,9 +72,48 @@ def test_dg_lists_and_launches_in_the_checkout(dg: Callable[..., str]) -> None:
 @pytest.mark.slow
 def test_dg_checks_lists_and_launches_in_a_new_project(dg: Callable[..., str], tmp_path: Path) -> None:
     write_project(tmp_path / "tales", project_files(Names("tales", "tales"), ("tales",), 1))
-    assert {"sync", "audits", "tales_journey"} <= jobs_of(dg(tmp_path / "tales", "list", "defs", "--json"))
+    dg(tmp_path / "tales", "scaffold", "defs", f"{COMPONENTS}.Source", "sources/letters.py")
+    found = jobs_of(dg(tmp_path / "tales", "list", "defs", "--json"))
+    assert {"sync", "audits", "tales_journey", "letters_journey"} <= found
     assert "All definitions loaded successfully." in dg(tmp_path / "tales", "check", "defs")
     dg(tmp_path / "tales", "launch", "--job", "sync")
+
+
+PLAIN = f"""
+[tool.dg]
+directory_type = "project"
+
+[tool.dg.project]
+root_module = "plain"
+registry_modules = ["{COMPONENTS}"]
+"""
+
+LOADER = """
+from pathlib import Path
+
+import dagster as dg
+
+
+@dg.definitions
+def defs() -> dg.Definitions:
+    return dg.load_from_defs_folder(path_within_project=Path(__file__).parent)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.exhaustive
+def test_a_corpus_and_a_source_are_scaffolded_in_a_project_of_dagsters_own(
+    dg: Callable[..., str], tmp_path: Path
+) -> None:
+    (tmp_path / "src" / "plain" / "defs").mkdir(parents=True)
+    (tmp_path / "pyproject.toml").write_text(PLAIN)
+    (tmp_path / "src" / "plain" / "definitions.py").write_text(LOADER)
+    for folder in ("plain", "plain/defs"):
+        (tmp_path / "src" / folder / "__init__.py").touch()
+    dg(tmp_path, "scaffold", "defs", f"{COMPONENTS}.Corpus", "corpus")
+    dg(tmp_path, "scaffold", "defs", f"{COMPONENTS}.Source", "corpus/sources/letters.py")
+    assert "All definitions loaded successfully." in dg(tmp_path, "check", "defs")
+    assert {"sync", "letters_journey"} <= jobs_of(dg(tmp_path, "list", "defs", "--json"))
 
 
 @pytest.mark.slow

@@ -58,6 +58,8 @@ def test_the_wheel_alone_makes_a_source_and_shows_it_in_dagster(version: str, tm
     assert '"gristmill 0.' in note
     told = run(inside, "-c", "from gristmill.dagster_location import defs; print(len(defs().jobs))", cwd=here)
     assert int(told) >= 2
+    entries = "from importlib.metadata import entry_points as e; print(*e(group='dagster_dg_cli.registry_modules'))"
+    assert "value='gristmill.dagster_components'" in run(inside, "-c", entries, cwd=here)
     assert not list((tmp_path / "env").rglob("lake.json"))
     outside = subprocess.run([gristmill, "plan"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (outside.returncode, outside.stderr.split(":")[0]) == (2, "no recipes are named")

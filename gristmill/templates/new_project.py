@@ -149,8 +149,10 @@ def project_files(names: Names, shelves: Sequence[str], shards: int) -> dict[str
         "@CONSTANT@": names.package.upper(),
         "@shelves@": json.dumps(list(shelves)),
         "@count@": str(shards),
+        **mix_values("base", names.name, "v1", f'("{names.name}-bpe-1",)'),
+        **tagger_values("prose", 1),
     }
-    found = {_target(path, names): _filled(path.read_text("utf-8"), values) for path in _templates()}
+    found = {_target(path, names): filled(path.read_text("utf-8"), values) for path in _templates()}
     return {path: text.encode() for path, text in sorted(found.items())}
 
 
@@ -165,7 +167,46 @@ def _target(template: Path, names: Names) -> str:
     return "/".join(parts).replace("_package_", names.package).replace("_source_", names.name)
 
 
-def _filled(text: str, values: Mapping[str, str]) -> str:
+def template(path: str) -> str:
+    """The text of a template.
+
+    Args:
+        path: of the file, below the folder of all templates, without its suffix.
+    """
+    return (TEMPLATES.parent / f"{path}{SUFFIX}").read_text("utf-8")
+
+
+def mix_values(name: str, source: str, version: str, tokenizers: str) -> dict[str, str]:
+    """What stands for the marks in the template of a mix.
+
+    Args:
+        name: of the mix.
+        source: name of the source of its stream.
+        version: the dataset version.
+        tokenizers: of the mix, as Python.
+    """
+    constant = name.replace("-", "_").upper()
+    return {"@mix@": name, "@MIX@": constant, "@source@": source, "@version@": version, "@tokenizers@": tokenizers}
+
+
+def tagger_values(name: str, number: int) -> dict[str, str]:
+    """What stands for the marks in the template of a tagger.
+
+    Args:
+        name: of the tagger, without its number.
+        number: of the tagger.
+    """
+    constant = name.replace("-", "_").upper()
+    return {"@tagger@": f"{name}-{number}", "@next@": f"{name}-{number + 1}", "@TAGGER@": constant}
+
+
+def filled(text: str, values: Mapping[str, str]) -> str:
+    """A template with a value in place of each mark.
+
+    Args:
+        text: of the template.
+        values: by mark.
+    """
     for mark, value in values.items():
         text = text.replace(mark, value)
     return text

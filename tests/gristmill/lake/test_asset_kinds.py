@@ -180,6 +180,8 @@ PATHS_OF_OBJECTS = {
     "gristmill/stages/dolma_dedupe/files.py": "paths of files",
     "gristmill/stages/dolma_tagging/inputs.py": "paths of files",
     "gristmill/templates/new_project.py": "paths in a project",
+    "gristmill/templates/new_recipe.py": "paths in a project",
+    "gristmill/dagster_components.py": "paths in a project",
     "gristmill/formats/energon/keys.py": "names of media",
     "gristmill/lake/address.py": "names of shards",
     "gristmill/text/desktop_names.py": "names of files",
