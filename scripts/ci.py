@@ -16,7 +16,7 @@ from pathlib import Path
 from scripts.budget import ALL_TESTS, Span, allowed, clock, over_budget, table, yardstick
 
 CHECKOUT = Path(__file__).resolve().parent.parent
-LIVE = "tests/live/test_live_backfills.py tests/live/test_live_cancel.py"
+LIVE = "tests/live/test_live_backfills.py tests/live/test_live_cancel.py tests/production/test_nights.py"
 FAST = "make test"
 AUDIT = "make audit"
 WHEEL = "tests/support/drivers/wheel.py"

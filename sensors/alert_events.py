@@ -7,8 +7,8 @@ import dagster as dg
 
 from assets.support.keys import address_of
 from assets.support.last_reading import is_news
-from assets.support.next_steps import OF_DEAD, OF_KIND, OF_UNSTARTED, RUN_NEXT, next_of_check
-from assets.support.runs.tags import WILL_RETRY
+from assets.support.next_steps import OF_DEAD, OF_FORGOTTEN, OF_KIND, OF_UNSTARTED, RUN_NEXT, next_of_check
+from assets.support.runs.tags import RETRIED_BY, WILL_RETRY
 from gristmill.errors import shorten, visible
 from sensors.alert_messages import Alert
 from sensors.lateness import LONGEST_NAME, late_alert
@@ -17,6 +17,8 @@ PAGE = 200
 """Number of events that are read at once."""
 DECIDED = 60
 """Seconds after which a run that failed is not tried again, unless Dagster has said so."""
+NOT_RETRIED = "Failed to retry run"
+"""What Dagster writes into the log of a run that it could not start again."""
 LONGEST = 2000
 """Characters of an error in a message; the run's page has all of it."""
 
@@ -45,6 +47,19 @@ def never_started(instance: dg.DagsterInstance, run_id: str) -> bool:
     return record is not None and record.start_time is None and record.dagster_run.status == dg.DagsterRunStatus.FAILURE
 
 
+def was_forgotten(instance: dg.DagsterInstance, run: dg.DagsterRun) -> bool:
+    """Whether Dagster meant to start a run again and did not: it tries once, and the code server may be away just then.
+
+    As long as it has not tried, the answer is the same: the caller waits first (`is_undecided`).
+    """
+    if run.status != dg.DagsterRunStatus.FAILURE or RETRIED_BY in run.tags:
+        return False
+    if run.tags.get(WILL_RETRY) == "true":
+        return True
+    told = instance.event_log_storage.get_logs_for_run(run.run_id, of_type={dg.DagsterEventType.ENGINE_EVENT})
+    return any(entry.dagster_event and entry.dagster_event.message == NOT_RETRIED for entry in told)
+
+
 def alert_of(instance: dg.DagsterInstance, entry: dg.EventLogEntry, hours: Mapping[str, float]) -> Alert | None:
     """The alert for an event; None if it is no failure, or if its run will be tried again or tells it itself."""
     if entry.dagster_event and entry.dagster_event.event_type == dg.DagsterEventType.FRESHNESS_STATE_CHANGE:
@@ -70,6 +85,8 @@ def alert_of(instance: dg.DagsterInstance, entry: dg.EventLogEntry, hours: Mappi
             return None
         if not kind and never_started(instance, run.run_id):
             following = OF_UNSTARTED
+        elif not kind and was_forgotten(instance, run):
+            following = OF_FORGOTTEN
         assets = _assets(instance, run)
         return Alert(event="run_failure", assets=assets, check="", error=_short(words), next=following, **common)
     return Alert(

@@ -1,4 +1,7 @@
-"""The sensor `unstarted_runs`: it requests again what runs should have made that never started."""
+"""The sensor `unstarted_runs`: it requests again what runs should have made that Dagster gave up.
+
+They never started, or their process died and Dagster could not start them again.
+"""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -10,10 +13,10 @@ from assets.support.runs.own_checks import own_checks
 from assets.support.runs.tags import RETRIED_BY, RETRY_NUMBER, WILL_RETRY
 from gristmill.environment import INTERVAL
 from gristmill.recipes.catalogue import Catalogue
-from sensors.alert_events import events, is_undecided, never_started, newest
+from sensors.alert_events import events, is_undecided, never_started, newest, was_forgotten
 
 MOST = 3
-"""How often a run that never started is launched again, by Dagster or by this sensor."""
+"""How often a run is launched again, by Dagster or by this sensor."""
 MOST_IN_A_TICK = 500
 """Largest number of runs that a tick requests; the next tick continues."""
 PATIENCE = 600
@@ -39,12 +42,12 @@ def unstarted_sensor(
         asset_selection=dg.AssetSelection.all(),
         minimum_interval_seconds=interval,
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Requests again what runs should have made that never started, as long as the code server was away",
+        description="Requests again what runs should have made that never started, or died as the code server was away",
     )
     def watch(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         kind, instance = dg.DagsterEventType.RUN_FAILURE, context.instance
         if context.cursor is None:  # the first tick: what failed before is history
-            reason = dg.SkipReason("runs that never start from now on are requested again")
+            reason = dg.SkipReason("runs that Dagster gives up from now on are requested again")
             return dg.SensorResult(skip_reason=reason, cursor=str(newest(instance, kind)))
         after = int(context.cursor)
         asked: list[dg.RunRequest] = []
@@ -61,7 +64,7 @@ def unstarted_sensor(
             context.log.warning(line)
         if asked:
             return dg.SensorResult(run_requests=asked, cursor=str(after))
-        reason = dg.SkipReason("; ".join(said) or "every run that failed had started")
+        reason = dg.SkipReason("; ".join(said) or "no run that failed was given up by Dagster")
         return dg.SensorResult(skip_reason=reason, cursor=str(after))
 
     return watch
@@ -77,10 +80,12 @@ def _is_open(instance: dg.DagsterInstance, entry: dg.EventLogEntry, now: float) 
 
 
 def _requests(context: dg.SensorEvaluationContext, run_id: str, sources: Mapping[str, str]) -> Iterator[dg.RunRequest]:
-    """The request for what a run should have made, unless it had started, or another run has taken it up."""
+    """The request for what a run should have made, unless it failed at work, or another run has taken it up."""
     instance, graph = context.instance, context.repository_def.asset_graph  # type: ignore[union-attr]  # a sensor has it
     run = instance.get_run_by_id(run_id)
-    if run is None or not never_started(instance, run_id) or RETRIED_BY in run.tags:
+    if run is None or RETRIED_BY in run.tags or _is_canceled(instance, run):
+        return
+    if not never_started(instance, run_id) and not was_forgotten(instance, run):
         return
     attempts = int(run.tags.get(ATTEMPT, 0)) + int(run.tags.get(RETRY_NUMBER, 0))
     snapshot = run.tags.get("dagster/partition")
@@ -104,6 +109,12 @@ def _requests(context: dg.SensorEvaluationContext, run_id: str, sources: Mapping
             ATTEMPT: str(attempts + 1),
         },
     )
+
+
+def _is_canceled(instance: dg.DagsterInstance, run: dg.DagsterRun) -> bool:
+    """Whether a person has canceled the backfill of a run."""
+    backfill = instance.get_backfill(run.tags["dagster/backfill"]) if "dagster/backfill" in run.tags else None
+    return backfill is not None and backfill.status.value in {"CANCELING", "CANCELED"}
 
 
 def _planned(instance: dg.DagsterInstance, run_id: str) -> list[str]:

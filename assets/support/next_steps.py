@@ -54,6 +54,11 @@ OF_UNSTARTED = (
     " times"
 )
 """If the queue or run monitoring gave a run up before its begin."""
+OF_FORGOTTEN = (
+    "its process died, and Dagster could not start it again: see that the code server runs; what it was to make is"
+    " requested again by itself, at most three times"
+)
+"""If the code server was away when a dead run was to be started again."""
 OF_ABSENT = (
     "nothing while a run makes them; else open the page of the absent slice: a red partition names its failed run. The"
     " index is made again when the slice is"

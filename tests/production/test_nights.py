@@ -7,14 +7,15 @@ import random
 from collections.abc import Iterator
 
 import pytest
+from mishaps.night_figures import Failed, Figures, table
 from mishaps.nights import (
     ACTIVITIES,
     ALONE,
     AUTOMATION,
+    BACKFILLED,
     FAILED,
     GATE,
     IDLE,
-    JOURNEY,
     RUN,
     VICTIMS,
     Night,
@@ -31,7 +32,7 @@ def nights(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nights]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AWS_ACCESS_KEY_ID", KEY)
         patch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
-        nights = Nights(tmp_path_factory.mktemp("nights"))
+        nights = Nights(tmp_path_factory.mktemp("nights"), print)
         yield nights
         nights.close()
 
@@ -39,7 +40,7 @@ def nights(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nights]:
 @pytest.mark.live
 @pytest.mark.parametrize(
     "night",
-    [Night(AUTOMATION, (RUN, "Postgres"), GATE), Night(JOURNEY, ("daemon", "webhook"), FAILED)],
+    [Night(AUTOMATION, (RUN, "code server"), GATE), Night(BACKFILLED, ("Postgres", "webhook"), FAILED)],
     ids=str,
 )
 def test_after_a_night_nothing_is_lost_the_failure_is_told_and_red_is_red(nights: Nights, night: Night) -> None:
@@ -63,3 +64,13 @@ def test_a_run_is_killed_at_the_gate_and_an_idle_deployment_has_none() -> None:
             assert night.moment != GATE
         elif RUN in night.victims:
             assert night.moment == GATE
+
+
+def test_each_night_has_a_row_with_its_figures_or_with_what_did_not_come() -> None:
+    seen = Figures(
+        "idle, daemon killed, asked", lost=0, objects=24, told=1, told_after=11.6, empty_after=0.0, red=6, after=13.0
+    )
+    lines = table([seen, Failed("idle, run killed, asked", "an audit that is red did not come")]).splitlines()
+    assert [line.split("  ")[0] for line in lines] == ["night", "idle, daemon killed, asked", "idle, run killed, asked"]
+    assert lines[1].split()[4:] == ["0", "of", "24", "1", "12", "s", "0", "s", "6", "13", "s"]
+    assert lines[2].endswith("NOT RECOVERED: an audit that is red did not come")

@@ -1,11 +1,20 @@
-"""Runs that never started, as Dagster's queue and run monitoring leave them, are requested again: tick by tick."""
+"""Runs that Dagster's queue, run monitoring and retries gave up are requested again: tick by tick."""
 
+import logging
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
 import pytest
 from dagster._core.events import EngineEventData, JobFailureData, RunFailureReason
+from dagster._core.execution.backfill import BulkActionStatus, PartitionBackfill
+from dagster._core.remote_origin import GrpcServerCodeLocationOrigin, RemoteJobOrigin, RemoteRepositoryOrigin
+from dagster._core.workspace.context import WorkspaceProcessContext
+from dagster._core.workspace.load_target import GrpcServerTarget
+from dagster._daemon.auto_run_reexecution.auto_run_reexecution import consume_new_runs_for_automatic_reexecution
 from dagster_kit import BLEND_INDEX, COUNT_V0, JOURNEY, LETTERS_V0, Works, letters
+from deployed import free_port
 
 from assets.support.keys import address_of, key_of
 from sensors.alert_events import alert_of, events
@@ -23,6 +32,7 @@ class Watch:
     def __init__(self, works: Works) -> None:
         self.works = works
         self.cursor: str | None = None
+        self.server = GrpcServerCodeLocationOrigin("127.0.0.1", free_port(), location_name="gristmill")
         assert self.tick() == []
 
     def tick(self) -> list[dg.RunRequest]:
@@ -40,7 +50,10 @@ class Watch:
         keys = [key_of(address) for address in addresses]
         partition = {"dagster/partition": snapshot} if snapshot else {}
         return self.works.instance.create_run_for_job(
-            job.get_subset(asset_selection=set(keys)), asset_selection=frozenset(keys), tags={**partition, **tags}
+            job.get_subset(asset_selection=set(keys)),
+            asset_selection=frozenset(keys),
+            tags={**partition, **tags},
+            remote_job_origin=RemoteJobOrigin(RemoteRepositoryOrigin(self.server, "__repository__"), job.name),
         )
 
     def give_up(self, run: dg.DagsterRun) -> None:
@@ -49,12 +62,49 @@ class Watch:
         self.works.instance.report_engine_event(message, run, EngineEventData())
         self.works.instance.report_run_failed(run)
 
+    def die(self, run: dg.DagsterRun) -> None:
+        """The process of a run is killed at work."""
+        begin = dg.DagsterEvent(dg.DagsterEventType.RUN_START.value, run.job_name)
+        self.works.instance.report_dagster_event(begin, run.run_id)
+        self.works.instance.report_run_failed(run, "its process 17 was ended by signal 9 (SIGKILL)")
+
+    def retry(self, run: dg.DagsterRun) -> None:
+        """What Dagster's daemon does with a run that failed. No code server answers."""
+        server = GrpcServerTarget("127.0.0.1", self.server.port, None, "gristmill")
+        with pytest.warns(UserWarning, match="Could not reach user code server"):
+            context = WorkspaceProcessContext(self.works.instance, server)
+        with context as workspace:
+            records = self.works.instance.get_run_records(dg.RunsFilter(run_ids=[run.run_id]))
+            list(consume_new_runs_for_automatic_reexecution(workspace, records, logging.getLogger()))
+
+    def will_retry(self, run: dg.DagsterRun) -> str:
+        """Whether Dagster says that it starts a run again."""
+        found = self.works.instance.get_run_by_id(run.run_id)
+        assert found is not None
+        return found.tags["dagster/will_retry"]
+
+    def alert(self) -> Any:
+        """The alert of the only failure."""
+        [record] = events(self.works.instance, dg.DagsterEventType.RUN_FAILURE, 0)
+        return alert_of(self.works.instance, record.event_log_entry, {})
+
 
 @pytest.fixture
 def watch(works: Works) -> Watch:
     works.raw(letters(1, 2, 3))
     works.arrive("letters")
     return Watch(works)
+
+
+@pytest.fixture
+def retrying(tmp_path: Path) -> Iterator[Watch]:
+    """Over an instance that starts runs again whose process died, as in production."""
+    retries = {"run_retries": {"enabled": True, "max_retries": 2, "retry_on_asset_or_op_failure": False}}
+    with dg.DagsterInstance.local_temp(str(tmp_path), overrides=retries) as instance:
+        works = Works(tmp_path / "lake", instance)
+        works.raw(letters(1, 2, 3))
+        works.arrive("letters")
+        yield Watch(works)
 
 
 def asked(requests: list[dg.RunRequest]) -> list[tuple[set[str], str | None]]:
@@ -147,8 +197,44 @@ def test_a_run_of_a_job_is_requested_by_its_assets_and_one_of_a_lost_snapshot_ho
 
 def test_the_alert_says_that_it_is_requested_again(watch: Watch) -> None:
     watch.give_up(watch.queued(LETTERS_V0))
-    [record] = events(watch.works.instance, dg.DagsterEventType.RUN_FAILURE, 0)
-    alert = alert_of(watch.works.instance, record.event_log_entry, {})
-    assert alert is not None
+    alert = watch.alert()
     assert "it never started" in alert.next
     assert (alert.assets, alert.snapshot) == ([LETTERS_V0], "2024")
+
+
+def test_a_run_that_died_while_no_code_server_answered_is_requested_again_and_told(retrying: Watch) -> None:
+    run = retrying.queued(LETTERS_V0)
+    retrying.die(run)
+    assert retrying.alert() is None  # Dagster means to start it again
+    retrying.retry(run)
+    assert retrying.will_retry(run) == "false"
+    assert asked(retrying.tick()) == [({LETTERS_V0}, "2024")]
+    assert retrying.tick() == []
+    alert = retrying.alert()
+    assert alert.error == "its process 17 was ended by signal 9 (SIGKILL)"
+    assert "it was to make is requested again" in alert.next
+
+
+def test_a_run_that_dagster_never_started_again_though_it_says_so_is_requested(retrying: Watch) -> None:
+    run = retrying.queued(LETTERS_V0, **{"dagster/backfill": "removed"})
+    retrying.die(run)
+    retrying.retry(run)  # it does nothing for a backfill that no longer exists
+    assert retrying.will_retry(run) == "true"
+    assert asked(retrying.tick()) == [({LETTERS_V0}, "2024")]
+
+
+def test_a_run_that_died_too_often_is_left_to_people(retrying: Watch) -> None:
+    retrying.die(retrying.queued(LETTERS_V0, **{"dagster/max_retries": "0"}))
+    assert retrying.tick() == []
+    assert "re-execute it" in retrying.alert().next
+
+
+def test_a_run_of_a_backfill_that_a_person_canceled_is_not_requested(retrying: Watch) -> None:
+    instance = retrying.works.instance
+    instance.add_backfill(
+        PartitionBackfill("abcdefgh", BulkActionStatus.CANCELED, from_failure=False, tags={}, backfill_timestamp=0.0)
+    )
+    run = retrying.queued(LETTERS_V0, **{"dagster/backfill": "abcdefgh"})
+    retrying.die(run)
+    retrying.retry(run)
+    assert retrying.tick() == []

@@ -50,8 +50,9 @@ class Deployed(Live):
         self._code_port = free_port()
         text = (PRODUCTION / "dagster.yaml").read_text()
         places = {"GRISTMILL_CODE_HOST": "127.0.0.1", "GRISTMILL_CODE_PORT": str(self._code_port)}
+        asked = {"DAGSTER_BACKFILL_RETRY_DEFINITION_CHANGED_ERROR": "1"}  # by docs/how-to/production.md
         patience = {"DAGSTER_GRPC_TIMEOUT_SECONDS": "300"}  # on a machine with much to do
-        told = {**database, **places, **patience, **(environment or {})}
+        told = {**database, **places, **asked, **patience, **(environment or {})}
         super().__init__(folder, lake, shelves=shelves, yaml=text, environment=told)
 
     def start(self) -> None:

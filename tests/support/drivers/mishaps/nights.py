@@ -3,29 +3,21 @@
 After each night, nothing is lost, the failure of that night was told, the queue is empty, and what was red is red.
 """
 
-import gzip
 import itertools
 import random
 import re
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from mishaps import night_lakes
+from mishaps.night_figures import Failed, Figures, row
+from mishaps.night_lakes import ATTRIBUTES, DOCUMENTS, SHELVES, SOURCE, Gate
 from mishaps.supervised import Supervised
 from seaweed import Seaweed
 from testkit import Mill
 
-from assets.support.facts.score_facts import score_facts
-from gristmill.lake.address import attributes_asset, documents_asset, place
-from gristmill.lake.ledger.files import read_ledger
-from gristmill.recipes.shelf import find
-from gristmill.recipes.source import Source
-from gristmill.recipes.tagger import Tagger
-from gristmill.stages.conversion.step import ConversionStep
-from gristmill.stages.tagging.step import TaggingStep
-
-SOURCE, VERSION, SET, SHELVES = "gated", "v0", "gate-1", ("gateshelf",)
-DOCUMENTS, ATTRIBUTES = documents_asset(SOURCE, VERSION), attributes_asset(SOURCE, VERSION, SET)
 AUDIT = "row_alignment_audit"
 """The audit that has found something, and must stay red."""
 RED = "red"
@@ -38,6 +30,8 @@ FORCED = {"resources": {"engine": {"config": {"force": True}}}}
 RUN = "run"
 UNITS = ("code server", "daemon", "web server", "Postgres", "S3 server", "webhook")
 VICTIMS = (RUN, *UNITS)
+TELLERS = {"code server", "daemon", "Postgres", "webhook"}
+"""Whoever of them dies right after an alert was taken, it may come again."""
 
 IDLE, JOURNEY, BACKFILLED, AUTOMATION = ACTIVITIES = ("idle", "journey", "backfill", "automation")
 ASKED, GATE, FAILED = MOMENTS = ("asked", "gate", "failed")
@@ -95,13 +89,18 @@ class Nights:
 
     Args:
         folder: for all files.
+        say: takes a line after each night.
+
+    Attributes:
+        played: what was seen after each night, in order.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, say: Callable[[str], object]) -> None:
         self._folder = folder
-        self._gate = folder / "gate"
-        self._number = 0
+        self._say = say
+        self._gate = Gate(folder / "gate")
         self._live: Supervised | None = None
+        self.played: list[Figures | Failed] = []
 
     @property
     def live(self) -> Supervised:
@@ -110,28 +109,45 @@ class Nights:
         return self._live
 
     def begin(self) -> None:
-        """Starts the deployment, and waits until it has found what is wrong with its lake."""
-        here = self._folder / f"from-{self._number}"
-        self._gate.mkdir(parents=True, exist_ok=True)
-        self._open()
+        """Starts the deployment, and waits until it has found what is wrong with its lake, and told it."""
+        here = self._folder / f"from-{len(self.played)}"
+        self._gate.open()
         (here / "calm").mkdir(parents=True)
         self.calm = Mill(here / "calm")
+        self._kept = list(OLD)
         self._live = live = Supervised(here, self._prepare, shelves=SHELVES)
-        live.wait(lambda: bool(live.ticks("alerts")), "the first tick of the alerts")  # what failed before is history
+        self._wait_for_tick()  # what failed before is history
         live.check(ATTRIBUTES, AUDIT)
         live.wait(self._is_red, "the audit's result")
-        said = f"{AUDIT} of {ATTRIBUTES} failed: "
-        live.wait(lambda: any(each["text"].startswith(said) for each in live.told()), f"the alert {said!r}")
+        live.wait(lambda: bool(self._told_of_red()), f"the alert about {AUDIT}")
+        self._wait_for_tick()  # or a kill would make it come again
+
+    def _wait_for_tick(self) -> None:
+        """Waits until a tick of the alerts has ended that had not ended yet."""
+        ended: set[str] = set()
+
+        def another() -> bool:
+            ended.update(tick["timestamp"] for tick in self.live.ticks("alerts")[:1])
+            return len(ended) > 1
+
+        self.live.wait(another, "a tick of the alerts")
 
     def _prepare(self, seaweed: Seaweed) -> str:
         """A lake that plain Python has made, with a red snapshot; its address."""
         self.mill = Mill(self._folder, seaweed.url("nights"), seaweed.options)
         for snapshot in (*OLD, RED):
             self._make_calm(snapshot)
-            self._arrive(snapshot)
-            make(self.mill, snapshot)
-        cut_row(self.mill)
+            night_lakes.arrive(self.mill, snapshot, self._gate)
+            night_lakes.make(self.mill, snapshot)
+        night_lakes.cut_row(self.mill, RED)
+        self._findings = night_lakes.findings(self.mill)
+        assert self._findings
         return self.mill.lake.url
+
+    def _make_calm(self, snapshot: str) -> None:
+        """The snapshot in the other lake; the gate must be open."""
+        night_lakes.arrive(self.calm, snapshot, self._gate)
+        night_lakes.make(self.calm, snapshot)
 
     def close(self) -> None:
         """Ends the deployment; the next night would start another."""
@@ -147,14 +163,19 @@ class Nights:
         Raises:
             AssertionError: the deployment did not recover; the message says in what. The next night has another.
         """
-        self._number += 1
-        if self._live is None:
-            self.begin()
+        seen: Figures | Failed
         try:
-            self._play(night)
-        except BaseException:
+            if self._live is None:
+                self.begin()
+            good, bad = self._go_wrong(night)
+            seen = self._recover(night, good, bad)
+        except BaseException as error:
+            seen = Failed(str(night), (str(error) or repr(error)).partition("\n")[0])
             self.close()
             raise
+        finally:
+            self.played.append(seen)
+            self._say(row(seen.night, seen.cells))
         return len(night.victims)
 
     def one_killed(self, dice: random.Random, number: int) -> int:
@@ -165,20 +186,30 @@ class Nights:
         """A case of `make faults`: two things are killed."""
         return self.play(night_of_two(dice))
 
-    def _play(self, night: Night) -> None:
-        bad = f"bad-{self._number}"
+    def _go_wrong(self, night: Night) -> tuple[Sequence[str], str]:
+        """Asks for the work of a night, and kills; the snapshots that are made, and the one that fails."""
+        number = len(self.played) + 1
+        bad, new = f"bad-{number}", f"new-{number}"
         if night.activity == AUTOMATION:
-            self._make_calm(self._new)
-        self._close_gate()
-        good = self._ask(night.activity)
+            self._make_calm(new)
+            self._kept.append(new)
+        self._before = len(self.live.told())
+        self._gate.close()
+        good = self._ask(night.activity, new)
         self.mill.raw("a.jsonl.gz", [b"no row"] * 40, SOURCE, bad)
-        self._wait_for(night, bad)
+        if night.moment == GATE:
+            self.live.wait(lambda: bool(self._gate.waiting()), "a run at the gate", every=0.05)
+        if night.moment == FAILED:
+            self.live.wait(lambda: "FAILURE" in self._ends(bad), f"the failure of {bad}", every=0.1)
         for victim in night.victims:
-            self._kill(victim)
-        self._open()
-        self._recover(night, good, bad)
+            if victim == RUN:
+                self.live.kill_run(self._gate.waiting())
+            else:
+                self.live.kill_unit(victim)
+        self._gate.open()
+        return good, bad
 
-    def _ask(self, activity: str) -> tuple[str, ...]:
+    def _ask(self, activity: str, new: str) -> Sequence[str]:
         """Asks for the work of a night; the snapshots that it makes."""
         if activity == JOURNEY:
             self.live.launch(f"{SOURCE}_journey", OLD[0], FORCED)
@@ -187,64 +218,82 @@ class Nights:
             self.live.backfill((DOCUMENTS, ATTRIBUTES), OLD, FORCED)
             return OLD
         if activity == AUTOMATION:
-            self._arrive(self._new)
-            return (self._new,)
+            night_lakes.arrive(self.mill, new, self._gate)
+            return (new,)
         return ()
 
-    @property
-    def _new(self) -> str:
-        """The snapshot that comes in this night, if the automation is at work."""
-        return f"new-{self._number}"
-
-    def _wait_for(self, night: Night, bad: str) -> None:
-        """Waits for the moment of a night."""
-        if night.moment == GATE:
-            self.live.wait(lambda: any(self._gate.glob("*.pid")), "a run at the gate", every=0.05)
-        if night.moment == FAILED:
-            self.live.wait(lambda: "FAILURE" in self._ends(bad), f"the failure of {bad}", every=0.1)
-
-    def _kill(self, victim: str) -> None:
-        if victim != RUN:
-            self.live.kill_unit(victim)
-            return
-        self.live.kill_run({int(file.read_text()) for file in self._gate.glob("*.pid")})
-
-    def _recover(self, night: Night, good: Sequence[str], bad: str) -> None:
-        """Waits until all is as it must be after a night."""
+    def _recover(self, night: Night, good: Sequence[str], bad: str) -> Figures:
+        """Waits until all is as it must be after a night; what was seen."""
+        empty, told = "an empty queue", f"the alert about {bad}"
         wanted: dict[str, Callable[[], bool]] = {
-            "an empty queue": self._is_empty,
-            "the failure of the bad snapshot": lambda: self._ends(bad)[:1] == ["FAILURE"],
+            empty: self._is_empty,
+            told: lambda: bool(self._told(bad)),
+            f"the failure of {bad}": lambda: self._ends(bad)[:1] == ["FAILURE"],
             "the success of the newest runs": lambda: all(self._ends(each)[:1] == ["SUCCESS"] for each in good),
-            "the bytes of a lake that nobody disturbed": lambda: all(map(self._is_whole, good)),
+            "the bytes of a lake that nobody disturbed": lambda: not self._lost(),
             "an audit that is red": self._is_red,
-            f"the alert about {bad}": lambda: any(each["snapshot"] == bad for each in self.live.told()),
         }
-        missing = ""
+        begin = time.monotonic()
+        since: dict[str, float] = {}
 
         def recovered() -> bool:
-            nonlocal missing
-            missing = ""
             for what, is_so in wanted.items():
-                missing = what
-                if not is_so():
-                    return False
-            return True
+                before = since.pop(what, time.monotonic() - begin)
+                if is_so():
+                    since[what] = before
+            return len(since) == len(wanted)
 
         try:
             self.live.wait(recovered, "what must be after a night", every=2)
         except AssertionError as error:
-            raise AssertionError(f"after the night ({night}), {missing} did not come\n{error}") from error
-        self._check_alerts()
+            missing = " and ".join(what for what in wanted if what not in since)
+            raise AssertionError(f"{missing} did not come after the night ({night})\n{error}") from error
+        self._check_alerts(night, bad)
+        found = night_lakes.findings(self.mill)
+        assert found == self._findings, f"`verify` found something else: {found}"
+        return Figures(
+            str(night),
+            lost=len(self._lost()),
+            objects=len(night_lakes.objects(self.calm, self._kept)),
+            told=len(self._told(bad)),
+            told_after=since[told],
+            empty_after=since[empty],
+            red=len(found),
+            after=max(since.values()),
+        )
 
-    def _check_alerts(self) -> None:
-        """The bad snapshots were told, in these words; no other run and no check was, since the beginning."""
-        what, why = f"a run of {ATTRIBUTES} and 1 more", "shard a: all of its 40 rows refused"
-        said = re.compile(f"{what} \\(bad-[0-9]+\\) failed: .*{why}")
-        for each in self.live.told():
+    def _check_alerts(self, night: Night, bad: str) -> None:
+        """Of all runs only the bad ones were told in this night, in these words, and the red audit was told once.
+
+        Nothing is told twice, unless what died had a part in telling it. A killed run is told if the code server died
+        too, for then Dagster does not start it again.
+        """
+        told = [f"a run of {ATTRIBUTES} and 1 more \\(bad-[0-9]+\\) failed: .*shard a: all of its 40 rows refused"]
+        if {RUN, "code server"} <= {*night.victims}:
+            told.append(r".* failed: its process [0-9]+ was ended by signal 9 (?s:.*)requested again by itself")
+        said = re.compile("|".join(told))
+        for each in self.live.told()[self._before :]:
             if each["event"] not in {"alive", "not_well", "check_failure"}:
                 assert (each["event"], bool(said.match(each["text"]))) == ("run_failure", True), each
+        assert len(self._told_of_red()) == 1, f"the red audit was told {len(self._told_of_red())} times"
+        times = len(self._told(bad))
+        assert times == 1 or TELLERS & {*night.victims}, f"{bad} was told {times} times"
 
     # what is there
+
+    def _told(self, snapshot: str) -> list[str]:
+        """The messages about a snapshot."""
+        return [each["text"] for each in self.live.told() if each["snapshot"] == snapshot]
+
+    def _told_of_red(self) -> list[str]:
+        """The messages about the red audit."""
+        said = f"{AUDIT} of {ATTRIBUTES} failed: "
+        return [each["text"] for each in self.live.told() if each["text"].startswith(said)]
+
+    def _lost(self) -> list[str]:
+        """The objects of good snapshots that are not as in the other lake, or are only in one of the two."""
+        here, calm = (night_lakes.objects(mill, self._kept) for mill in (self.mill, self.calm))
+        return [path for path in here | calm if here.get(path) != calm.get(path)]
 
     def _is_empty(self) -> bool:
         state = self.live.ask(STATE, key={"path": ATTRIBUTES.split("/")})
@@ -260,57 +309,3 @@ class Nights:
     def _ends(self, snapshot: str) -> list[str]:
         """The statuses of the runs over a snapshot, newest first."""
         return [each["status"] for each in self.live.runs(tags=[{"key": "dagster/partition", "value": snapshot}])]
-
-    def _is_whole(self, snapshot: str) -> bool:
-        return objects(self.mill, snapshot) == objects(self.calm, snapshot)
-
-    # raw data
-
-    def _make_calm(self, snapshot: str) -> None:
-        """The snapshot in the other lake; the gate must be open."""
-        self._put(self.calm, snapshot)
-        make(self.calm, snapshot)
-
-    def _arrive(self, snapshot: str) -> None:
-        self._put(self.mill, snapshot)
-
-    def _put(self, mill: Mill, snapshot: str) -> None:
-        """Raw data: three shards, and in the smallest of them a document that waits at the gate."""
-        texts = {"a": ["calm"] * 60, "b": ["calm"] * 50, "c": [f"GATE {self._gate}"]}
-        for name, words in texts.items():
-            rows = [{"id": f"{snapshot}-{name}{n}", "text": text, "source": SOURCE} for n, text in enumerate(words)]
-            mill.raw(f"{name}.jsonl.gz", rows, SOURCE, snapshot)
-
-    def _open(self) -> None:
-        (self._gate / "open").touch()
-
-    def _close_gate(self) -> None:
-        for file in self._gate.iterdir():
-            file.unlink()
-
-
-def make(mill: Mill, snapshot: str) -> None:
-    """Makes a snapshot in plain Python, and describes its scores."""
-    tagger = find("taggers", Tagger, SHELVES, SET)
-    mill.make(ConversionStep(find("sources", Source, SHELVES, SOURCE), snapshot, SHELVES))
-    mill.make(TaggingStep(SOURCE, VERSION, snapshot, (tagger,), SHELVES))
-    made = place(ATTRIBUTES, snapshot)
-    score_facts(mill.store, made, read_ledger(mill.store, made)[1], tagger.labels)
-
-
-def objects(mill: Mill, snapshot: str) -> dict[str, bytes]:
-    """All objects of a snapshot but its runs' notes."""
-    lead = f"sources/{SOURCE}/"
-    paths = [entry.path for entry in mill.store.list(lead)]
-    return {
-        path: mill.store.read(path)
-        for path in paths
-        if any(part.partition(".")[0] == snapshot for part in path.split("/")) and not path.endswith(".run.json")
-    }
-
-
-def cut_row(mill: Mill) -> None:
-    """A row of the red snapshot is gone from an attribute shard."""
-    path = place(ATTRIBUTES, RED).shard("a")
-    rows = gzip.decompress(mill.store.read(path)).splitlines(keepends=True)
-    mill.store.put(path, gzip.compress(b"".join(rows[1:]), mtime=0))

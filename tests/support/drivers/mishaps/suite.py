@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from mishaps import asked, deployment, meetings, runs, servers, stages
+from mishaps import asked, deployment, meetings, night_figures, runs, servers, stages
 from mishaps.lakes import Lakes
 from mishaps.nights import ALONE, Nights
 from seaweed import Seaweed
@@ -174,7 +174,7 @@ def main() -> int:
     folder = Path(tempfile.mkdtemp(prefix="gristmill-faults-"))
     server = Seaweed(folder / "seaweed")
     os.environ.update(server.environment)
-    nights = Nights(folder / "nights")
+    nights = Nights(folder / "nights", suite.say)
     try:
         lakes, drives = Lakes(folder / "lakes"), runs.Drives(folder / "drives")
         suite.say("the undisturbed lakes are made")
@@ -183,11 +183,16 @@ def main() -> int:
         only = [word for word in os.environ.get("ONLY", "").split(",") if word]
         if only:
             lanes = [[kind for kind in lane if any(word in kind.name for word in only)] for lane in lanes]
+        if not any(lanes):
+            suite.say(f"no kind of fault has one of these words in its name: {', '.join(only)}")
+            return 1
         suite.run([lane for lane in lanes if lane])
     finally:
         nights.close()
         server.close()
     kinds = [kind for lane in lanes for kind in lane]
+    if nights.played:
+        suite.say("\n" + night_figures.table(nights.played))
     suite.say(table(kinds))
     if any(kind.failed for kind in kinds):
         suite.say(f"what is left of them lies in {folder}")
