@@ -17,6 +17,7 @@ from assets.duplicates import dedupe_assets, resolution_asset
 from assets.exports import export_assets, export_index_asset
 from assets.ids_across import across_check, across_schedule
 from assets.jobs import jobs
+from assets.lake import lake_asset, lake_schedule
 from assets.mixes import mix_assets, mix_index_asset
 from assets.models import folder_asset_of
 from assets.pausing import pausing_jobs
@@ -25,6 +26,7 @@ from assets.purge import purge_job, purge_schedule
 from assets.raw import raw_spec
 from assets.support.about import owners_of
 from assets.support.code_references import CodeReferences
+from assets.support.keys import address_of
 from assets.support.step_graphs import define_steps
 from assets.support.step_ops import StepAssets
 from assets.sync import sync_job
@@ -79,7 +81,9 @@ def assets_of(
     """All assets of a deployment, with references to their recipes."""
     raw = [references.of_spec(raw_spec(source)) for source in catalogue.sources.values()]
     others = [each.map_asset_specs(references.of_spec) for each in others_of(catalogue)]
-    return [*raw, *define_steps(references.of_steps(steps), catalogue), *others]
+    checks = {output.address: tuple(output.checks) for step in steps for output in step.outputs}
+    lake = lake_asset(catalogue, checks, [address_of(key) for each in others for key in each.keys])
+    return [lake, *raw, *define_steps(references.of_steps(steps), catalogue), *others]
 
 
 def others_of(catalogue: Catalogue) -> list[dg.AssetsDefinition]:
@@ -153,6 +157,7 @@ def build(
             purge,
         ],
         schedules=[
+            lake_schedule(),
             audit_schedule(),
             purge_schedule(purge),
             *([across_schedule(growing)] if growing else []),

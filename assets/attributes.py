@@ -32,7 +32,6 @@ def attribute_assets(catalogue: Catalogue, source: Source, version: str) -> Step
                 address=address,
                 step=replace(every, taggers=(tagger,)),
                 description=tagger.description or tagger.name,
-                group=source.name.replace("-", "_"),
                 kinds=frozenset({"jsonl", version}),
                 owners=source.owners,
             )
@@ -56,7 +55,6 @@ def _carried(every: CarryingStep) -> StepAssets:
         address=every.asset,
         step=every,
         description=f"The spans of {every.name} of {every.before}, carried to the texts of {every.version}.",
-        group=every.source.name.replace("-", "_"),
         kinds=frozenset({"jsonl", every.version}),
         owners=every.source.owners,
     )

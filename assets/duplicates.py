@@ -9,7 +9,7 @@ import dagster as dg
 from assets.support.about import owners_of
 from assets.support.automation import when_below_changed
 from assets.support.facts.resolution_facts import resolution_facts
-from assets.support.keys import key_of, plain
+from assets.support.keys import group_of, key_of, plain
 from assets.support.lake_identity import check_lake
 from assets.support.report import failures
 from assets.support.runs.tags import asset_tags, tag_run
@@ -28,11 +28,6 @@ from resources.engine import RunEngine
 from resources.lake import LakeResource
 
 _CHECK = "Warns if no document is a duplicate."
-
-
-def resolution_group(dedupe: Dedupe) -> str:
-    """The asset group of a resolution; its automation sensor has the same name."""
-    return f"dedupe_{plain(dedupe.name)}"
 
 
 def dedupe_assets(catalogue: Catalogue, source: Source, version: str) -> list[StepAssets]:
@@ -57,7 +52,6 @@ def _fingerprints(dedupe: Dedupe, source: Source) -> StepAssets:
         address=every.makes[0],
         step=every,
         description=f"Fingerprints for {_words(dedupe)}",
-        group=source.name.replace("-", "_"),
         kinds=frozenset({"fingerprints"}),
         owners=source.owners,
     )
@@ -74,7 +68,6 @@ def _labels(dedupe: Dedupe, source: Source) -> StepAssets:
         address=every.asset,
         step=every,
         description=f"{_words(dedupe)}. Made from {RESOLUTION.at(dedupe=dedupe.name)}, whose sensor requests it.",
-        group=source.name.replace("-", "_"),
         kinds=frozenset({"jsonl", every.version}),
         owners=source.owners,
         automated=False,  # each resolution would request all snapshots; the sensor requests those whose marks changed
@@ -102,7 +95,7 @@ def resolution_asset(catalogue: Catalogue, dedupe: Dedupe) -> dg.AssetsDefinitio
     @dg.asset(
         key=key_of(address),
         deps=[key_of(each) for each in read],
-        group_name=resolution_group(dedupe),
+        group_name=group_of(address),
         description=f"{_words(dedupe)}: compares the fingerprints of all snapshots, and marks what occurred before",
         kinds={"fingerprints"},
         owners=owners_of(catalogue.sources[source] for source in dedupe.versions),

@@ -7,7 +7,7 @@ import dagster as dg
 
 from assets.support.automation import when_below_changed
 from assets.support.indexes import index_result, known_snapshots, slices_present
-from assets.support.keys import key_of, plain
+from assets.support.keys import group_of, key_of, plain
 from assets.support.lake_identity import check_lake
 from assets.support.report import failures
 from assets.support.runs.tags import asset_tags, tag_run
@@ -43,7 +43,6 @@ def _slice(mix: Mix, stream: Stream, export: Export) -> StepAssets:
         address=every.asset,
         step=every,
         description=f"{_words(mix, export)}: {stream.key}",
-        group=f"exports_{plain(mix.name)}",
         kinds=frozenset({export.format.type, export.name}),
         owners=export.owners,
         metadata={"format": format_parameters(export.format, release=True), "validation": mix.validation},
@@ -60,7 +59,7 @@ def export_index_asset(catalogue: Catalogue, mix: Mix, export: Export) -> dg.Ass
     @dg.asset(
         key=key_of(export_index(mix.name, export.name)),
         deps=[key_of(address) for address in read],
-        group_name=f"exports_{plain(mix.name)}",
+        group_name=group_of(export_index(mix.name, export.name)),
         description=f"{_words(mix, export)}: the release over the finished slices, and which are absent",
         owners=list(export.owners),
         kinds={export.format.type, export.name},

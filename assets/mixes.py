@@ -9,7 +9,7 @@ import dagster as dg
 from assets.support.about import selection_in_words
 from assets.support.automation import when_below_changed
 from assets.support.indexes import index_result, known_snapshots, reading_facts, slices_present
-from assets.support.keys import key_of, plain
+from assets.support.keys import group_of, key_of, plain
 from assets.support.lake_identity import check_lake
 from assets.support.report import failures
 from assets.support.runs.tags import asset_tags, tag_run
@@ -42,7 +42,6 @@ def _slice(mix: Mix, stream: Stream) -> StepAssets:
         address=every.asset,
         step=every,
         description=f"{stream.description or stream.key}\n\n{selection_in_words(stream)}\n\nRate: {stream.rate}.",
-        group=f"mix_{plain(mix.name)}",
         kinds=frozenset({"jsonl", "mix"}),
         owners=mix.owners,
         metadata={"rules": dict(stream.reasons), "rate": stream.rate, "weight": stream.weight},
@@ -56,7 +55,7 @@ def mix_index_asset(catalogue: Catalogue, mix: Mix) -> dg.AssetsDefinition:
     @dg.asset(
         key=key_of(mix_index(mix.name)),
         deps=[key_of(mix_asset(mix.name, stream.key)) for stream in mix.streams],
-        group_name=f"mix_{plain(mix.name)}",
+        group_name=group_of(mix_index(mix.name)),
         description=f"{mix.description or mix.name}: the slices of the mix now, and which are absent",
         owners=list(mix.owners),
         kinds={"json", "mix"},

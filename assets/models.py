@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import dagster as dg
 
 from assets.support.facts.folder_facts import folder_facts
-from assets.support.keys import key_of
+from assets.support.keys import group_of, key_of
 from assets.support.lake_identity import check_lake
 from assets.support.report import failures
 from assets.support.runs.tags import asset_tags, tag_run
@@ -29,7 +29,7 @@ def folder_asset_of(recipe: LabelledSet | Model, owners: Sequence[str]) -> dg.As
     @dg.asset(
         key=key_of(address),
         deps=[key_of(each) for each in dict.fromkeys(above for above, _ in made_of(recipe))],
-        group_name="models",
+        group_name=group_of(address),
         description=recipe.description or recipe.name,
         kinds={"model" if isinstance(recipe, Model) else "jsonl"},
         owners=list(owners),

@@ -7,7 +7,7 @@ from typing import Any
 import dagster as dg
 
 from assets.support.indexes import reading_facts
-from assets.support.keys import key_of, plain
+from assets.support.keys import group_of, key_of
 from assets.support.lake_identity import check_lake
 from assets.support.report import failures
 from assets.support.runs.tags import asset_tags, tag_run
@@ -48,7 +48,7 @@ def preview_asset(catalogue: Catalogue, mix: Mix) -> dg.AssetsDefinition:
     @dg.asset(
         key=key_of(preview_address(mix.name)),
         deps=[key_of(address) for address in sorted(reads)],
-        group_name=f"mix_{plain(mix.name)}",
+        group_name=group_of(preview_address(mix.name)),
         description=f"{mix.description or mix.name}: what its rules would keep and drop; materialize it at any time",
         owners=list(mix.owners),
         kinds={"html"},

@@ -6,9 +6,9 @@ import dagster as dg
 
 from assets.support.about import description_of, facts_about
 from assets.support.arrivals import ARRIVALS
-from assets.support.keys import key_of, snapshots_of
+from assets.support.keys import group_of, key_of, snapshots_of
 from assets.support.runs.tags import asset_tags
-from gristmill.lake.address import raw_asset
+from gristmill.lake.address import documents_asset, raw_asset
 from gristmill.raw_data.roots import raw_address
 from gristmill.recipes.source import Source
 
@@ -20,7 +20,7 @@ def raw_spec(source: Source) -> dg.AssetSpec:
     return dg.AssetSpec(
         key=key_of(raw_asset(source.name)),
         description=description_of(source, what),
-        group_name=source.name.replace("-", "_"),
+        group_name=group_of(documents_asset(source.name, source.versions[0])),
         partitions_def=snapshots_of(source.name),
         kinds={"raw"},
         tags=asset_tags(raw_asset(source.name)),

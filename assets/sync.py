@@ -15,7 +15,7 @@ from assets.support.facts.folder_facts import folder_facts, tokenizer_facts
 from assets.support.facts.partition_facts import partition_facts
 from assets.support.facts.resolution_facts import resolution_facts
 from assets.support.indexes import read_index_facts
-from assets.support.keys import key_of, snapshots_of
+from assets.support.keys import LAKE, key_of, snapshots_of
 from assets.support.lake_identity import show_lake, shown_lake
 from assets.support.last_reading import keep_shown, kept_readings, readings_of
 from assets.support.report import failures, ledger_facts
@@ -211,6 +211,7 @@ def _ledgers(store: Store, catalogue: Catalogue) -> dict[str, list[Place]]:
 
 def _everything(catalogue: Catalogue) -> Iterator[str]:
     """The addresses of all assets."""
+    yield LAKE
     yield from (raw_asset(source) for source in catalogue.sources)
     yield from (asset for asset, _ in catalogue.slices())
     yield from (tokenizer_asset(tokenizer) for tokenizer in catalogue.tokenizers)

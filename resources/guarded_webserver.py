@@ -10,6 +10,7 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib.metadata import version
+from typing import Any
 
 import uvicorn
 from dagster import DagsterInstance
@@ -31,6 +32,27 @@ DATABASE = {"statement_timeout": 15_000, "pool_recycle": 3600, "max_overflow": 2
 size; as with `dagster-webserver`."""
 
 
+class HonestWebserver(DagsterWebserver[Any, Any]):
+    """Dagster's web server, on whose pages an asset without snapshots is grey.
+
+    Dagster's pages count what is missing. Of no partitions none is missing, so they would show an empty source green,
+    as "all 0 materialized". Without counts they show the asset as never materialized.
+    """
+
+    def build_graphql_schema(self) -> Any:
+        """Dagster's schema, whose counts of no partitions are null, as they are of an asset without partitions."""
+        schema = super().build_graphql_schema()
+        field = schema.graphql_schema.type_map["AssetNode"].fields["partitionStats"]
+        counts = field.resolve
+
+        async def resolve(node: Any, info: Any, **given: Any) -> Any:
+            found = await counts(node, info, **given)
+            return found if found is None or found.numPartitions else None
+
+        field.resolve = resolve
+        return schema
+
+
 def guarded_app(context: WorkspaceProcessContext, prefix: str, environment: Environment, last: Last) -> UiGuard:
     """Dagster's app, wrapped.
 
@@ -40,7 +62,7 @@ def guarded_app(context: WorkspaceProcessContext, prefix: str, environment: Envi
         environment: has further values of the header Host, and the token of `/healthz`.
         last: reads what the watchman found last.
     """
-    app = DagsterWebserver(context, prefix, POLL).create_asgi_app()
+    app = HonestWebserver(context, prefix, POLL).create_asgi_app()
     return UiGuard(HealthPage(app, f"{prefix}/healthz", last, environment.health_token), environment.ui_hosts)
 
 

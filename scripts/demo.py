@@ -4,6 +4,7 @@ import argparse
 import time
 from pathlib import Path
 
+from assets.support.keys import LAKE
 from assets.support.mill import Mill
 from gristmill.acquisition.real_input import INSTALLED, Acquired, acquire_installed, acquire_packages, acquire_stdlib
 from gristmill.dashboard.home import alone
@@ -106,6 +107,8 @@ def main() -> None:
         mill.show()
         start = time.monotonic()
         grind(mill)
+        if mill.runs:
+            mill.materialize([LAKE], None)
         took = time.monotonic() - start
     summary(mill)
     if mill.runs:

@@ -42,7 +42,7 @@ def shoot(mill: Mill, server: Server, camera: Camera, snapshots: list[str]) -> N
     camera.take("runs", "/runs", "gristmill/source", f"{SOURCE}_journey")
     camera.take("job", f"/locations/gristmill/jobs/{SOURCE}_journey", "documents", without="Loading")
     camera.take("job-runs", f"/locations/gristmill/jobs/{SOURCE}_journey/runs", "gristmill/layer")
-    camera.take("graph", "/asset-groups", SOURCE, without="fetching statuses")
+    camera.take("graph", "/asset-groups", f"{SOURCE}_v1", without="fetching statuses")
     shoot_source(mill, server, camera, snapshots)
     shoot_mixes(mill, server, camera, snapshots)
     sensor = "/locations/gristmill/sensors/raw_arrivals"

@@ -2,6 +2,7 @@
 
 import re
 import time
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,8 +10,9 @@ import dagster as dg
 import pytest
 from dagster_kit import SHELVES, environment_of
 
-from assets.support.keys import address_of
+from assets.support.keys import address_of, group_of
 from definitions import build
+from gristmill.lake.address import documents_asset
 from gristmill.lake.asset_kinds import checks_of
 from gristmill.readers.dolma import DolmaLines
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
@@ -41,11 +43,30 @@ def test_every_asset_is_described_grouped_and_of_a_kind(catalogue: Catalogue) ->
 
 
 @CATALOGUES
+def test_no_two_assets_of_a_group_have_one_name_in_the_lineage(catalogue: Catalogue) -> None:
+    shown = [(node.group_name, node.key.path[-1]) for node in load(catalogue).asset_graph.asset_nodes]
+    assert [each for each, times in Counter(shown).items() if times > 1] == []
+
+
+def test_versions_a_mix_and_its_tokens_are_groups_of_their_own() -> None:
+    assert {node.group_name for node in load(KIT).asset_graph.asset_nodes} == {
+        "lake",
+        "letters_v0",  # with the raw data that it is made from
+        "letters_v1",
+        "diary_v0",
+        "mix_blend",
+        "tokens_blend_tiny_1",
+        "tokenizers",
+    }
+
+
+@CATALOGUES
 def test_what_has_an_owner_says_so(catalogue: Catalogue) -> None:
     graph = load(catalogue).asset_graph
     owned = {node.group_name: set(node.owners) for node in graph.asset_nodes}
     for source in catalogue.sources.values():
-        assert owned[source.name.replace("-", "_")] == set(source.owners)
+        for version in source.versions:
+            assert owned[group_of(documents_asset(source.name, version))] == set(source.owners)
     for mix in catalogue.mixes.values():
         assert owned[f"mix_{mix.name}"] == set(mix.owners)
 
@@ -111,6 +132,7 @@ def test_what_may_not_be_wrong_is_guarded_by_a_blocking_check_on_its_partitions(
 def test_the_shelf_of_the_tests_makes_what_one_can_count() -> None:
     addresses = {address_of(key) for key in load(KIT).asset_graph.get_all_asset_keys()}
     assert addresses == {
+        "lake",
         "sources/letters/raw",
         "sources/letters/v0/documents",
         "sources/letters/v0/attributes/count-1",  # a rule of v1 names it
@@ -147,6 +169,7 @@ def test_jobs_and_sensors_have_the_names_that_people_are_told() -> None:
         "purge",
         "resume",
         "sync",
+        "lake_totals",
         "letters_audits",
         "diary_audits",
         "audits",
@@ -201,6 +224,6 @@ def test_many_sources_with_three_versions_and_ten_sets_each_load(sources: int) -
     start = time.process_time()
     location = load(large(sources))
     seconds = time.process_time() - start
-    # raw, three documents and thirty sets a source; a slice each, the index and the preview
-    assert len(location.asset_graph.get_all_asset_keys()) == sources * (1 + 3 + 30) + sources + 2
+    # raw, three documents and thirty sets a source; a slice each, the index, the preview and the lake
+    assert len(location.asset_graph.get_all_asset_keys()) == sources * (1 + 3 + 30) + sources + 3
     assert seconds < 0.15 * sources, seconds  # generous: it takes 6 for a hundred on a quiet machine

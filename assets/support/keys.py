@@ -1,9 +1,14 @@
-"""Asset keys: the address of an asset, split at its slashes. Names of Dagster's ops and jobs are made from it too."""
+"""Asset keys: the address of an asset, split at its slashes. Groups and the names of ops and jobs come from it too."""
 
 import re
 from functools import cache
 
 import dagster as dg
+
+from gristmill.lake.asset_kinds import names_of
+
+LAKE = "lake"
+"""The key of the asset that is the whole lake in totals. It has no address in the lake."""
 
 
 def key_of(address: str) -> dg.AssetKey:
@@ -19,6 +24,31 @@ def address_of(key: dg.AssetKey) -> str:
 def plain(address: str) -> str:
     """Makes a name from an address that is valid for Dagster's ops, outputs and jobs."""
     return re.sub(r"[^A-Za-z0-9]+", lambda match: "__" if "/" in match.group() else "_", address)
+
+
+def group_of(address: str) -> str:
+    """The group of an asset: its folder in the lake, in short.
+
+    In the lineage, Dagster names an asset by the last part of its key alone, at each zoom. In one group no two names
+    are the same: `documents` of v0 and of v1 are in two groups, and so are a stream of a mix and its tokens.
+
+    Args:
+        address: of the asset, but not of raw data: they are in the group of what is made from them.
+
+    >>> group_of("sources/wiki-en/v1/documents"), group_of("token_caches/blend/bpe-1/index"), group_of("models/toxic-1")
+    ('wiki_en_v1', 'tokens_blend_bpe_1', 'models')
+    """
+    names = names_of(address)
+    top, named, *_ = address.split("/")
+    if "version" in names:
+        return plain(f"{names['source']}-{names['version']}")
+    if top == "token_caches":
+        return plain(f"tokens-{names['mix']}-{names['tokenizer']}")
+    if top == "exports":
+        return plain(f"exports-{names['mix']}-{names['export']}")
+    if top == "mixes":
+        return plain(f"mix-{named}")
+    return plain(f"dedupe-{named}") if top == "dedupe" else top
 
 
 @cache

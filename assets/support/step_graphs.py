@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import dagster as dg
 
 from assets.support.automation import when_needed
-from assets.support.keys import key_of, plain, snapshots_of
+from assets.support.keys import group_of, key_of, plain, snapshots_of
 from assets.support.runs.tags import asset_tags
 from assets.support.step_ops import VOLUME_CLAIM, Ops, StepAssets
 from gristmill.pipeline.volume import VOLUME, volume_of
@@ -39,7 +39,7 @@ def _define(step: StepAssets, ops: Ops, catalogue: Catalogue) -> dg.AssetsDefini
         keys_by_output_name={plain(output.address): key_of(output.address) for output in outputs},
         internal_asset_deps={plain(output.address): {key_of(each) for each in output.reads} for output in outputs},
         partitions_def=snapshots,
-        group_name=outputs[0].group,
+        group_name=group_of(outputs[0].address),
         can_subset=len(outputs) > 1,
         check_specs=[
             dg.AssetCheckSpec(

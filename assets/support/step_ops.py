@@ -56,7 +56,6 @@ class Output:
         address: of the asset.
         step: a step that makes it, without a snapshot: for everything that is the same in all snapshots.
         description: for people.
-        group: Dagster's asset group.
         kinds: Dagster's kinds, shown in the UI.
         owners: owners, shown in the UI.
         metadata: metadata of the definition.
@@ -66,7 +65,6 @@ class Output:
     address: str
     step: Step
     description: str
-    group: str
     kinds: frozenset[str] = frozenset()
     owners: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)

@@ -9,7 +9,7 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from assets.support.keys import key_of, plain
+from assets.support.keys import group_of, key_of
 from assets.support.lake_identity import check_lake
 from assets.support.report import drawing, failures
 from assets.support.runs.tags import asset_tags, tag_run
@@ -51,7 +51,7 @@ def packing_asset(mix: Mix, tokenizer: Tokenizer) -> dg.AssetsDefinition:
     @dg.asset(
         key=key_of(cache_packing(mix.name, tokenizer.name)),
         deps=[key_of(cache_index(mix.name, tokenizer.name))],
-        group_name=f"tokens_{plain(mix.name)}",
+        group_name=group_of(cache_packing(mix.name, tokenizer.name)),
         description=f"{mix.name} by {tokenizer.name} as examples of one length: fill rate, cut and dropped documents",
         owners=list(mix.owners),
         kinds={"numpy", tokenizer.name},

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from assets.support.automation import when_below_changed
 from assets.support.indexes import index_result, known_snapshots, slices_present, streams_facts
-from assets.support.keys import key_of, plain
+from assets.support.keys import group_of, key_of, plain
 from assets.support.lake_identity import check_lake
 from assets.support.report import failures
 from assets.support.runs.tags import asset_tags, tag_run
@@ -41,7 +41,6 @@ def _slice(mix: Mix, stream: Stream, tokenizer: Tokenizer) -> StepAssets:
         step=every,
         description=f"Levanter {stream.format.type} cache of {mix.name}/{stream.key} by {tokenizer.name},"
         f" in at most {mix.parts} parts. {_waits(tokenizer)}",
-        group=f"tokens_{plain(mix.name)}",
         kinds=frozenset({"levanter", tokenizer.name}),
         owners=mix.owners,
         metadata={"validation": mix.validation, "eos_style": tokenizer.eos_style},
@@ -68,7 +67,7 @@ def cache_index_asset(catalogue: Catalogue, mix: Mix, tokenizer: Tokenizer) -> d
     @dg.asset(
         key=key_of(cache_index(mix.name, tokenizer.name)),
         deps=[key_of(cache_asset(mix.name, tokenizer.name, stream.key)) for stream in mix.streams],
-        group_name=f"tokens_{plain(mix.name)}",
+        group_name=group_of(cache_index(mix.name, tokenizer.name)),
         description=f"{mix.name} by {tokenizer.name}: merged Levanter ledgers and data.yaml over the finished"
         f" slices. {_waits(tokenizer)}",
         owners=list(mix.owners),

@@ -4,7 +4,7 @@ import dagster as dg
 from pydantic import Field
 
 from assets.support.facts.folder_facts import tokenizer_facts
-from assets.support.keys import key_of
+from assets.support.keys import group_of, key_of
 from assets.support.lake_identity import check_lake
 from assets.support.report import failures
 from assets.support.runs.tags import asset_tags, tag_run
@@ -33,7 +33,7 @@ def tokenizer_asset_of(catalogue: Catalogue, tokenizer: Tokenizer) -> dg.AssetsD
     @dg.asset(
         key=key_of(tokenizer_asset(tokenizer.name)),
         deps=[key_of(address) for address in inputs],
-        group_name="tokenizers",
+        group_name=group_of(tokenizer_asset(tokenizer.name)),
         description=_described(tokenizer),
         kinds={"huggingface"},
         owners=_owners(catalogue, tokenizer),

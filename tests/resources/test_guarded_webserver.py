@@ -40,8 +40,10 @@ PAUSE = 'mutation { setConcurrencyLimit(concurrencyKey: "forged", limit: 3) }'
 class Ui:
     """The guarded web server, without code, in a process of its own."""
 
-    def __init__(self, folder: Path) -> None:
-        (folder / "workspace.yaml").write_text("load_from: []\n")
+    def __init__(self, folder: Path, code: str = "") -> None:
+        (folder / "code.py").write_text(code)
+        files = "[{python_file: {relative_path: code.py}}]" if code else "[]"
+        (folder / "workspace.yaml").write_text(f"load_from: {files}\n")
         (folder / "dagster.yaml").write_text("telemetry:\n  enabled: false\n")
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -92,6 +94,24 @@ class Ui:
         self._instance.dispose()
         self._process.send_signal(signal.SIGTERM)
         assert self._process.wait(60) == 0, self.log.read_text()
+
+
+BOOKS = """
+import dagster as dg
+
+@dg.asset(partitions_def=dg.DynamicPartitionsDefinition(name="years"))
+def books(): ...
+"""
+COUNTS = '{ assetNodes(assetKeys: [{path: ["books"]}]) { partitionStats { numPartitions numMaterialized } } }'
+
+
+def test_an_asset_without_partitions_yet_has_no_counts_so_that_its_page_is_not_green(tmp_path: Path) -> None:
+    ui = Ui(tmp_path, BOOKS)
+    assert ui.query(COUNTS) == {"assetNodes": [{"partitionStats": None}]}
+    with dg.DagsterInstance.from_config(str(tmp_path)) as instance:
+        instance.add_dynamic_partitions("years", ["2025"])
+    assert ui.query(COUNTS) == {"assetNodes": [{"partitionStats": {"numPartitions": 1, "numMaterialized": 0}}]}
+    ui.close()
 
 
 def graphql(query: str) -> bytes:

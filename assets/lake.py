@@ -1,0 +1,155 @@
+"""The asset `lake`: the whole lake in totals, for who looks in the morning. Nothing is written to the lake."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import dagster as dg
+
+from assets.support.about import owners_of
+from assets.support.facts.tables import table
+from assets.support.keys import LAKE, key_of
+from assets.support.lake_identity import check_lake
+from assets.support.red import Red, red_of
+from assets.support.report import failures
+from assets.support.runs.tags import LAYER
+from gristmill.lake.address import raw_asset
+from gristmill.pipeline.totals import LakeTotals, lake_totals
+from gristmill.recipes.catalogue import Catalogue
+from gristmill.reports.sizes import counted, size_in_words
+from resources.lake import LakeResource
+
+NAMED = 50
+"""Largest number of red things that a materialization names."""
+
+WHERE = "the page of the asset: Partitions and Checks, and the failed run"
+
+
+def lake_asset(catalogue: Catalogue, checks: Mapping[str, Sequence[str]], whole: Sequence[str]) -> dg.AssetsDefinition:
+    """The asset.
+
+    Args:
+        catalogue: the recipes.
+        checks: the names of the blocking checks of each asset that steps make, by address.
+        whole: addresses of the assets without partitions.
+    """
+
+    @dg.asset(
+        key=key_of(LAKE),
+        group_name=LAKE,
+        description="The whole lake: what it holds, how old the newest data of each source are, and what is red."
+        " Made each morning from the ledgers, which takes seconds; **Materialize** counts anew.",
+        owners=owners_of(catalogue.sources.values()),
+        kinds={"totals"},
+        tags={LAYER: LAKE},
+    )
+    def lake_in_totals(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
+        store, instance = lake.store(), context.instance
+        with failures(lake):
+            check_lake(instance, store)
+            totals = lake_totals(store, {source.name: source.current for source in catalogue.sources.values()})
+        arrived = dict(_arrived(instance, catalogue))
+        red = [
+            *red_of(instance, dict(catalogue.slices()), whole, checks),
+            *(Red(raw_asset(name), "", "late") for name in _late(catalogue, arrived)),
+            *(Red(path, "", f"its ledger cannot be read: {why}") for path, why in totals.unread.items()),
+        ]
+        return dg.MaterializeResult(metadata=_facts(totals, arrived, red, time.time()))
+
+    return lake_in_totals
+
+
+def lake_schedule() -> dg.ScheduleDefinition:
+    """The schedule that makes it each morning. It is on: no other page says at once whether something is red."""
+    job = dg.define_asset_job(
+        "lake_totals",
+        selection=[key_of(LAKE)],
+        description="Counts what the lake holds, and what is red",
+        tags={LAYER: LAKE},
+    )
+    return dg.ScheduleDefinition(job=job, cron_schedule="43 5 * * *", default_status=dg.DefaultScheduleStatus.RUNNING)
+
+
+def _arrived(instance: dg.DagsterInstance, catalogue: Catalogue) -> Iterator[tuple[str, tuple[str, float]]]:
+    """The newest report of each source's raw data: the snapshot, and its time in seconds."""
+    for name in catalogue.sources:
+        event = instance.get_latest_materialization_event(key_of(raw_asset(name)))
+        if event is not None and event.asset_materialization is not None:
+            yield name, (event.asset_materialization.partition or "", event.timestamp)
+
+
+def _late(catalogue: Catalogue, arrived: Mapping[str, tuple[str, float]]) -> Iterator[str]:
+    for source in catalogue.sources.values():
+        hours, newest = source.expected_hours, arrived.get(source.name)
+        if hours is not None and (newest is None or time.time() - newest[1] > hours * 3600):
+            yield source.name
+
+
+def _facts(totals: LakeTotals, arrived: Mapping[str, tuple[str, float]], red: list[Red], now: float) -> dict[str, Any]:
+    """The metadata: first in words, then the numbers, which Dagster draws over time, then where they come from."""
+    rows = sum(each.rows for each in totals.sources.values())
+    tokens = sum(each.tokens for each in totals.tokens.values())
+    newest = max(arrived.items(), key=lambda each: each[1][1], default=None)
+    facts: dict[str, Any] = {
+        "in words": dg.MetadataValue.md(_words(totals, rows, tokens, newest, len(red), now)),
+        "red": len(red),
+        "what is red": table([{"asset": each.asset, "what": each.what, "why": each.why} for each in red[:NAMED]]),
+        "dagster/row_count": rows,
+        "tokens": tokens,
+        "size": size_in_words(totals.all.bytes),
+        "bytes": totals.all.bytes,
+    }
+    if newest is not None:
+        facts["hours since the newest data"] = round((now - newest[1][1]) / 3600, 1)
+    facts["sources"] = table(
+        [
+            {
+                "source": name,
+                "snapshots": len(each.snapshots),
+                "documents": each.rows,
+                "size": size_in_words(each.bytes),
+                "newest data": _newest(arrived.get(name)),
+            }
+            for name, each in totals.sources.items()
+        ]
+    )
+    facts["token caches"] = table(
+        [
+            {"mix": mix, "tokenizer": tokenizer, "documents": each.rows, "tokens": each.tokens}
+            for (mix, tokenizer), each in sorted(totals.tokens.items())
+        ]
+    )
+    return facts
+
+
+def _newest(arrived: tuple[str, float] | None) -> str:
+    if arrived is None:
+        return "none has come yet"
+    return f"{arrived[0]}, {datetime.fromtimestamp(arrived[1], UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def _words(
+    totals: LakeTotals,
+    rows: int,
+    tokens: int,
+    newest: tuple[str, tuple[str, float]] | None,
+    red: int,
+    now: float,
+) -> str:
+    """What one asks first. Dagster's page shows Markdown unfolded if it has less than 1,000 characters."""
+    filled = sum(1 for each in totals.sources.values() if each.snapshots)
+    first = f"**{counted(red, 'thing')} red**: see below, then {WHERE}." if red else "**Nothing is red.**"
+    held = (
+        f"{counted(rows, 'document')} of {counted(filled, 'source')}, {counted(tokens, 'token')},"
+        f" {size_in_words(totals.all.bytes)} with all that was made from them."
+    )
+    empty = len(totals.sources) - filled
+    none = f" {counted(empty, 'source')} without data." if empty else ""
+    age = f" The newest data came {_age(now - newest[1][1])} ago: {newest[0]}." if newest else " No data have come yet."
+    return f"{first}\n\n{held}{none}{age}"
+
+
+def _age(seconds: float) -> str:
+    hours = max(seconds, 0) / 3600
+    return f"{hours / 24:.0f} days" if hours >= 48 else f"{hours:.1f} hours"

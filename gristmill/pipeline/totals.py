@@ -1,0 +1,95 @@
+"""What a lake holds, in totals: from the heads of its ledgers alone."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from gristmill.errors import DataError, visible
+from gristmill.lake.address import Place
+from gristmill.lake.asset_kinds import DOCUMENTS, TOKEN_CACHE, names_of
+from gristmill.lake.ledger.files import list_ledgers, read_head
+from gristmill.lake.ledger.model import Ledger
+from gristmill.lake.store.protocol import Store
+from gristmill.threads import thread_pool
+
+READERS = 16
+"""Number of heads that are read at once: a bucket answers each after some milliseconds."""
+
+
+@dataclass
+class Totals:
+    """The sum of some partitions.
+
+    Attributes:
+        snapshots: those that have rows.
+        rows: number of rows.
+        tokens: number of tokens.
+        bytes: size of the shards.
+    """
+
+    snapshots: set[str] = field(default_factory=set)
+    rows: int = 0
+    tokens: int = 0
+    bytes: int = 0
+
+    def add(self, snapshot: str, ledger: Ledger) -> None:
+        """Adds a partition."""
+        if ledger.totals.get("shards"):
+            self.snapshots.add(snapshot)
+        self.rows += ledger.totals.get("rows", 0)
+        self.tokens += ledger.totals.get("tokens", 0)
+        self.bytes += ledger.totals.get("bytes", 0)
+
+
+@dataclass
+class LakeTotals:
+    """What a lake holds.
+
+    Attributes:
+        sources: the documents of each source in its newest version, by its name.
+        tokens: the tokens of each token cache, by mix and tokenizer.
+        all: everything that has a ledger.
+        unread: why the heads of some ledgers cannot be read, by their paths.
+    """
+
+    sources: dict[str, Totals]
+    tokens: dict[tuple[str, str], Totals] = field(default_factory=dict)
+    all: Totals = field(default_factory=Totals)
+    unread: dict[str, str] = field(default_factory=dict)
+
+
+def lake_totals(store: Store, newest: Mapping[str, str]) -> LakeTotals:
+    """Reads the head of each ledger of a lake.
+
+    Args:
+        store: the lake.
+        newest: the newest version of each source, by its name.
+
+    Raises:
+        StoreError: the lake did not answer.
+    """
+    found = LakeTotals({source: Totals() for source in newest})
+    for place, ledger in _heads(store, found.unread):
+        names = names_of(place.asset)
+        found.all.add(place.snapshot, ledger)
+        if place.kind is DOCUMENTS and newest.get(names["source"]) == names["version"]:
+            found.sources[names["source"]].add(place.snapshot, ledger)
+        elif place.kind is TOKEN_CACHE:
+            cache = found.tokens.setdefault((names["mix"], names["tokenizer"]), Totals())
+            cache.add(place.snapshot, ledger)
+    return found
+
+
+def _heads(store: Store, unread: dict[str, str]) -> Iterator[tuple[Place, Ledger]]:
+    """The heads in the order of their paths. One that cannot be read is told, and does not hide the others."""
+
+    def read(place: Place) -> tuple[Place, Ledger | None]:
+        try:
+            return place, read_head(store, place)
+        except DataError as error:
+            unread[place.ledger] = visible(str(error))
+            return place, None
+
+    with thread_pool(READERS) as pool:
+        for place, ledger in pool.map(read, list_ledgers(store)):
+            if ledger is not None:
+                yield place, ledger
