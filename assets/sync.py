@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import dagster as dg
 
 from assets.support.arrivals import DATA_VERSION, report_arrivals, versions
+from assets.support.event_batches import record_events
 from assets.support.facts.folder_facts import folder_facts, tokenizer_facts
 from assets.support.facts.partition_facts import partition_facts
 from assets.support.facts.resolution_facts import resolution_facts
@@ -64,8 +65,10 @@ def sync_job(catalogue: Catalogue, outputs: Mapping[str, Output], bound: Mapping
             arrived = _arrive(context.instance, lake, catalogue, context.log.warning)
             log: Any = context.log_event  # it takes check evaluations too, though its annotation does not say so
             reported = sync(context.instance, store, catalogue, outputs, log)
+            shown = set(context.instance.get_asset_keys())
             for address, output in outputs.items():
-                keep_shown(context.instance, readings_of(address, output.checks), context.log.warning)
+                if key_of(address) in shown:  # Dagster shows nothing of the others
+                    keep_shown(context.instance, readings_of(address, output.checks), context.log.warning)
             show_lake(context.instance, store)
             unknown = list(unclaimed(store, catalogue))
         for remark in unknown:
@@ -131,7 +134,10 @@ def sync(
     partitions = _ledgers(store, catalogue)
     snapshots: dict[str, set[str]] = {source: set() for source in catalogue.sources}
     reported, labels = 0, _Budget(READ)
+    shown = set(instance.get_asset_keys())
     for asset, source in catalogue.slices():
+        if asset not in partitions and key_of(asset) not in shown:  # a query takes milliseconds
+            continue
         output = outputs[asset]
         heads = {place: read_head(store, place) for place in partitions.get(asset, [])}
         _forget(instance, asset, {place.snapshot for place in heads}, readings_of(asset, output.checks))
@@ -288,33 +294,36 @@ def _report_slices(
     """
     recorded = versions(instance, key_of(output.address))
     new = {place: head for place, head in heads.items() if head and recorded.get(place.snapshot) != head.fingerprint}
-    newest = sorted(new, key=lambda place: place.snapshot)[-TOLD:]
-    for place, head in new.items():
-        facts = ledger_facts(store, place, head)
-        if place in newest:
-            is_set = place.kind is ATTRIBUTES
-            drawn = is_set and place == newest[-1] and labels.covers(head.totals.get("bytes", 0))
-            try:
-                shards = read_table(store, place)
-                facts = partition_facts(store, output.step, place, head, shards, {}, stored=not drawn)
-            except GristmillError as error:
-                facts["shard table"] = f"cannot be read: {visible(str(error))}"
+    ordered = sorted(new, key=lambda place: place.snapshot)
+    older, newest = ordered[:-TOLD], ordered[-TOLD:]
+    told = {place: LedgerEntry(new[place].fingerprint, ledger_facts(store, place, new[place])) for place in older}
+    record_events(instance, [_event(output.address, entry, place.snapshot) for place, entry in told.items()])
+    for place in newest:
+        head, facts = new[place], ledger_facts(store, place, new[place])
+        drawn = place == newest[-1] and place.kind is ATTRIBUTES and labels.covers(head.totals.get("bytes", 0))
+        try:
+            shards = read_table(store, place)
+            facts = partition_facts(store, output.step, place, head, shards, {}, stored=not drawn)
+        except GristmillError as error:
+            facts["shard table"] = f"cannot be read: {visible(str(error))}"
         passed = tuple(name for name in output.checks if _was_run(store, place, head, name))
         _report(place, LedgerEntry(head.fingerprint, facts, passed), report)
     return len(new)
 
 
+def _event(address: str, entry: LedgerEntry, snapshot: str | None = None) -> dg.AssetMaterialization:
+    return dg.AssetMaterialization(
+        asset_key=key_of(address),
+        partition=snapshot,
+        description="Reported from the lake's ledger by sync",
+        metadata=dict(entry.metadata),
+        tags={DATA_VERSION: entry.version},
+    )
+
+
 def _report(place: Place, entry: LedgerEntry, report: Report) -> None:
     key = key_of(place.asset)
-    report(
-        dg.AssetMaterialization(
-            asset_key=key,
-            partition=place.snapshot,
-            description="Reported from the lake's ledger by sync",
-            metadata=dict(entry.metadata),
-            tags={DATA_VERSION: entry.version},
-        )
-    )
+    report(_event(place.asset, entry, place.snapshot))
     for check in entry.passed:
         report(
             dg.AssetCheckEvaluation(
@@ -330,17 +339,9 @@ def _report(place: Place, entry: LedgerEntry, report: Report) -> None:
 
 def _report_whole(instance: dg.DagsterInstance, address: str, entry: LedgerEntry, report: Report) -> int:
     """Reports an asset without partitions, if Dagster has not recorded this version."""
-    key = key_of(address)
-    event = instance.get_latest_data_version_record(key)
+    event = instance.get_latest_data_version_record(key_of(address))
     recorded = event.asset_materialization.tags if event and event.asset_materialization else {}
     if recorded and recorded.get(DATA_VERSION) == entry.version:
         return 0
-    report(
-        dg.AssetMaterialization(
-            asset_key=key,
-            description="Reported from the lake by sync",
-            metadata=dict(entry.metadata),
-            tags={DATA_VERSION: entry.version},
-        )
-    )
+    report(_event(address, entry))
     return 1

@@ -12,6 +12,7 @@ from typing import Any
 import dagster as dg
 from dagster import DagsterEventType
 
+from assets.support.event_batches import MOST, record_events
 from assets.support.facts.tables import table
 from assets.support.keys import key_of, snapshots_of
 from assets.support.runs.backfills import going_backfills
@@ -87,7 +88,7 @@ def report(
         source: the recipe.
         due: the snapshots to report. It is changed: snapshots that are reported, or need no report, are removed. The
             others are left for the sensor's next tick.
-        late: whether time is up; it is asked after each report, so at least one snapshot is reported.
+        late: whether time is up; it is asked after each snapshot, and at least one is reported.
         compare: tells which objects of a snapshot have changed.
 
     Returns:
@@ -101,31 +102,39 @@ def report(
     if keys:
         instance.add_dynamic_partitions(snapshots_of(source.name).name or "", sorted(keys))
     told: dict[str, str] = {}
-    for snapshot in sorted(due):
-        if told and late():
-            break
-        seen = due.pop(snapshot)
-        changes = compare(snapshot, seen)
-        told[snapshot] = _in_words(seen, last_versions.get(snapshot, EMPTY), changes)
-        _record(instance, source, snapshot, seen, _facts(seen, told[snapshot], changes))
+    snapshots = sorted(due)
+    for first in range(0, len(snapshots), MOST):
+        facts: dict[str, tuple[Seen, dict[str, Any]]] = {}
+        for snapshot in snapshots[first : first + MOST]:
+            if told and late():
+                break
+            seen = due.pop(snapshot)
+            changes = compare(snapshot, seen)
+            told[snapshot] = _in_words(seen, last_versions.get(snapshot, EMPTY), changes)
+            facts[snapshot] = (seen, _facts(seen, told[snapshot], changes))
+        _record(instance, source, facts)
     return told
 
 
-def _record(instance: dg.DagsterInstance, source: Source, snapshot: str, seen: Seen, facts: Mapping[str, Any]) -> None:
-    """Records the report of a snapshot.
+def _record(instance: dg.DagsterInstance, source: Source, found: Mapping[str, tuple[Seen, Mapping[str, Any]]]) -> None:
+    """Records the reports of some snapshots: what was seen, and the metadata.
 
-    Both events are needed, the observation first. Automation reacts to the materialization. But for raw data, an asset
-    that Dagster does not make, Dagster 1.13 uses the observation to show whether v0 is unsynced.
+    Both events of a snapshot are needed, the observation first. Automation reacts to the materialization. But for raw
+    data, an asset that Dagster does not make, Dagster 1.13 uses the observation to show whether v0 is unsynced.
     """
-    event: dict[str, Any] = {
-        "asset_key": key_of(raw_asset(source.name)),
-        "partition": snapshot,
-        "tags": {DATA_VERSION: seen.version},
-    }
-    words = "the version of the materialization that follows"
-    instance.report_runless_asset_event(dg.AssetObservation(**event, description=words))
-    words = str(facts["what happened"])
-    instance.report_runless_asset_event(dg.AssetMaterialization(**event, description=words, metadata=facts))
+    key, words = key_of(raw_asset(source.name)), "the version of the materialization that follows"
+    tags = {snapshot: {DATA_VERSION: seen.version} for snapshot, (seen, _) in found.items()}
+    record_events(
+        instance,
+        [dg.AssetObservation(key, partition=each, tags=tags[each], description=words) for each in found],
+    )
+    made = [
+        dg.AssetMaterialization(
+            key, partition=each, tags=tags[each], description=str(facts["what happened"]), metadata=facts
+        )
+        for each, (_, facts) in found.items()
+    ]
+    record_events(instance, made)
 
 
 def _in_words(seen: Seen, last_version: str, changes: RawChanges | None) -> str:
