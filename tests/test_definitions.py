@@ -8,6 +8,7 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
+from dagster._core.remote_representation.external_data import RepositorySnap
 from dagster_kit import SHELVES, environment_of
 
 from assets.support.keys import address_of, group_of
@@ -181,6 +182,21 @@ def test_jobs_and_sensors_have_the_names_that_people_are_told() -> None:
         "last_readings",
         "unstarted_runs",
     }
+
+
+@pytest.mark.filterwarnings("ignore:Property `ScheduleDefinition:DeprecationWarning")  # Dagster reads its own
+def test_two_jobs_and_little_of_a_snapshot_are_of_a_source() -> None:
+    """The UI and the daemon fetch the snapshot; a hundred sources with a mix may take 8 MB."""
+    locations = [load(large(count)) for count in (2, 4)]
+    few, many = ({job.name for job in location.get_all_jobs()} for location in locations)
+    assert many - few == {f"s{n}_{what}" for n in (2, 3) for what in ("journey", "audits")} | {
+        "all_s2_refresh",
+        "all_s3_refresh",
+    }
+    fewer, more = (
+        len(dg.serialize_value(RepositorySnap.from_def(location, defer_snapshots=True))) for location in locations
+    )
+    assert (more - fewer) / 2 / 35 < 5_100, (more - fewer) / 2 / 35  # a source has 35 assets
 
 
 def test_no_two_schedules_begin_in_the_same_hour() -> None:
