@@ -6,6 +6,7 @@
     + Misaligned       documents and attributes differ; names shard, row and both ids
     + DuplicateId      an id occurs twice; names both rows
     + TooManyRefused   more rows of raw data were refused than the source allows; has a count and an example by reason
+    + Unknown          nobody knows the document or the release that was asked for; names what is near
     + NewerSchema      a newer Gristmill wrote the file: upgrade this one
   x RecipeError        a declaration on a shelf is wrong: edit it
   x StoreError         the lake did not answer, or is being rebuilt: try again
@@ -155,6 +156,16 @@ def failed_at(error: BaseException, function: object) -> str:
     return f"{words_of(error)}, at {place}" if place else words_of(error)
 
 
+def in_our_code(error: BaseException) -> str:
+    """Where an exception came up: module and line of the last code of ours that was running; empty if none was."""
+    found = ""
+    for frame, line in walk_tb(error.__traceback__):
+        module = str(frame.f_globals.get("__name__", ""))
+        if module.startswith("gristmill."):
+            found = f"{module}, line {line}"
+    return found
+
+
 def encodable(text: str) -> str:
     """A text with its lone surrogates escaped: neither JSON nor a terminal takes them."""
     return text.encode("utf-8", "backslashreplace").decode()
@@ -192,6 +203,10 @@ class Misaligned(DataError):  # noqa: N818
 
 class OutOfDate(DataError):  # noqa: N818
     """What is read was made by another recipe, or from what has changed since. It must be made again first."""
+
+
+class Unknown(DataError):  # noqa: N818
+    """Nobody knows the document or the release that was asked for. The message lists near or known names."""
 
 
 class DuplicateId(DataError):  # noqa: N818

@@ -18,7 +18,7 @@ from dagster import DagsterInstance
 from dagster._core.instance.config import dagster_instance_config
 from testkit import Mill, make_documents
 
-from gristmill.__main__ import parser
+from gristmill.command_line import parser
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.index_ledger import compose_index
 from gristmill.lake.rows.blocklist import read_blocklist

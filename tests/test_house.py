@@ -166,7 +166,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "queries": {"reading", "recipes", "scores", *LAKE},
     "api": EVERYTHING - {"api", "commands"},
     "commands": EVERYTHING,
-    "__main__": {"commands", "project", "errors"},
+    "__main__": {"command_line"},
+    "command_line": {"commands", "project", "errors"},
 }
 """The rooms of gristmill, and the rooms that each may import besides itself."""
 

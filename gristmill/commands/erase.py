@@ -1,8 +1,8 @@
 """`erase LAKE --ids FILE`: cuts documents out of the raw data of the lake, where a law asks for more than a takedown.
 
 It adds the documents to the blocklist first, so no later snapshot brings them back. Then `make` makes everything again
-without them. Exit codes: 0 if everything was erased; 1 if something could not be erased or searched, or a document was
-found nowhere; 2 if the command could not run.
+without them. Exit codes: 0 if everything was erased; 1 if something could not be erased or searched, or a document or
+the release was found nowhere; 2 if the command could not run.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -39,6 +39,7 @@ def run(arguments: Namespace) -> int:
     """Erases the documents. Returns the exit code.
 
     Raises:
+        Unknown: the lake has no such release.
         DataError: the file of ids, the blocklist, a ledger or a release is wrong.
         RecipeError: the name of the blocklist or of the release is wrong.
         StoreError: the lake does not answer, or is being rebuilt.

@@ -44,6 +44,7 @@ def run(arguments: Namespace) -> int:
 
     Raises:
         RecipeError: the words have another form, no mix has the name, or a draft made a part of it.
+        Unknown: the lake lacks a release that is compared.
         DataError: an index is missing, the lake has another release of this name, or a copied lake lacks an object of
             the release.
         StoreError: the lake does not answer.

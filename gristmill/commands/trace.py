@@ -52,7 +52,8 @@ def run(arguments: Namespace) -> int:
 
     Raises:
         RecipeError: neither SOURCE ID nor CACHE:OFFSET was given.
-        DataError: there is no such document or token, or its places do not agree.
+        Unknown: there is no such document.
+        DataError: there is no such token, or the places of a document do not agree.
         StoreError: the lake does not answer, or is being rebuilt.
     """
     arguments.lake, what, name = _lake_and_what(arguments.words)

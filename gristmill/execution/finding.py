@@ -2,10 +2,18 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from traceback import walk_tb
 from typing import TypeVar
 
-from gristmill.errors import DataError, GristmillError, NewerSchema, StoreError, is_failure, shorten, words_of
+from gristmill.errors import (
+    DataError,
+    GristmillError,
+    NewerSchema,
+    StoreError,
+    in_our_code,
+    is_failure,
+    shorten,
+    words_of,
+)
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.ownership import owns
 from gristmill.lake.ledger.receipts import read_run_note
@@ -98,18 +106,8 @@ def guarded(store: Store, path: str, findings: Iterator[Finding]) -> Iterator[Fi
         if isinstance(error, GeneratorExit) or not is_failure(error):
             raise
         check_answers(store)
-        what = f"not proven to its end: {words_of(error)}, at {_raised_at(error)}: damage, or a bug"
+        what = f"not proven to its end: {words_of(error)}, at {in_our_code(error)}: damage, or a bug"
         yield Finding(path, None, what, "make it again; if this finding stays, report it")
-
-
-def _raised_at(error: BaseException) -> str:
-    """The last line of ours that was running."""
-    lines = [
-        f"{name}, line {line}"
-        for frame, line in walk_tb(error.__traceback__)
-        if (name := str(frame.f_globals.get("__name__"))).startswith("gristmill.")
-    ]
-    return lines[-1]
 
 
 def check_answers(store: Store) -> None:

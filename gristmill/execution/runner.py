@@ -9,6 +9,7 @@ import re
 import resource
 import time
 import traceback
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
@@ -176,7 +177,10 @@ _SHOWN = 5
 """Number of failures whose messages are shown; the others are counted."""
 
 _ALIKE = 3
-"""Number of shards that end a grind if they are its first, and all fail in the same way: the others would too."""
+"""Number of shards that end a grind if they are its first, and all fail in the same way: the others would too.
+
+The same holds for one of several sets that are made together: the others go on.
+"""
 
 _NUMBERS = re.compile("0x[0-9a-f]+|[0-9]+")
 
@@ -188,7 +192,8 @@ def grind_all(engine: Engine, job: Job, items: Sequence[Item], say: Say) -> Grin
     """Grinds all items, the heaviest first, and reports progress about every two seconds.
 
     Failures are collected, not raised: the other shards are still ground, and their receipts stay. They are not if
-    another run has taken over, or if the first shards that end have the same failure.
+    another run has taken over, or if the first shards that end have the same failure. If only one of several sets fails
+    so, it is left out of the shards that are not sent yet.
 
     Args:
         engine: where the items are ground.
@@ -202,9 +207,11 @@ def grind_all(engine: Engine, job: Job, items: Sequence[Item], say: Say) -> Grin
     weight = 0
     kinds: set[frozenset[tuple[str, str, str]]] = set()
     ordered = sorted(items, key=lambda item: (-item.weight, item.name))
-    for done, result in enumerate(engine.map(job, ordered) if ordered else (), start=1):
+    failing = _FailingSets()
+    for done, result in enumerate(engine.map(job, failing.left_out_of(ordered)) if ordered else (), start=1):
         weight += result.weight
         _count(tally, result)
+        failing.look(result.outcome)
         for note in result.outcome.notes:
             say(note)
         now = time.monotonic()
@@ -218,21 +225,49 @@ def grind_all(engine: Engine, job: Job, items: Sequence[Item], say: Say) -> Grin
             kinds.add(frozenset(map(_kind, result.outcome.failed)))
         alike = done == _ALIKE and len(kinds) == 1 and not tally.ground
         if result.outcome.failed and (alike or any(each.error == "Superseded" for each in result.outcome.failed)):
-            _leave(tally, len(items) - done)
+            tally.failed = [msgspec.structs.replace(failure, left=len(items) - done) for failure in tally.failed]
             break
+    else:
+        tally.failed = [failing.counted(failure) for failure in tally.failed]
     tally.seconds = time.monotonic() - started
     tally.peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return tally
 
 
-def _leave(tally: GrindResult, left: int) -> None:
-    """Notes at each failure that so many shards are not ground, since they would fail like those that ended."""
-    tally.failed = [msgspec.structs.replace(failure, left=left) for failure in tally.failed]
+class _FailingSets:
+    """Which of the sets that are made together fail in the same way for the first shards that end, and for no other."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[str, list[tuple[str, str, str]]] = {}
+        self._made: set[str] = set()
+        self._given_up: set[str] = set()
+        self._left: Counter[str] = Counter()
+
+    def left_out_of(self, items: Iterable[Item]) -> Iterator[Item]:
+        """The items, each without the sets that are given up when it is sent."""
+        for item in items:
+            yield msgspec.structs.replace(item, without=tuple(sorted(self._given_up))) if self._given_up else item
+
+    def look(self, outcome: Outcome) -> None:
+        """Learns from the end of a shard."""
+        self._made |= {ground.asset for ground in outcome.ground}
+        self._left.update(outcome.left)
+        for failure in outcome.failed:
+            if failure.asset:
+                self._kinds.setdefault(failure.asset, []).append(_kind(failure))
+        for asset, kinds in self._kinds.items():
+            if asset not in self._made and len(kinds) == _ALIKE and len(set(kinds)) == 1:
+                self._given_up.add(asset)
+
+    def counted(self, failure: Failed) -> Failed:
+        """A failure with the number of shards that its set was left out of."""
+        return msgspec.structs.replace(failure, left=self._left[failure.asset]) if failure.asset else failure
 
 
 def _kind(failure: Failed) -> tuple[str, str, str]:
     """What failures of the same cause share: not the name of the shard, and no numbers, such as those of rows."""
-    return failure.error, failure.asset, _NUMBERS.sub("0", failure.message.replace(failure.name, ""))
+    message = re.sub(rf"(?<!\w){re.escape(failure.name)}(?!\w)", "", failure.message)
+    return failure.error, failure.asset, _NUMBERS.sub("0", message)
 
 
 def _count(tally: GrindResult, result: Done) -> None:

@@ -26,18 +26,20 @@ class Job(msgspec.Struct, frozen=True):
     spec: msgspec.Raw
 
 
-class Item(msgspec.Struct, frozen=True):
+class Item(msgspec.Struct, frozen=True, omit_defaults=True):
     """The work of one shard.
 
     Attributes:
         name: of the shard.
         weight: size of its input in bytes; it decides the order, and is the unit of progress.
         body: what the stage needs to make the shard, as JSON.
+        without: assets that are not made, because they failed for the shards before.
     """
 
     name: str
     weight: int
     body: msgspec.Raw
+    without: tuple[str, ...] = ()
 
 
 class Ground(msgspec.Struct, frozen=True):
@@ -78,6 +80,7 @@ class Outcome(msgspec.Struct, frozen=True):
         failed: the failures; other assets of the item may have succeeded.
         notes: sentences for the log of the run.
         found: by asset, in how many rows a search has found what it looks for. A run in which it finds nothing warns.
+        left: the assets of the item that were not made, because it says so.
     """
 
     ground: tuple[Ground, ...]
@@ -85,6 +88,7 @@ class Outcome(msgspec.Struct, frozen=True):
     failed: tuple[Failed, ...] = ()
     notes: tuple[str, ...] = ()
     found: dict[str, int] = {}
+    left: tuple[str, ...] = ()
 
 
 class Done(msgspec.Struct, frozen=True):

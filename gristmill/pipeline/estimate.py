@@ -5,8 +5,12 @@ of its own asset, else by those of the same set or tokenizer elsewhere, else by 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import reduce
+from typing import Annotated
+
+import msgspec
 
 from gristmill.execution.plan import plan_changes, read_state
 from gristmill.execution.step import Step
@@ -21,6 +25,19 @@ from gristmill.recipes.catalogue import Catalogue
 
 _NOTES = 20
 """Number of run notes of an asset that are read, the newest snapshots first."""
+
+_Measured = Annotated[float, msgspec.Meta(ge=0)]
+
+
+class _Spent(msgspec.Struct):
+    """What a run note says that the grind of a partition took: see Tally.effort()."""
+
+    cpu: _Measured = msgspec.field(name="cpu seconds")
+    assets: Annotated[float, msgspec.Meta(ge=1)]
+    read: _Measured = msgspec.field(name="bytes read")
+    written: _Measured = msgspec.field(name="bytes written")
+    length: _Measured = msgspec.field(name="length written")
+
 
 Kin = tuple[str, ...]
 """What assets have in common, so that one may be estimated by another."""
@@ -164,12 +181,11 @@ class Estimator:
     def _notes(self, asset: str) -> Iterator[Rate]:
         ledgers = [each for each in list_ledgers(self._store, ledgers_folder(asset)) if each.asset == asset]
         for ledger in sorted(ledgers, key=lambda each: each.snapshot, reverse=True)[:_NOTES]:
-            spent = read_run_note(self._store, ledger).about.get("grind", {})
-            if spent.get("bytes read"):
-                share = 1 / spent["assets"]
-                yield Rate(
-                    spent["bytes read"], spent["bytes written"], spent["length written"], spent["cpu seconds"] * share
-                )
+            noted = read_run_note(self._store, ledger).about.get("grind", {})
+            with suppress(msgspec.ValidationError):  # a note is not proven: without it, others tell
+                spent = msgspec.convert(noted, _Spent)
+                if spent.read:
+                    yield Rate(spent.read, spent.written, spent.length, spent.cpu / spent.assets)
 
 
 def _kin(asset: str) -> list[Kin]:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import IO, NamedTuple
 
 from gristmill.errors import DataError
-from gristmill.readers.zip_archive import Member, MemberRules, plain_path
+from gristmill.readers.zip_archive import TOO_LARGE, Member, MemberRules, plain_path
 
 _BLOCK = 512
 _STEP = 1 << 20
@@ -71,8 +71,9 @@ def tar_members(file: IO[bytes], name: str, rules: MemberRules) -> Iterator[Memb
         unread = rules.unread(entry.name)
         reason = rules.refusal(entry.name, 0 if unread else entry.size, entry.refused)
         if reason or unread:
-            stream.skip(entry.size)
-            yield Member(entry.name, b"", reason, entry.size, entry.modified, entry.comment)
+            begin = stream.data(min(rules.begin, entry.size)) if reason == TOO_LARGE else b""
+            stream.skip(entry.size - len(begin) if begin else entry.size)
+            yield Member(entry.name, begin, reason, entry.size, entry.modified, entry.comment)
         else:
             yield Member(entry.name, stream.data(entry.size), modified=entry.modified, comment=entry.comment)
 

@@ -44,6 +44,8 @@ _LONGEST_NAME = 1000
 _ENTRY = b"PK\x01\x02"  # begins each entry of the directory
 
 
+TOO_LARGE = "entry too large"
+"""Why an entry is refused that is above the limit of one."""
 FOLDER_WITH_DATA = "folder with data"
 """Why an entry is refused whose name ends with a slash, though it has data."""
 
@@ -54,7 +56,7 @@ class Member:
 
     Attributes:
         name: its path in the archive.
-        raw: its bytes, unpacked; empty if it was refused.
+        raw: its bytes, unpacked; empty if it was refused, but for the first bytes that MemberRules.begin asks for.
         refused: why it was not read; empty if it was read. Short and stable, because ledgers count by it.
         size: if it was refused or is only named, its unpacked size as the archive declares it; else 0.
         modified: when it was last written, in seconds since 1970; None: unknown. Zip keeps no time zone: always None.
@@ -79,12 +81,14 @@ class MemberRules:
         total_limit: largest size of all entries together, in unpacked bytes; None: no such limit.
         unread: whether an accepted entry of this name is only named: its bytes are passed over, and no limit of size
             counts. For tar archives.
+        begin: how many of the first bytes of an entry above `entry_limit` are read all the same.
     """
 
     accept: Callable[[str], bool]
     entry_limit: int = ENTRY_LIMIT
     total_limit: int | None = TOTAL_LIMIT
     unread: Callable[[str], bool] = lambda _: False
+    begin: int = 0
 
     def __post_init__(self) -> None:
         self._seen: set[str] = set()
@@ -108,7 +112,7 @@ class MemberRules:
         if kind:
             return kind
         if size > self.entry_limit:
-            return "entry too large"
+            return TOO_LARGE
         if self.total_limit is not None and self._total + size > self.total_limit:
             return "archive too large"
         self._total += size
@@ -168,7 +172,8 @@ def file_members(file: IO[bytes], name: str, rules: MemberRules) -> Iterator[Mem
                     continue
                 reason = rules.refusal(path, info.file_size, _kind(info))
                 if reason:
-                    yield Member(path, b"", reason, info.file_size, comment=comment)
+                    begin = _begin(file, archive, info, rules.begin) if reason == TOO_LARGE else b""
+                    yield Member(path, begin, reason, info.file_size, comment=comment)
                 else:
                     yield Member(path, _unpacked(file, archive, info), comment=comment)
     except _DAMAGE as error:
@@ -255,14 +260,32 @@ def _unpacked(raw: IO[bytes], archive: zipfile.ZipFile, info: zipfile.ZipInfo) -
     return plain
 
 
-def _decompressed(raw: IO[bytes], info: zipfile.ZipInfo) -> bytes:
-    """An entry's data, or one byte more than it declares. Its packed data must end where its stream does."""
+def _begin(raw: IO[bytes], archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
+    """At most so many of the first bytes of an entry: more are not unpacked."""
+    if not most:
+        return b""
+    if info.compress_type in {zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2}:
+        return _unpacker(info).decompress(_packed(raw, info, most), most)
+    with archive.open(info) as file:
+        return file.read(min(most, _LZMA_STEP))
+
+
+def _packed(raw: IO[bytes], info: zipfile.ZipInfo, most: int) -> bytes:
+    """At most so many of the first bytes of an entry, as they are packed."""
     raw.seek(info.header_offset)
     name, extra = struct.unpack_from("<HH", raw.read(_LOCAL_HEADER), _LOCAL_HEADER - 4)
     raw.seek(info.header_offset + _LOCAL_HEADER + name + extra)
-    packed, most = raw.read(info.compress_size), info.file_size + 1
-    unpack = bz2.BZ2Decompressor() if info.compress_type == zipfile.ZIP_BZIP2 else zlib.decompressobj(-zlib.MAX_WBITS)
-    plain = unpack.decompress(packed, most)
+    return raw.read(min(info.compress_size, most))
+
+
+def _unpacker(info: zipfile.ZipInfo) -> "bz2.BZ2Decompressor | zlib._Decompress":
+    return bz2.BZ2Decompressor() if info.compress_type == zipfile.ZIP_BZIP2 else zlib.decompressobj(-zlib.MAX_WBITS)
+
+
+def _decompressed(raw: IO[bytes], info: zipfile.ZipInfo) -> bytes:
+    """An entry's data, or one byte more than it declares. Its packed data must end where its stream does."""
+    unpack = _unpacker(info)
+    plain = unpack.decompress(_packed(raw, info, info.compress_size), info.file_size + 1)
     if not unpack.eof or unpack.unused_data:
         raise _damaged(info)
     return plain

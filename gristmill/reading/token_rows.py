@@ -12,6 +12,7 @@ from gristmill.lake.address import SPLITS, mix_asset, place
 from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.identity import Pair
 from gristmill.lake.rows.batches import IdPair, read_rows
+from gristmill.lake.store.json_object import read_free_form
 from gristmill.lake.store.protocol import Store
 from gristmill.reading.arguments import check_count, check_names
 from gristmill.reading.partitions import open_partition
@@ -217,5 +218,9 @@ def _checked_shards(parts: Sequence[_Part], shards: Sequence[str] | None, asset:
 
 def _dtypes(parts: Sequence[_Part]) -> dict[str, str]:
     """The element type of each field, as the recipe in the cache's ledger declares the format of its rows."""
-    declared: Any = parts[0].cache.head.recipe.parameters["format"] if parts else "text"
-    return dict((Text() if declared == "text" else format_of(declared)).dtypes)
+    if not parts:
+        return dict(Text().dtypes)
+    cache = parts[0].cache
+    with read_free_form(cache.place.ledger):
+        declared = cache.head.recipe.parameters["format"]
+        return dict((Text() if declared == "text" else format_of(declared)).dtypes)

@@ -8,7 +8,7 @@ import re
 
 import msgspec
 
-from gristmill.errors import DataError, known_names
+from gristmill.errors import DataError, Unknown, known_names
 from gristmill.lake.address import check_name
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.store.json_object import Integer, decode_object
@@ -131,12 +131,13 @@ def read_pinned(store: Store, name: str) -> PinnedRelease:
         name: of the release.
 
     Raises:
-        DataError: the lake has no such release, or its file is damaged.
+        Unknown: the lake has no such release.
+        DataError: its file is damaged.
     """
     path = pinned_path(name)
     tagged = store.read_tagged(path)
     if tagged is None:
-        raise DataError(f"{path}: the lake has no such release; {known_names(name, release_names(store))}")
+        raise Unknown(f"{path}: the lake has no such release; {known_names(name, release_names(store))}")
     return decode_object(tagged[0], PinnedRelease, path, "a release")
 
 

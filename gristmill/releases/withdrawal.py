@@ -18,7 +18,8 @@ def withdraw_release(store: Store, name: str) -> str:
         The path of the record: the release's file, unchanged.
 
     Raises:
-        DataError: the lake has no such release, its file is damaged, or another release of the name was withdrawn.
+        Unknown: the lake has no such release.
+        DataError: its file is damaged, or another release of the name was withdrawn.
         RecipeError: the name is wrong.
         StoreError: the lake does not answer.
     """

@@ -3,9 +3,12 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import msgspec
+
 from gristmill.lake.address import Place, place
 from gristmill.lake.asset_kinds import MIX, kind_of
 from gristmill.lake.ledger.files import read_head
+from gristmill.lake.store.json_object import read_free_form
 from gristmill.lake.store.protocol import Store
 from gristmill.takedowns.places import Search
 from gristmill.tracing.rows import parent_of
@@ -69,7 +72,9 @@ def _named_by(store: Store, here: Place, blocklist: str) -> str:
     """The slice or the version above it whose recipe names a list; empty if none does."""
     head = read_head(store, here)
     while head is not None:
-        if blocklist in head.recipe.parameters.get("blocklists", ()):
+        with read_free_form(place(head.asset, head.snapshot).ledger):
+            names = msgspec.convert(head.recipe.parameters.get("blocklists", ()), tuple[str, ...])
+        if blocklist in names:
             return head.asset
         parent = parent_of(head)
         head = read_head(store, place(parent.asset, parent.snapshot)) if parent else None

@@ -84,12 +84,16 @@ NUMBER = re.compile(r'"id"\s*:\s*(-?[0-9]+)')
 
 
 def _strings(text: str) -> Iterator[str]:
-    """The strings of a JSON text, and the numbers that are ids."""
+    """The strings of a JSON text, and the numbers that are ids. A string that has quotes may itself be a row."""
     for found in _STRING.findall(text):
         try:
-            yield orjson.loads(f'"{found}"') if "\\" in found else found
+            value = orjson.loads(f'"{found}"') if "\\" in found else found
         except orjson.JSONDecodeError:
-            yield found
+            value = found
+        yield value
+        if '"' in value:
+            yield from value.split('"')[1:-1]  # also behind a quote that opens no string
+            yield from _strings(value)
     yield from NUMBER.findall(text)
 
 

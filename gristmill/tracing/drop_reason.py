@@ -12,6 +12,7 @@ from gristmill.errors import DataError, shorten
 from gristmill.lake.address import place
 from gristmill.lake.asset_kinds import ATTRIBUTES, kind_of, names_of
 from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
+from gristmill.lake.store.json_object import read_free_form
 from gristmill.recipes.drift.drop_reasons import BLOCKED, SAMPLED_OUT
 from gristmill.recipes.selection import Selection, selection_of
 from gristmill.stages.mixing.edits.transforming import transforms_named
@@ -52,7 +53,8 @@ def drop_reason(selected: Partition, documents: Partition, document: LocatedRow,
     sets = dict(_sets(selected))
     if not all(selected.has_read(upstream, name) for upstream in (documents, *sets.values())):
         return REMADE
-    selection = selection_of(selected.head.recipe.parameters)
+    with read_free_form(selected.place.ledger):
+        selection = selection_of(selected.head.recipe.parameters)
     blocklists = [read_blocklist(selected.store, blocklist) for blocklist in selection.blocklists]
     transforms = transforms_named(selection.transforms, packages)
     row_filter = RowFilter(selected.store, documents.place, selection, blocklists, transforms)

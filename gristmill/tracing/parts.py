@@ -7,6 +7,7 @@ from gristmill.lake.asset_kinds import EXPORT, names_of
 from gristmill.lake.ledger.files import read_head
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.ledger.receipts import objects_of
+from gristmill.lake.store.json_object import read_free_form
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.export import format_of_parameters
 from gristmill.stages.export.codec import Release
@@ -81,7 +82,8 @@ def traced_part(store: Store, partition: Place, part: Shard, row: int, why: str 
     names = names_of(partition.asset)
     release = read_release(store, export_index(names["mix"], names["export"]))
     lines = ((path, line + 1), *(_in_release(release, path, line) if release else ()))
-    codec = codec_of(format_of_parameters(head.recipe.parameters["format"]))
+    with read_free_form(partition.ledger):
+        codec = codec_of(format_of_parameters(head.recipe.parameters["format"]))
     samples = [(file, codec.sample(file, number - 1, store.stream)) for file, number in lines]
     named = release.folder if release and any(file.path == path for file in release.named) else ""
     return msgspec.structs.replace(

@@ -21,6 +21,7 @@ from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.batches import IdPair, read_rows
 from gristmill.lake.rows.bitmap import unpack_bits
 from gristmill.lake.rows.draw import fraction
+from gristmill.lake.store.json_object import read_free_form
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.token_cache.part import (
     PartRecord,
@@ -203,11 +204,13 @@ def traced_shard(cache: Partition, mix: Partition, old: PartShard, shard: Shard)
         DataError: the number of documents in a split differs from the number of its rows in the ledger.
     """
     splits = np.zeros(shard.rows, np.int8)
-    share = float(cache.head.recipe.parameters["validation"])
+    with read_free_form(cache.place.ledger):
+        share = float(cache.head.recipe.parameters["validation"])
+        seed = int(cache.head.recipe.parameters["validation_seed"]) if share else 0
     if old.held:
         splits[unpack_bits(old.held, shard.rows)] = 1
     elif share:
-        splits[_drawn(mix, shard, share, int(cache.head.recipe.parameters["validation_seed"]))] = 1
+        splits[_drawn(mix, shard, share, seed)] = 1
     splits[list(old.dropped)] = -1
     documents = {split: int(np.count_nonzero(splits == number)) for number, split in enumerate(SPLITS)}
     recorded = {split: old.ranges[split][1] if split in old.ranges else 0 for split in SPLITS}

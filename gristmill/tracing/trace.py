@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from gristmill.errors import DataError, Misaligned
+from gristmill.errors import DataError, Misaligned, Unknown
 from gristmill.lake.address import Place, place
 from gristmill.lake.asset_kinds import (
     ATTRIBUTES,
@@ -121,7 +121,8 @@ def document_trace(
         snapshot: search only this snapshot; empty: all.
 
     Raises:
-        DataError: no such document exists, or the rows found contradict each other.
+        Unknown: no such document exists.
+        DataError: the rows found contradict each other.
         StoreError: the lake does not answer, or is being rebuilt.
     """
     sources = [names_of(asset)["source"] for asset in list_assets(store, RAW)]
@@ -140,7 +141,7 @@ def document_trace(
             return
     names = [f"{each.place.asset} ({each.place.snapshot})" for each in searched[:_NAMED]]
     more = f" and {len(searched) - _NAMED} more" if len(searched) > _NAMED else ""
-    raise DataError(
+    raise Unknown(
         f"no document has the id {id_!r} and the source {source!r}; looked for in"
         f" {', '.join(names) or 'no finished partition'}{more}.{other_sources(searched[:_NAMED], source)}"
         " Refused rows have no id; look for them in quarantine/"

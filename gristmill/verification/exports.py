@@ -19,7 +19,7 @@ from gristmill.recipes.export import ExportFormat, format_of_parameters
 from gristmill.stages.export.codec import Codec, FileFacts, Release
 from gristmill.stages.export.formats import codec_of
 from gristmill.stages.export.grinder import write_documents
-from gristmill.stages.export.part import ExportedPart, PartFile, PartWriter, read_part_record
+from gristmill.stages.export.part import ExportedPart, PartFile, PartWriter, part_folder, read_part_record
 from gristmill.stages.export.part_table import against, parts_agree
 from gristmill.stages.export.release import large_files, meaning_of, read_release, release_of, release_path, small_files
 from gristmill.stages.mixing.held_out import held_rows
@@ -63,6 +63,9 @@ def _files(store: Store, partition: Place, part: Shard) -> Iterator[Finding]:
     with suppress(DataError):  # parts_agree() reports it
         record = read_part_record(part, partition.table)
         files = {record.folder + name: file for name, file in record.files.items()}
+        folder = f"{partition.folder}{part_folder(part.recipe, part.inputs)}/" if part.inputs else "none"
+        if record.folder != folder:
+            yield Finding(partition.table, None, f"part {part.name}: {differs('its folder is', folder, record.folder)}")
     for field in sorted(part.extra.keys() - set(ExportedPart.__struct_fields__)):
         yield Finding(partition.table, None, f"part {part.name}: its field extra has {field!r}, which no part has")
     for path, (sha256, size) in sorted((part.objects or {}).items()):

@@ -3,7 +3,7 @@
 It reads every raw object that a ledger names, and writes nothing.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from shlex import quote
 
@@ -12,6 +12,7 @@ from gristmill.execution.finding import AuditedStore, Finding, guarded
 from gristmill.lake.address import Place, documents_asset, place, raw_asset
 from gristmill.lake.asset_kinds import DOCUMENTS, kind_of, names_of
 from gristmill.lake.ledger.files import find_ledger, list_ledgers
+from gristmill.lake.ledger.model import Shard
 from gristmill.lake.ledger.receipts import raw_stamps
 from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Entry
@@ -21,6 +22,7 @@ from gristmill.raw_data.roots import raw_store
 from gristmill.raw_data.scan import raw_top, shown
 from gristmill.raw_data.snapshots import CONFIRM, Stray, raw_snapshots
 from gristmill.recipes.source import Source
+from gristmill.stages.conversion.parts import part_of
 
 _CANNOT = "raw data cannot be compared"
 
@@ -159,7 +161,7 @@ class _Comparison:
             return
         try:
             listing = list_raw(self._source, self._raw, partition.snapshot)
-            by_shard(self._source, listing)  # a snapshot that `make` refuses needs another mend than `make`
+            planned = by_shard(self._source, listing)  # a snapshot that `make` refuses needs another mend than `make`
         except (DataError, StoreError) as error:
             yield Finding(self._shown(""), None, f"{_CANNOT}: {error}")
             return
@@ -180,6 +182,26 @@ class _Comparison:
             return
         for name in sorted(read.keys() | entries.keys()):
             yield from self._of_object(name, entries.get(name), read.get(name, ()), sizes.get(name))
+        for shard in ledger[1]:
+            yield from self._of_shard(shard, planned.get(shard.name, []), read)
+
+    def _of_shard(self, shard: Shard, planned: Sequence[str], read: Container[str]) -> Iterator[Finding]:
+        """Findings unless a shard was made from what its recipe plans, in this order. Lost and new objects are told."""
+        listed = self._listing
+        named = [each.shard for each in shard.inputs if each.asset == raw_asset(self._source.name)]
+        there = [name for name in named if name in listed.entries]
+        expected = [name for name in planned if name in read]
+        if there != expected or not named:
+            what = (
+                f"shard {shard.name} was made from {_several(named)}, but its recipe makes it from {_several(planned)}"
+            )
+            yield Finding(self._partition.table, None, what, self._make)
+            return
+        edges = part_of(shard, self._partition.table)
+        same = len(there) == len(named) == 1 and (edges is None or edges.size == listed.entries[named[0]].size)
+        if same and (edges.part if edges else None) != listed.parts.get(named[0]):
+            what = f"shard {shard.name} was made from another part of {named[0]} than its recipe makes it from"
+            yield Finding(self._partition.table, None, what, self._make)
 
     def _of_object(
         self, name: str, entry: Entry | None, read: Sequence[tuple[str, str]], size: int | None
@@ -217,3 +239,13 @@ class _Comparison:
     def _shown(self, name: str) -> str:
         """The path of a raw object for messages; with the address of its store if that is not the lake."""
         return shown(self._source, self._lead + name)
+
+
+_SHOWN = 3
+"""Raw objects that a finding names at most."""
+
+
+def _several(names: Sequence[str]) -> str:
+    """Names of raw objects for a message."""
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"{', '.join(names[:_SHOWN])}{more}" if names else "nothing"

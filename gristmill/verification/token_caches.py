@@ -17,7 +17,7 @@ from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.model import Ledger, Shard, Upstream
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.token_cache.part import TOKEN_BYTES, PartRecord, RowDigests, part_records
+from gristmill.stages.token_cache.part import TOKEN_BYTES, PartRecord, RowDigests, folder_names, part_records
 from gristmill.stages.token_cache.part_table import PartTable, ids_of
 from gristmill.stages.tokenization.files import TokenizerLedger, ledger_path, read_tokenizer_ledger, tokenizer_path
 from gristmill.verification.documents import table_of
@@ -104,6 +104,11 @@ def _row(partition: Place, part: Shard, record: PartRecord) -> Iterator[Finding]
     if part.length != TOKEN_BYTES * part.counts.get("tokens", 0):
         what = differs("its length is", TOKEN_BYTES * part.counts.get("tokens", 0), part.length)
         yield Finding(partition.table, None, f"part {part.name}: {what}")
+    for split, folder in sorted(record.folders.items()):
+        names = folder_names(part.name, part.recipe, part.inputs)
+        if folder.rstrip("/") not in {partition.part_folder(split) + name for name in names}:
+            what = differs(f"the folder of its {split} is", partition.part_folder(split) + names[0], folder)
+            yield Finding(partition.table, None, f"part {part.name}: {what}")
     if foreign := sorted(part.extra.keys() - set(PartRecord.__struct_fields__)):
         yield Finding(partition.table, None, f"part {part.name}: its field extra has {foreign[0]!r}, which no part has")
     read = {(each.shard, each.content) for each in part.inputs if kind_of(each.asset) is MIX}

@@ -7,7 +7,7 @@ import msgspec
 
 from gristmill.lake.identity import digest_of
 from gristmill.lake.rows.shard_file import Written
-from gristmill.lake.store.json_object import Integer
+from gristmill.lake.store.json_object import Count, Integer
 
 
 class Recipe(msgspec.Struct, frozen=True):
@@ -63,8 +63,8 @@ class Upstream(msgspec.Struct, frozen=True):
 class Quarantine(msgspec.Struct, frozen=True, gc=False):
     """The object with the refused rows of a shard: number of rows, size in bytes, and SHA-256."""
 
-    rows: Integer
-    bytes: Integer
+    rows: Count
+    bytes: Count
     sha256: str
 
 
@@ -90,15 +90,15 @@ class Shard(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, rename={"
     """
 
     name: str
-    rows: Integer
-    bytes: Integer
-    length: Integer
+    rows: Count
+    bytes: Count
+    length: Count
     sha256: str
     content: str
     ids: str
     recipe: str
     inputs: tuple[Input, ...]
-    members: tuple[tuple[Integer, Integer], ...] = ()
+    members: tuple[tuple[Count, Count], ...] = ()
     index: str = ""
     dropped: dict[str, Integer] = {}
     counts: dict[str, Integer] = {}
@@ -166,13 +166,13 @@ class Shard(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, rename={"
         """
         if "objects" not in self.extra:
             return None
-        return msgspec.convert(self.extra["objects"], dict[str, tuple[str, Integer]])
+        return msgspec.convert(self.extra["objects"], dict[str, tuple[str, Count]])
 
 
 class TableDigest(msgspec.Struct, frozen=True):
     """The head's description of its table: number of rows, and sha256 of the uncompressed lines."""
 
-    shards: Integer
+    shards: Count
     sha256: str
 
 

@@ -1,15 +1,20 @@
 """Decodes the JSON objects of a lake: whatever their bytes are, a wrong one is a DataError that names its file."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, TypeVar
 
 import msgspec
 
-from gristmill.errors import DataError
+from gristmill.errors import DataError, RecipeError, words_of
 
 T = TypeVar("T")
 
 Integer = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
 """An integer of 64 bits. JSON has larger ones, but no digest and no array takes them."""
+
+Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
+"""A number of rows, bytes or objects. Arrays are made of it, and files are read from it on."""
 
 NOT_DECODED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What a decoder raises: no JSON, another type than declared, no UTF-8, or nested too deeply."""
@@ -47,3 +52,30 @@ def undecoded(error: BaseException, path: str, what: str, mend: str = "") -> Dat
         mend: see decode_object.
     """
     return DataError(f"{path}: not {what} ({error})" + (f"; {mend}" if mend else ""))
+
+
+_NOT_MEANT = (ArithmeticError, AttributeError, LookupError, RecipeError, TypeError, ValueError, msgspec.MsgspecError)
+"""What reading a value raises that is missing, or of another type or form than its reader knows."""
+
+
+@contextmanager
+def read_free_form(path: str, what: str = "its recipe") -> Iterator[None]:
+    """Reads values of free form within a `with`: a wrong one is an error that names the record.
+
+    Args:
+        path: of the record.
+        what: what is read, for the message.
+
+    Raises:
+        DataError: a value is missing, or has another type or form.
+
+    >>> with read_free_form("2024.json"):
+    ...     {}["rate"]
+    Traceback (most recent call last):
+        ...
+    gristmill.errors.DataError: 2024.json: what it says of its recipe is damaged (KeyError: 'rate'); restore it
+    """
+    try:
+        yield
+    except _NOT_MEANT as error:
+        raise DataError(f"{path}: what it says of {what} is damaged ({words_of(error)}); restore it") from error

@@ -1,7 +1,7 @@
 """Reads source code: archives of repositories, or folder trees with a raw object for each file."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from msgspec import Meta
@@ -15,11 +15,13 @@ from gristmill.readers.code.licences import UNKNOWN, LicenceFiles, is_licence_fi
 from gristmill.readers.files.archive_passes import ArchivePasses
 from gristmill.readers.files.raw_files import raw_files, refused_file
 from gristmill.readers.text import Unfit, fit_text, python_text
-from gristmill.readers.zip_archive import Member
+from gristmill.readers.zip_archive import TOO_LARGE, Member
 from gristmill.recipes.option_types import check_types
 from gristmill.recipes.raw_object import Converted, LeftOut, RawObject, Refused
 
 _LICENCE_SIZE = 1 << 20
+_BEGIN = 64 << 10
+"""Bytes of a file in an archive that is too large: a binary file has a NUL among them."""
 _MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 
@@ -97,7 +99,7 @@ class CodeFiles:
                 yield (
                     LeftOut(reason)
                     if reason
-                    else Refused("entry too large", f"{raw.name} ({size} bytes)", file.raw[:_LICENCE_SIZE], size)
+                    else Refused(TOO_LARGE, f"{raw.name} ({size} bytes)", file.raw[:_LICENCE_SIZE], size)
                 )
             else:
                 yield self._converted(file, raw, name, path, LicenceFiles())
@@ -124,14 +126,16 @@ class CodeFiles:
                 vendored.append(path)
                 return False
 
-            for file in archive.members(accept, self.largest):
+            for file in archive.members(accept, self.largest, _BEGIN):
                 path = self._path(file.name)
-                reason = self._reason_unread(path, file.refused) if file.refused else ""
+                reason = self._reason_unread(path, file) if file.refused else ""
                 if reason:
                     yield LeftOut(reason)
                 else:
                     yield (
-                        refused_member(raw, file) if file.refused else self._converted(file, raw, name, path, licences)
+                        refused_member(raw, replace(file, raw=b""))
+                        if file.refused
+                        else self._converted(file, raw, name, path, licences)
                     )
             if vendored:
                 yield LeftOut("vendored", len(vendored))
@@ -172,14 +176,16 @@ class CodeFiles:
         row_id = f"{repository}/{path}" if repository else path
         return Document(id=row_id, text=text, source=self.source, metadata=metadata)
 
-    def _reason_unread(self, path: str, refused: str) -> str:
-        """Why a file that an archive refuses is left out by its name alone, or "": it may be code.
+    def _reason_unread(self, path: str, file: Member) -> str:
+        """Why a file that an archive refuses is left out by its name and first bytes, or "": it may be code.
 
         A link is another name of a file that is read by its own.
         """
-        if refused == "link":
-            return refused
-        return self._reason(path, "", language_of(path, "")) if refused == "entry too large" else ""
+        if file.refused == "link":
+            return file.refused
+        if file.refused != TOO_LARGE:
+            return ""
+        return self._reason(path, "", language_of(path, "")) or ("binary" if is_binary(file.raw) else "")
 
     def _reason(self, path: str, text: str, language: str) -> str:
         """Why a file is left out, or ""."""

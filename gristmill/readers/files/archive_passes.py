@@ -42,21 +42,25 @@ class ArchivePasses:
     ) -> None:
         self._file.close()
 
-    def members(self, accept: Callable[[str], bool], entry_limit: int | None = None) -> Iterator[Member]:
+    def members(
+        self, accept: Callable[[str], bool], entry_limit: int | None = None, begin: int = 0
+    ) -> Iterator[Member]:
         """The accepted files, in the order of the archive, from its beginning; see archive_members().
 
         Args:
             accept: whether to read the file of this name.
             entry_limit: largest file in unpacked bytes; None: the longest row of the source.
+            begin: how many of the first bytes of larger files come with them; a multiple of 512.
         """
         accept = without_desktop(accept, self._raw if self._is_first else None)  # each file is counted once
         self._is_first = False
-        rules = MemberRules(accept, self._raw.limits.row if entry_limit is None else entry_limit, None)
+        rules = MemberRules(accept, self._raw.limits.row if entry_limit is None else entry_limit, None, begin=begin)
         self._file.seek(0)
         read = tar_members if self._is_tar else file_members
         size = 0
         for number, member in enumerate(read(self._file, self._raw.path, rules), start=1):
-            size += len(member.raw)
+            length = 0 if member.refused else len(member.raw)
+            size += length
             self._raw.check_unpacked(size, number)
-            self._raw.raw_span = RawSpan(0, len(member.raw), member.name)
+            self._raw.raw_span = RawSpan(0, length, member.name)
             yield member

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from gristmill.errors import DataError
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.files import dump
-from gristmill.lake.ledger.model import Input, Recipe, Shard
+from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.rows.batches import IdPair, decode_rows
 from gristmill.lake.rows.bitmap import pack_bits, unpack_bits
 from gristmill.lake.rows.draw import VALIDATION_SEED, fraction
@@ -33,10 +33,15 @@ _NAMED = 3
 _PAIRS = msgspec.json.Decoder(IdPair)
 
 
-def part_folder(recipe: Recipe, inputs: Sequence[Input]) -> str:
-    """The name of a part's folder. Its number is a hash of the shard's name; its digest is that of all inputs."""
+def part_folder(recipe: str, inputs: Sequence[Input]) -> str:
+    """The name of a part's folder. Its number is a hash of the shard's name; its digest is that of all inputs.
+
+    Args:
+        recipe: digest of the recipe.
+        inputs: what the part is made from, the mix's shard first.
+    """
     number = xxhash.xxh3_64_intdigest(inputs[0].shard.encode()) % 100_000
-    return f"part-{number:05d}-{digest_of([recipe.digest, msgspec.to_builtins(tuple(inputs))])[:16]}"
+    return f"part-{number:05d}-{digest_of([recipe, msgspec.to_builtins(tuple(inputs))])[:16]}"
 
 
 class PartFile(msgspec.Struct, frozen=True):

@@ -86,7 +86,7 @@ class ExportStep:
         for shard in shards:
             inputs = (Input(self.documents.asset, shard.name, shard.identity),)
             lean = msgspec.structs.replace(shard, members=(), inputs=())
-            bodies[shard.name] = ExportItem(part_folder(recipe, inputs), lean, inputs)
+            bodies[shard.name] = ExportItem(part_folder(recipe.digest, inputs), lean, inputs)
         wants = tuple(Want(name, body.inputs) for name, body in bodies.items())
         target = Target(place(self.asset, self.snapshot), recipe, (ledger.upstream,), wants)
         return ExportPlan(self, target, bodies)

@@ -147,7 +147,8 @@ class TaggingGrinder:
     def __call__(self, item: Item) -> Outcome:
         body = msgspec.json.decode(item.body, type=TaggingItem)
         names = set(body.taggers)
-        specs = [spec for spec in self._spec.sets if spec.tagger in names]
+        asked = [spec for spec in self._spec.sets if spec.tagger in names]
+        specs = [spec for spec in asked if spec.place.asset not in item.without]
         ids = IdDigest()
         read = Input(self._spec.documents.asset, item.name, body.documents.content)
         outputs: list[_SetOutput] = []
@@ -161,7 +162,8 @@ class TaggingGrinder:
                 failed.append(failure_of(tagger, item.name, spec.place.asset))
         ground = write_shards(self._store, outputs, lambda: self._read(body, ids, outputs, failed))
         found = {asset: rows for output in outputs for asset, rows in output.finds.items()}
-        return Outcome(ground, failed=tuple(failed), found=found)
+        left = tuple(spec.place.asset for spec in asked if spec not in specs)
+        return Outcome(ground, failed=tuple(failed), found=found, left=left)
 
     def _opened(self, spec: SetSpec) -> Tagger | BaseException:
         """The tagger of a set with its models, opened once a process; or why it cannot be opened here.

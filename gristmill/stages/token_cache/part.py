@@ -19,7 +19,7 @@ from gristmill.formats.levanter.cache import CacheWriter
 from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.address import Place
 from gristmill.lake.identity import digest_of
-from gristmill.lake.ledger.model import Shard
+from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.store.hashing import HashedUpload
 from gristmill.lake.store.json_object import Integer
 from gristmill.lake.store.protocol import Entry, ObjectVersion, Store
@@ -46,6 +46,18 @@ def part_name(shard: str, parts: int) -> str:
         parts: number of parts.
     """
     return f"part-{xxhash.xxh3_64_intdigest(shard.encode()) % parts:05d}"
+
+
+def folder_names(name: str, recipe: str, inputs: Sequence[Input]) -> tuple[str, str]:
+    """The names of a part's folder: that of today, and that of before the name told the level.
+
+    Args:
+        name: of the part.
+        recipe: digest of the recipe.
+        inputs: what the part is made from.
+    """
+    made_of = [recipe, msgspec.to_builtins(tuple(inputs))]
+    return f"{name}-{digest_of([*made_of, CLEVEL])[:16]}", f"{name}-{digest_of(made_of)[:16]}"
 
 
 class PartShard(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -21,7 +21,7 @@ from gristmill.recipes.row_format import NULL_KEYS, Chat, Text, asks_for_null_ke
 from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.mixing.held_out import check_held_out
 from gristmill.stages.token_cache.grinder import TokenCacheItem, TokenCacheSpec
-from gristmill.stages.token_cache.part import CLEVEL, part_name, part_records
+from gristmill.stages.token_cache.part import folder_names, part_name, part_records
 from gristmill.stages.token_cache.part_table import cache_complete
 from gristmill.stages.tokenization.files import (
     TOKENIZING,
@@ -126,9 +126,8 @@ class TokenCacheStep:
         bodies: dict[str, TokenCacheItem] = {}
         for name, members in sorted(groups.items()):
             inputs = (*(Input(documents, s.name, s.identity) for s in members), tokenizer_input)
-            digest = digest_of([recipe.digest, msgspec.to_builtins(inputs), CLEVEL])[:16]
             lean = tuple(msgspec.structs.replace(s, members=(), inputs=()) for s in members)
-            bodies[name] = TokenCacheItem(f"{name}-{digest}", lean, inputs, None)
+            bodies[name] = TokenCacheItem(folder_names(name, recipe.digest, inputs)[0], lean, inputs, None)
         wants = tuple(Want(name, body.inputs) for name, body in bodies.items())
         upstream = (ledger.upstream, Upstream(tokenizer_asset(self.tokenizer.name), "", tokenizer.fingerprint))
         target = Target(place(self.asset, self.snapshot), recipe, upstream, wants)

@@ -48,10 +48,22 @@ def test_a_release_is_made_listed_and_compared(whole: Mill, capsys: pytest.Captu
         (["even", "starter-bpe-1", "first"], "token_caches/even/starter-bpe-1/index: not made yet"),
         (["even", "tiny-1", "first", "--export", "oscra"], "release names the export 'oscra', which is on no shelf"),
         (["even", "tiny-1", "First!"], "First!"),
-        (["diff", "first", "second"], "the lake has no such release"),
     ],
 )
 def test_what_is_wrong_is_said(whole: Mill, capsys: pytest.CaptureFixture[str], words: list[str], message: str) -> None:
     assert release(whole, *words) == 2
     assert message in capsys.readouterr().err
     assert whole.store.head("releases/first.json") is None
+
+
+def test_a_release_that_nobody_knows_ends_with_1_and_the_known_names(
+    whole: Mill, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert release(whole, "even", "tiny-1", "first") == 0
+    capsys.readouterr()
+    told = "releases/frist.json: the lake has no such release; did you mean 'first'? known: first\n"
+    assert release(whole, "diff", "first", "frist") == 1
+    assert capsys.readouterr().err == told
+    assert main(["erase", str(whole.root), "--release", "frist", *SHELF]) == 1
+    assert capsys.readouterr().err == told
+    assert whole.store.head("releases/first.json") is not None

@@ -86,7 +86,6 @@ def test_what_a_document_is_not_in_is_shown_with_the_reason(clean: Mill, capsys:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["pages", "doc-90"], "no document has the id 'doc-90' and the source 'pages'"),
         ([f"{CACHE}:100000"], "there is no token 100,000: the last one is "),
         (["token_caches/even/other-1/pages:0"], "does not exist yet; make the cache's index"),
         (["pages"], "pages: name a source and an id, or a token as in token_caches/"),
@@ -94,8 +93,6 @@ def test_what_a_document_is_not_in_is_shown_with_the_reason(clean: Mill, capsys:
         ([f"{CACHE}:-1"], "name a source and an id, or a token as in"),
         ([f"{CACHE}:0", "--snapshot", "2024"], "and no --snapshot"),
         (["pages", "doc-8", "--snapshot", "../up"], "snapshot '../up'"),
-        (["pages", "doc-8", "--snapshot", "2023"], "looked for in no finished partition"),
-        (["pages/../../x", "doc-8"], "no document has the id"),
         (["token_caches/../../etc:0"], "is not the path of an object in the lake"),
     ],
 )
@@ -107,6 +104,23 @@ def test_what_cannot_be_traced_ends_with_2_and_one_line(
     assert message in found.err
     assert found.err.count("\n") == 1
     assert found.out == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["pages", "doc-90"], "no document has the id 'doc-90' and the source 'pages'"),
+        (["pages", "doc-8", "--snapshot", "2023"], "looked for in no finished partition"),
+        (["pages/../../x", "doc-8"], "no document has the id"),
+    ],
+)
+def test_a_document_that_nobody_knows_ends_with_1_and_one_line(
+    clean: Mill, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    assert main(["trace", str(clean.root), *words, *SHELF]) == 1
+    found = capsys.readouterr()
+    assert message in found.err
+    assert (found.err.count("\n"), found.out) == (1, "")
 
 
 def test_a_snapshot_is_chosen_by_its_key(clean: Mill, capsys: pytest.CaptureFixture[str]) -> None:

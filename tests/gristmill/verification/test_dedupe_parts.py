@@ -30,6 +30,19 @@ def found(mill: Mill, where: Place) -> bool:
 
 
 @pytest.mark.slow
+def test_a_file_of_a_part_that_is_lost_is_named(mill: Mill) -> None:
+    put(mill, "a", "x", "one two three", "one two three")
+    resolved(mill, "texts-1")
+    for where in PARTS[:4]:
+        path = min(table(mill, where)[0].objects or ())
+        data = mill.store.read(path)
+        mill.store.delete([path])
+        told = [str(each) for each in audit_ledger(mill.store, where.ledger, mill.said.append)]
+        mill.store.put(path, data)
+        assert [line for line in told if line.startswith(f"{path}: there is no such object, but the ledger names it")]
+
+
+@pytest.mark.slow
 def test_each_value_of_a_row_but_some_counters_follows_from_the_files_of_its_part(mill: Mill) -> None:
     put(mill, "a", "x", "one two three", "one two three", "another text")
     resolved(mill, "texts-1", "near-1")

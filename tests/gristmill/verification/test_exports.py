@@ -71,6 +71,19 @@ def lie(mill: Mill, old: bytes, new: bytes, **facts: object) -> str:
     return path
 
 
+def test_the_folder_of_a_part_has_the_digest_of_what_the_part_is_made_from(mill: Mill) -> None:
+    record = records(mill)["a"]
+    other = f"{record.folder[:-2]}{'0' if record.folder[-2] != '0' else '1'}/"
+    moved = {path.replace(record.folder, other): told for path, told in record.objects.items()}
+    for path in record.objects:
+        mill.store.put(path.replace(record.folder, other), mill.store.read(path))
+    mill.store.delete(list(record.objects))
+    told = ExportedPart(other, moved, record.files, record.documents)
+    reseal_shard(mill, HERE, "a", extra=told.as_extra(), sha256=sha256_of_objects(moved))
+    (finding,) = found(mill)
+    assert f"part a: its folder is {record.folder}, but its ledger says {other}" in finding
+
+
 def test_lines_that_are_not_those_of_the_documents_are_found(mill: Mill) -> None:
     path = lie(mill, b'"content":"word', b'"content":"lord')
     assert any(f"{path}: its lines are not those that its format makes" in each for each in found(mill))

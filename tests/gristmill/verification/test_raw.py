@@ -5,11 +5,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from testkit import SHELVES, SNAPSHOT, Mill, make_documents
-from wholelake import DOCUMENTS, STREAM, flip
+from testkit import SHELVES, SNAPSHOT, Mill, lines, make_documents
+from wholelake import DOCUMENTS, STREAM, flip, reseal, reseal_shard, table
 
 from gristmill.__main__ import main
 from gristmill.lake.address import raw_folder
+from gristmill.recipes.source import Split
+from gristmill.stages.conversion.parts import PART
+from gristmill.stages.conversion.step import ConversionStep
 from gristmill.verification.raw import audit_checksums, audit_raw
 
 RAW = raw_folder("pages", SNAPSHOT)
@@ -37,6 +40,41 @@ def test_raw_data_that_is_as_it_was_read_is_proven(whole: Mill, capsys: pytest.C
         "proven sources/pages/raw (2024)",
         "9 of 9 ledgers and raw snapshots proven, 0 findings",
     ]
+
+
+def test_each_shard_was_made_from_what_its_recipe_makes_it_from(
+    whole: Mill, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All digests of the objects are right: only who was made from whom is forged, and sealed again."""
+    a, b = table(whole, DOCUMENTS)
+    for name, inputs, told in (
+        ("a", b.inputs, "a was made from b.jsonl.gz, but its recipe makes it from a.jsonl.gz"),
+        (
+            "a",
+            (*a.inputs, *b.inputs),
+            "a was made from a.jsonl.gz, b.jsonl.gz, but its recipe makes it from a.jsonl.gz",
+        ),
+        ("a", a.inputs * 2, "a was made from a.jsonl.gz, a.jsonl.gz, but its recipe makes it from a.jsonl.gz"),
+        ("b", (), "b was made from nothing, but its recipe makes it from b.jsonl.gz"),
+    ):
+        reseal_shard(whole, DOCUMENTS, name, inputs=inputs)
+        found = [str(each) for each in audit_raw(whole.lake, whole.source(), SNAPSHOT)]
+        assert [each for each in found if each.startswith(f"{DOCUMENTS.table}: shard {told} (run `")], found
+        reseal(whole, DOCUMENTS, [a, b])
+    assert Said(whole, capsys).code == 0
+
+
+def test_a_part_has_the_bounds_that_its_recipe_cuts(mill: Mill) -> None:
+    source = replace(mill.source(), shards=Split(bytes=1000))
+    mill.raw("a.jsonl", lines(make_documents(20)))
+    mill.make(ConversionStep(source, SNAPSHOT, SHELVES))
+    assert audit_raw(mill.lake, source, SNAPSHOT) == []
+    good = table(mill, DOCUMENTS)
+    assert len(good) > 1
+    part = good[0].extra[PART]
+    reseal_shard(mill, DOCUMENTS, good[0].name, extra={PART: [*part[:2], [0, 999], *part[3:]]})
+    (finding,) = audit_raw(mill.lake, source, SNAPSHOT)
+    assert "was made from another part of " in finding.what
 
 
 @pytest.mark.slow

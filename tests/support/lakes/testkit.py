@@ -87,9 +87,12 @@ class Recorder:
         self.names: list[str] = []
 
     def map(self, job: Job, items: Iterable[Item]) -> Iterator[Done]:
-        work = list(items)
-        self.names += [item.name for item in work]
-        yield from self._engine.map(job, work)
+        yield from self._engine.map(job, self._noted(items))
+
+    def _noted(self, items: Iterable[Item]) -> Iterator[Item]:
+        for item in items:
+            self.names.append(item.name)
+            yield item
 
 
 class Stopping:

@@ -1,10 +1,13 @@
 """Repositories become documents, a file each."""
 
+import gzip
 import io
 import os
 import tarfile
 import zipfile
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +102,38 @@ def test_what_nobody_wrote_is_left_out_by_reason_and_bad_files_are_refused(tmp_p
         ("entry too large", "m.tar.gz entry h.py (1001 bytes)"),
     ]
     assert [each.id for each in made if isinstance(each, Document)] == ["m/i.py"]
+
+
+def zipped(files: dict[str, bytes], packing: int) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", packing) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "pack"),
+    [
+        ("m.tar", lambda files: gzip.decompress(tarred(files))),
+        ("m.tar.gz", tarred),
+        *(
+            (f"m.{packing}.zip", partial(zipped, packing=packing))
+            for packing in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
+        ),
+    ],
+)
+def test_a_large_binary_with_the_ending_of_a_language_is_left_out_of_an_archive(
+    tmp_path: Path, name: str, pack: Callable[[dict[str, bytes]], bytes]
+) -> None:
+    binary, text = b"\x7fELF\0" + b"x" * 200_000, b"# a\n" * 50_001
+    made = read(
+        tmp_path, name, pack({"top/a.py": binary, "top/b.py": text, "top/c.py": b"c = 1\n"}), strip=1, largest=9
+    )
+    large, document = made[1:]
+    assert made[0] == LeftOut("binary")
+    assert (large.reason, large.raw, large.size) == ("entry too large", b"", 200_004)
+    assert document.text == "c = 1\n"
 
 
 def test_vendored_and_generated_files_are_kept_if_asked_for(tmp_path: Path) -> None:

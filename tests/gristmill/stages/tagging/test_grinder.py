@@ -2,10 +2,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from testkit import SHELVES, SNAPSHOT, Mill, make_documents
+from testkit import SHELVES, SNAPSHOT, Mill, lines, make_documents
 
 from gristmill.engines.local import LocalPool
 from gristmill.errors import DataError, RecipeError, StoreError
+from gristmill.lake.ledger.receipts import read_receipts
 from gristmill.stages.tagging.step import TaggingStep
 
 
@@ -155,3 +156,29 @@ def test_a_shard_of_several_blocks_has_the_ids_and_rows_of_all_of_them(mill: Mil
     assert mill.table(mill.attributes("words-1"))["a"].ids == mill.table(mill.documents())["a"].ids
     with pytest.raises(DataError, match=r"'picky-1' on row 2 \(id 'doc-00002'\): LookupError"):
         mill.tag("picky-1")
+
+
+@pytest.mark.parametrize(
+    ("words", "made"), [(["RAISE"] * 6, ()), (["RAISE", "", "RAISE", "RAISE", "RAISE", "RAISE"], ("two",))]
+)
+def test_a_set_that_fails_alike_in_its_first_three_shards_is_stopped_and_the_others_are_made(
+    mill: Mill, words: list[str], made: tuple[str, ...]
+) -> None:
+    names = ["one", "two", "three", "four", "five", "six"]
+    for number, (name, word) in enumerate(zip(names, words, strict=True)):
+        row = {
+            "id": f"{number}",
+            "text": f"{word} {'long ' * (9 - number)}",
+            "source": "pages",
+        }  # the longest come first
+        mill.raw(f"{name}.jsonl", lines([row]))
+    mill.convert()
+    left = "5 of 6 shards failed in the recipe's own code:" if made else "3 of 6 .*; the other 3 were not ground:"
+    with pytest.raises(DataError, match=left):
+        mill.tag("faulty-1", "words-1")
+    assert sorted(mill.ground) == sorted(names)
+    receipts = [each.row.name for each in read_receipts(mill.store, mill.attributes("faulty-1"))]
+    assert tuple(receipts) == made
+    assert {each.row.name for each in read_receipts(mill.store, mill.attributes("words-1"))} == set(names)
+    assert mill.tag("words-1").totals["rows"] == 6
+    assert mill.ground == []

@@ -1,0 +1,101 @@
+"""The subcommands of the command line. Each public module of gristmill/commands is one.
+
+Such a module has HELP, `declare(parser)` and `run(arguments)`, which returns the exit code. Exit codes: 0 for success,
+1 if the lake differs from its ledgers or recipes, or lacks the document or the release that was asked for, 2 for an
+error (usage, recipes, a lake that does not answer).
+"""
+
+import ast
+import importlib
+import pkgutil
+import sys
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import gristmill.commands
+from gristmill.errors import GristmillError, Unknown, in_our_code, visible, words_of
+from gristmill.project import find_project
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+
+class _AnyOrder(ArgumentParser):
+    """A parser that takes options between words too, as in `make lake --snapshot 2024 wiki`."""
+
+    _again = False
+
+    def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - as there
+        """Parses the options, then the words. Python's own method does so with two calls of this one."""
+        if self._again or self._subparsers is not None:
+            return super().parse_known_args(args, namespace)
+        self._again = True
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._again = False
+
+
+def parser(subcommand: str = "") -> ArgumentParser:
+    """The parser of one subcommand; of all subcommands if none has this name. Importing all takes half a second."""
+    top, below = _top()
+    for name in [subcommand] if subcommand in _names() else _names():
+        module = importlib.import_module(f"gristmill.commands.{name}")
+        one = below.add_parser(name, help=module.HELP, description=module.__doc__)
+        module.declare(one)
+        one.set_defaults(run=module.run)
+    return top
+
+
+def overview() -> ArgumentParser:
+    """The parser that lists all subcommands and knows the options of none. It imports no subcommand."""
+    top, below = _top()
+    for name in _names():
+        source = pkgutil.get_data("gristmill.commands", f"{name}.py") or b""
+        assigned = (node for node in ast.parse(source).body if isinstance(node, ast.Assign))
+        (line,) = (node.value for node in assigned if ast.unparse(node.targets[0]) == "HELP")
+        below.add_parser(name, help=ast.literal_eval(line))
+    return top
+
+
+def _names() -> list[str]:
+    modules = (module.name for module in pkgutil.iter_modules(gristmill.commands.__path__))
+    return sorted(name for name in modules if not name.startswith("_"))
+
+
+def _top() -> tuple[ArgumentParser, "_SubParsersAction[_AnyOrder]"]:
+    top = _AnyOrder(prog="python -m gristmill", description="Grinds raw text into training tokens.")
+    return top, top.add_subparsers(required=True, metavar="SUBCOMMAND")
+
+
+def run(given: Sequence[str]) -> int:
+    """Runs one subcommand, and returns its exit code.
+
+    Args:
+        given: the words behind the name of the program.
+    """
+    try:
+        known = any(word in _names() for word in given)
+        parsed = (parser(given[0]) if known else overview()).parse_args(given)
+        project = find_project()
+        if project:
+            project.put_on_path()
+        return int(parsed.run(parsed))
+    except GristmillError as error:
+        sys.stderr.write("\n".join(map(visible, str(error).split("\n"))) + "\n")
+        return 1 if isinstance(error, Unknown) else 2
+    except BrokenPipeError:  # the reader of the output, such as `head`, has closed it
+        sys.stderr.close()
+        return 2
+    except Exception as error:  # damage that no reader has words for, or a bug: a trace tells people nothing
+        if sys.flags.dev_mode:
+            raise
+        sys.stderr.write(f"{visible(words_of(error))}, at {in_our_code(error)}: {_UNFORESEEN}\n")
+        return 2
+
+
+_UNFORESEEN = (
+    "damage, or a bug. `gristmill verify LAKE --all` names what is damaged in a lake; if it finds nothing, report this"
+    " line (`python -X dev -m gristmill` shows the trace)"
+)
