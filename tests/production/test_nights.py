@@ -12,10 +12,10 @@ from mishaps.nights import (
     ACTIVITIES,
     ALONE,
     AUTOMATION,
-    BACKFILLED,
     FAILED,
     GATE,
     IDLE,
+    JOURNEY,
     RUN,
     VICTIMS,
     Night,
@@ -40,7 +40,7 @@ def nights(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nights]:
 @pytest.mark.live
 @pytest.mark.parametrize(
     "night",
-    [Night(AUTOMATION, (RUN, "code server"), GATE), Night(BACKFILLED, ("Postgres", "webhook"), FAILED)],
+    [Night(AUTOMATION, (RUN, "code server"), GATE), Night(JOURNEY, ("Postgres", "webhook"), FAILED)],
     ids=str,
 )
 def test_after_a_night_nothing_is_lost_the_failure_is_told_and_red_is_red(nights: Nights, night: Night) -> None:
@@ -58,7 +58,8 @@ def test_twenty_eight_nights_have_all_activities_and_victims() -> None:
 
 def test_a_run_is_killed_at_the_gate_and_an_idle_deployment_has_none() -> None:
     for number in range(200):
-        night = night_of_two(random.Random(number))
+        night = night_of_two(number, random.Random(number))
+        assert VICTIMS[number % 7] in night.victims
         assert len(set(night.victims)) == 2
         if night.activity == IDLE:
             assert night.moment != GATE

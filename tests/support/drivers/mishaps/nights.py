@@ -71,9 +71,11 @@ def night_of(number: int, dice: random.Random) -> Night:
     return Night(activity, (victim,), _moment(activity, (victim,), dice))
 
 
-def night_of_two(dice: random.Random) -> Night:
-    """A night in which two things are killed."""
-    activity, victims = dice.choice(ACTIVITIES), tuple(dice.sample(VICTIMS, 2))
+def night_of_two(number: int, dice: random.Random) -> Night:
+    """The night of a number, in which two things are killed: in seven in a row, each has its turn."""
+    turn = VICTIMS[number % len(VICTIMS)]
+    other = dice.choice([each for each in VICTIMS if each != turn])
+    activity, victims = dice.choice(ACTIVITIES), tuple(dice.sample((turn, other), 2))
     return Night(activity, victims, _moment(activity, victims, dice))
 
 
@@ -182,9 +184,9 @@ class Nights:
         """A case of `make faults`: one thing is killed. 28 numbers in a row are all activities and victims."""
         return self.play(night_of(number, dice))
 
-    def two_killed(self, dice: random.Random, number: int) -> int:  # noqa: ARG002 - all of it is drawn
+    def two_killed(self, dice: random.Random, number: int) -> int:
         """A case of `make faults`: two things are killed."""
-        return self.play(night_of_two(dice))
+        return self.play(night_of_two(number, dice))
 
     def _go_wrong(self, night: Night) -> tuple[Sequence[str], str]:
         """Asks for the work of a night, and kills; the snapshots that are made, and the one that fails."""
@@ -196,9 +198,9 @@ class Nights:
         self._before = len(self.live.told())
         self._gate.close()
         good = self._ask(night.activity, new)
-        self.mill.raw("a.jsonl.gz", [b"no row"] * 40, SOURCE, bad)
-        if night.moment == GATE:
+        if night.moment == GATE:  # the bad data come while all is dying, and the good ones are requested alone
             self.live.wait(lambda: bool(self._gate.waiting()), "a run at the gate", every=0.05)
+        self.mill.raw("a.jsonl.gz", [b"no row"] * 40, SOURCE, bad)
         if night.moment == FAILED:
             self.live.wait(lambda: "FAILURE" in self._ends(bad), f"the failure of {bad}", every=0.1)
         for victim in night.victims:
