@@ -13,6 +13,8 @@ from gristmill.releases.croissant import croissant_of
 from gristmill.releases.pinned import RELEASES, PinnedRelease
 
 CARD = "card.json"
+CARD_FILES = (CARD, "card.md", "croissant.json")
+"""The names of all files of a data card."""
 
 
 def card_files(store: Store, release: PinnedRelease, card: DataCard, *, shards: bool = True) -> dict[str, bytes]:

@@ -114,6 +114,9 @@ class LedgerProof:
         names = [shard.name for shard in shards]
         if names != sorted(set(names)):
             yield Finding(partition.table, None, "its shards are not in the order of their names, each once")
+        inputs = [(each.asset, each.snapshot) for each in head.inputs]
+        if len(inputs) != len(set(inputs)):
+            yield Finding(partition.ledger, None, "it names an input twice")
         composed = compose(partition, head.recipe, tuple(_open(i) for i in head.inputs), shards)
         for name in ("asset", "snapshot", "inputs", "totals", "dropped", "fingerprint"):
             recorded, expected = getattr(head, name), getattr(composed, name)

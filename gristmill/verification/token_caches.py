@@ -87,13 +87,18 @@ def _part(
             yield Finding(partition.table, None, f"part {part.name}: {differs('its ids digest is', ids, part.ids)}")
     if wrong:
         return  # a damaged part is not decoded
-    digests: list[str] = []
+    digests, objects = list[str](), set[str]()
     for split, folder in sorted(record.folders.items()):
         try:
-            digests += [split, *_decode(store, record, split, folder)]
+            reader = CacheReader(ranges_of(store), folder.rstrip("/"))
+            objects.update(reader.objects)
+            digests += [split, *_decode(reader, record, split, folder)]
         except (DataError, IndexError) as error:
             yield Finding(folder, None, str(error))
             return
+    if other := objects ^ record.objects.keys():
+        what = f"its row names another set of objects than its arrays have, by {min(other)}"
+        yield Finding(partition.table, None, f"part {part.name}: {what}")
     if digest_of(digests) != part.content:
         what = differs("its content digest is", digest_of(digests), part.content)
         yield Finding(partition.table, None, f"part {part.name}: {what}")
@@ -133,7 +138,7 @@ def _types(store: Store, head: Ledger, partition: Place, records: Mapping[str, P
             yield Finding(folder, None, differs("its fields are", found, dtypes))
 
 
-def _decode(store: Store, record: PartRecord, split: str, folder: str) -> list[str]:
+def _decode(reader: CacheReader, record: PartRecord, split: str, folder: str) -> list[str]:
     """Decodes a split of a part, and compares it with the ranges in the table.
 
     Returns:
@@ -142,7 +147,6 @@ def _decode(store: Store, record: PartRecord, split: str, folder: str) -> list[s
     Raises:
         DataError: an object is missing or damaged, an id is outside the vocabulary, or a range differs.
     """
-    reader = CacheReader(ranges_of(store), folder.rstrip("/"))
     metadata = reader.ledger["metadata"]["preprocessor_metadata"] or {}
     vocabulary = int(metadata.get("vocab_size", 2**31))
     ids, digests = reader.fields[0], RowDigests(reader.fields)

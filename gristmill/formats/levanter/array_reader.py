@@ -14,14 +14,16 @@ import numpy as np
 import numpy.typing as npt
 from numcodecs import blosc
 
-from gristmill.errors import DataError
-from gristmill.formats.levanter.array_writer import ABSENT, INDEX_TYPE, ITEM_BYTES, Values
+from gristmill.errors import DataError, shorten
+from gristmill.formats.levanter.array_writer import ABSENT, INDEX_TYPE, Values, describe
 
 READ_AHEAD = 8 * 2**20  # bytes of neighbouring frames fetched by one request
 BLOSC_HEADER = struct.Struct(
     "<BBBBIII"
 )  # format version, zstd version, flags, item bytes, data bytes, block bytes, frame bytes
 MEND = "write the cache again"
+_COMPRESSION = ("blocksize", "clevel", "cname", "shuffle")
+"""How blosc packed the frames. Each frame says it too, so nothing depends on these."""
 
 
 class RangeRead(Protocol):
@@ -54,26 +56,28 @@ class _Form(NamedTuple):
 
 
 def _form(path: str, description: bytes) -> _Form:
-    """Parses `zarr.json`. Any chunk size is accepted, and any compressor of blosc (older Levanter: lz4)."""
+    """Parses `zarr.json`. Any chunk size is accepted, and any compressor of blosc (older Levanter: lz4).
+
+    All else must be as Levanter writes it. A trainer's reader obeys what this one has no use for, such as the names of
+    chunks: it would find other objects, or none, which it takes for zeros.
+    """
     try:
         array = json.loads(description)
-        (sharding,) = array["codecs"]
-        inner = sharding["configuration"]
-        (shard_elements,) = array["chunk_grid"]["configuration"]["chunk_shape"]
-        (chunk,) = inner["chunk_shape"]
-        names = [codec["name"] for codec in (sharding, *inner["codecs"], *inner["index_codecs"])]
-        ends = {codec["configuration"]["endian"] for codec in (inner["codecs"][0], inner["index_codecs"][0])}
-        dtype, index_at = str(array["data_type"]), inner.get("index_location", "end")
-        fill, chunks = array["fill_value"], shard_elements // chunk
+        inner = array["codecs"][0]["configuration"]
+        (shard_elements,), (chunk,) = array["chunk_grid"]["configuration"]["chunk_shape"], inner["chunk_shape"]
+        chunks, rest = divmod(shard_elements, chunk)
+        levanter = json.loads(describe(array["data_type"], clevel=0))
+        levanter["chunk_grid"]["configuration"]["chunk_shape"] = [shard_elements]
+        same = levanter["codecs"][0]["configuration"]
+        same["chunk_shape"] = [chunk]
+        same["codecs"][1]["configuration"] |= {key: inner["codecs"][1]["configuration"][key] for key in _COMPRESSION}
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
-        raise DataError(f"{path}: not a sharded zarr v3 array ({error!r}); {MEND}") from error
-    codecs = ["sharding_indexed", "bytes", "blosc", "bytes", "crc32c"]
-    if names != codecs or ends != {"little"} or dtype not in ITEM_BYTES or index_at != "end" or fill != 0:
-        raise DataError(
-            f"{path}: {dtype} filled with {fill}, codecs {names}, index at the {index_at}: Levanter's arrays "
-            f"are {', '.join(ITEM_BYTES)}, little endian, filled with 0, codecs {codecs}; {MEND}"
-        )
-    return _Form(np.dtype(dtype).newbyteorder("<"), chunk, chunks)
+        raise DataError(f"{path}: not a sharded zarr v3 array of Levanter's ({error!r}); {MEND}") from error
+    differ = [key for key in sorted(levanter.keys() | array.keys()) if levanter.get(key) != array.get(key)]
+    if differ or rest:
+        shown = ", ".join(f"{key} {array.get(key)!r}" for key in differ or ["chunk_grid"])
+        raise DataError(f"{path}: no array as Levanter writes it, by {shorten(shown, 300)}; {MEND}")
+    return _Form(np.dtype(array["data_type"]).newbyteorder("<"), chunk, chunks)
 
 
 class ArrayReader:
@@ -98,6 +102,15 @@ class ArrayReader:
     def dtype(self) -> str:
         """The name of the element type, such as "int32"."""
         return self._form.dtype.name
+
+    def objects(self, elements: int) -> list[str]:
+        """The full names of all objects of the array.
+
+        Args:
+            elements: number of its elements.
+        """
+        count = -(-elements // (self._form.chunk * self._form.chunks))
+        return [f"{self._path}/{name}" for name in ("zarr.json", *(f"c/{number}" for number in range(count)))]
 
     def read(self, start: int, stop: int) -> Values:
         """Elements [start, stop) in one new array.

@@ -195,6 +195,13 @@ class CacheReader:
                 f"the offsets {rows} and {end}; {MEND}"
             )
 
+    @property
+    def objects(self) -> list[str]:
+        """The full names of all objects of the cache."""
+        data = (name for field in self.fields for name in self._data[field].objects(self.count(field)))
+        offsets = (name for field in self.fields for name in self._offsets[field].objects(self.rows + 1))
+        return [f"{self.path}/{LEDGER_NAME}", *data, *offsets]
+
     def count(self, field: str) -> int:
         """The number of elements of the field, over all rows."""
         return self.ledger["field_counts"][field]

@@ -10,7 +10,7 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.execution.finding import Finding
 from gristmill.execution.work import Say
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, CacheLedger, load_ledger, merge
-from gristmill.lake.address import cache_asset, cache_index, mix_asset, place
+from gristmill.lake.address import cache_asset, cache_index, mix_asset, place, tokenizer_asset
 from gristmill.lake.asset_kinds import EXPORT, TOKEN_CACHE, kind_of, ledger_of_asset
 from gristmill.lake.ledger.index_ledger import content_digest, read_index_ledger
 from gristmill.lake.ledger.model import Ledger, Recipe, TableDigest, Upstream
@@ -19,10 +19,11 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import Catalogue, catalogue_to_compare
 from gristmill.recipes.mixture.token_shares import Reading
 from gristmill.releases.card import DataCard, card_of
-from gristmill.releases.card_files import CARD, card_files
+from gristmill.releases.card_files import CARD, CARD_FILES, card_files
 from gristmill.releases.moved import directed
 from gristmill.releases.pinned import RELEASES, PinnedLedger, PinnedRelease, pinned_path
 from gristmill.releases.pinning import objects_of_slice, pinned_ledger, trainer_files, trainer_reading
+from gristmill.stages.export.index import release_folder
 from gristmill.stages.token_cache.levanter_config import CATALOG, DATA_YAML, cache_catalog
 from gristmill.verification.trainer_config import misconfigured
 
@@ -41,8 +42,10 @@ def release_contradictions(store: Store, release: PinnedRelease, shelves: Sequen
         say: receives a note on each thing that cannot be derived again.
     """
     proof = _Proof(store, release, shelves, say)
+    yield from proof.files()
     yield from proof.ledgers()
     yield from proof.objects()
+    yield from proof.kept()
     yield from proof.catalogue()
     yield from proof.configuration()
     yield from proof.card()
@@ -64,6 +67,20 @@ class _Proof:
     def _say(self, what: str) -> None:
         self._note(f"{self._where}: not proven: {what}")
 
+    def files(self) -> Iterator[Finding]:
+        """Findings unless it names the files that each release has: nothing proves those that it does not name."""
+        card = {f"{self._folder}/{name}" for name in CARD_FILES}
+        names = {f"{self._folder}/{name}" for name in (DATA_YAML, CATALOG)}
+        there = {entry.path for entry in self._store.list(f"{self._folder}/")}
+        if card & (there | self._release.files.keys()):
+            names |= card
+        else:
+            self._say("it has no data card")
+        for path in sorted((names | there) - self._release.files.keys()):
+            yield Finding(path, None, f"{self._where} does not name it, so nothing proves it", _MEND)
+        for path in sorted(self._release.files.keys() - names):
+            yield self._wrong(f"it names {path}, which no release has")
+
     def ledgers(self) -> Iterator[Finding]:
         """Findings on pinned ledgers that are not those of the lake, or do not follow from each other."""
         for each in self._release.ledgers:
@@ -82,7 +99,8 @@ class _Proof:
                     yield self._wrong(f"{name} was made from {_named(asset, snapshot)}, which it pins otherwise")
         caches = [each for each in self._release.ledgers if kind_of(each.asset) is TOKEN_CACHE]
         pinned_slices = {(each.asset, each.snapshot) for each in caches}
-        if {(self._cache(stream), snapshot) for stream, snapshot in self._release.slices} != pinned_slices:
+        named = [(self._cache(stream), snapshot) for stream, snapshot in self._release.slices]
+        if set(named) != pinned_slices or len(named) != len(pinned_slices):
             yield self._wrong("its slices are not those of its ledgers")
         if self._of_index is not None and self._of_index != pinned_slices:
             yield self._wrong("its slices are not those of the index that it names")
@@ -116,6 +134,22 @@ class _Proof:
                 f"{old:,} of the {whole:,} bytes of its objects ({100 * old / whole:.1f}%): parts that only this"
                 " release names, and that nothing makes again"
             )
+
+    def kept(self) -> Iterator[Finding]:
+        """Findings unless it names all files of its tokenizer and of its exports: `gc` keeps what it names."""
+        assets = {each.asset for each in self._release.ledgers}
+        tokenizer = tokenizer_asset(self._release.tokenizer)
+        folders = {folder for path in self._release.objects if (folder := release_folder(path))}
+        for export in {asset.rpartition("/")[0] for asset in assets if kind_of(asset) is EXPORT}:
+            index = read_index_ledger(self._store, ledger_of_asset(f"{export}/index"))
+            slices = {(each.asset, each.snapshot) for each in index.inputs} if index else set()
+            pinned = {(e.asset, e.snapshot) for e in self._release.ledgers if e.asset.startswith(f"{export}/")}
+            if index and slices == pinned and all(key in self._there for key in pinned):
+                folders |= {folder for path in index.files if (folder := release_folder(path))}
+        for folder in sorted({f"{tokenizer}/", *folders}):
+            for entry in self._store.list(folder):
+                if entry.path not in self._release.objects and entry.path != ledger_of_asset(tokenizer):
+                    yield self._wrong(f"it does not name {entry.path}, which belongs to its data")
 
     def catalogue(self) -> Iterator[Finding]:
         """A finding unless the catalogue holds the ledgers of the pinned parts."""

@@ -159,13 +159,24 @@ def tars(tmp_path: Path) -> Mill:
 
 def other_sqlite(tars: Mill, folder: Path, change: str = "") -> list[str]:
     """The findings after the index of samples was written in other bytes, and perhaps changed, and its ledger too."""
-    path = f"{energonlake.release_of(tars).folder}.nv-meta/index.sqlite"
-    copy, ledger = folder / "copy.sqlite", f"{energonlake.INDEX}/ledger.json"
-    copy.write_bytes(tars.store.read(path))
+    copy = copied_sqlite(tars, folder)
     with closing(sqlite3.connect(copy, isolation_level=None)) as db:
         db.execute("PRAGMA page_size = 512")
         db.execute(change or "SELECT 1")
         db.execute("VACUUM")
+    return sealed_sqlite(tars, copy)
+
+
+def copied_sqlite(tars: Mill, folder: Path) -> Path:
+    copy = folder / "copy.sqlite"
+    copy.write_bytes(tars.store.read(f"{energonlake.release_of(tars).folder}.nv-meta/index.sqlite"))
+    return copy
+
+
+def sealed_sqlite(tars: Mill, copy: Path) -> list[str]:
+    """The findings after the index of samples was replaced, and the ledger was made to fit."""
+    path = f"{energonlake.release_of(tars).folder}.nv-meta/index.sqlite"
+    ledger = f"{energonlake.INDEX}/ledger.json"
     assert copy.read_bytes() != tars.store.read(path)
     tars.store.put(path, copy.read_bytes())
     known = read_index_ledger(tars.store, ledger)
@@ -190,3 +201,19 @@ def test_an_index_of_samples_is_compared_by_its_rows(tars: Mill, tmp_path: Path)
 def test_an_index_of_samples_with_other_rows_is_found(tars: Mill, tmp_path: Path, change: str) -> None:
     [finding] = other_sqlite(tars, tmp_path, change)
     assert "index.sqlite: it does not say what the parts say" in finding
+
+
+def test_an_index_of_samples_whose_look_ups_find_other_rows_is_found(tars: Mill, tmp_path: Path) -> None:
+    copy = copied_sqlite(tars, tmp_path)
+    index = "idx_sample_parts_full"
+    with closing(sqlite3.connect(copy, isolation_level=None)) as db:
+        db.execute("UPDATE sample_parts SET part_name = part_name || 1")
+        declared = db.execute("SELECT * FROM sqlite_master WHERE name = ?", (index,)).fetchone()
+        db.execute("PRAGMA writable_schema = 1")
+        db.execute("DELETE FROM sqlite_master WHERE name = ?", (index,))
+    with closing(sqlite3.connect(copy, isolation_level=None)) as db:  # it no longer knows of the index
+        db.execute("UPDATE sample_parts SET part_name = rtrim(part_name, 1)")
+        db.execute("PRAGMA writable_schema = 1")
+        db.execute("INSERT INTO sqlite_master VALUES (?, ?, ?, ?, ?)", declared)
+    [finding] = sealed_sqlite(tars, copy)
+    assert "index.sqlite: it is no sound database: row 1 missing from index" in finding

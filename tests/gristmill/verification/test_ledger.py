@@ -35,6 +35,12 @@ def spell_out(mill: Mill) -> None:
     mill.store.put(DOCUMENTS.ledger, dump(msgspec.structs.replace(head, table=table_digest)))
 
 
+def read_twice(mill: Mill) -> None:
+    ledger, rows = read_ledger(mill.store, WORDS)
+    twice = compose(WORDS, ledger.recipe, (*ledger.inputs, *ledger.inputs), rows)
+    mill.store.put(WORDS.ledger, dump(twice))
+
+
 def read_another(mill: Mill) -> None:
     (read,) = table(mill, WORDS)[0].inputs
     reseal_shard(mill, WORDS, "a", inputs=(msgspec.structs.replace(read, content="0"),))
@@ -91,6 +97,7 @@ LIES: dict[str, Lie] = {
         None,
         "its rows are not canonical JSON",
     ),
+    "an input that is named twice": (read_twice, WORDS.ledger, None, "it names an input twice"),
     "a shard made from another content": (
         read_another,
         WORDS.table,

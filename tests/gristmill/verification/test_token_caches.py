@@ -43,6 +43,23 @@ def rewrite(mill: Mill, name: str, old: bytes, new: bytes) -> None:
     reseal_shard(mill, CACHE, part.name, extra=changed.extra, sha256=record.sha256, bytes=record.bytes)
 
 
+def other_chunk_names(mill: Mill) -> None:
+    """By its description the chunks have other names: Levanter would read zeros."""
+    separator = b'{"name":"default","configuration":{"separator":"."}}'
+    rewrite(mill, "data/zarr.json", rb'{"name":"default"}', separator)
+
+
+def another_object(mill: Mill) -> None:
+    """An object that no array of the part has; every digest is made to fit."""
+    part = table(mill, CACHE)[0]
+    path = part_object(mill, "data/c/0").removesuffix("/0") + ".0"
+    mill.store.put(path, b"tokens")
+    objects = {**part.extra["objects"], path: [hashlib.sha256(b"tokens").hexdigest(), 6]}
+    changed = msgspec.structs.replace(part, extra={**part.extra, "objects": objects})
+    record = part_records([changed])[part.name]
+    reseal_shard(mill, CACHE, part.name, extra=changed.extra, sha256=record.sha256, bytes=record.bytes)
+
+
 def another_fingerprint(mill: Mill) -> None:
     """As an attacker would write it: the ledger's own digest fits."""
     ledger = read_tokenizer_ledger(mill.store, "tiny-1")
@@ -53,6 +70,8 @@ def another_fingerprint(mill: Mill) -> None:
 LIES: dict[str, Lie] = {
     "an id outside of the vocabulary": (shrink_vocabulary, "", None, "an id is not below 10"),
     "ids of another type": (other_numbers, "", None, "its fields are"),
+    "chunks under other names": (other_chunk_names, "", None, "no array as Levanter writes it, by chunk_key_encoding"),
+    "an object that no array has": (another_object, CACHE.table, None, "another set of objects than its arrays have"),
     "another digest of a part's objects": (
         lambda m: reseal_shard(m, CACHE, table(m, CACHE)[0].name, sha256="0"),
         CACHE.table,

@@ -24,6 +24,7 @@ from gristmill.formats.energon.sqlite_index import (
     SELECTED,
     SqliteIndexWriter,
     add_media,
+    index_damage,
     index_digest,
     index_schema,
     index_uuid,
@@ -141,11 +142,17 @@ class EnergonWebdatasetCodec:
                     yield data
 
     def meaning(self, pieces: Iterable[bytes]) -> str:
-        """See Codec: the rows of the index, in a fixed order, and its tables."""
+        """See Codec: the rows of the index, in a fixed order, and its tables.
+
+        Raises:
+            DataError: it cannot be read, or a look-up by an index finds other rows than there are.
+        """
         with TemporaryDirectory(prefix="gristmill-") as folder:
             path = Path(folder, "index.sqlite")
             with path.open("wb") as file:
                 file.writelines(pieces)
+            if damage := index_damage(path):
+                raise DataError(f"it is no sound database: {damage[0]}")
             return digest_of([index_digest(path), index_schema(path)])
 
     def sample(self, path: str, row: int, read: Callable[[str], Iterator[bytes]]) -> SampleStart:

@@ -79,8 +79,58 @@ def test_another_kind_of_array_is_an_error_that_says_what_it_is(tmp_path: Path, 
         reader(tmp_path)
     del described[key]
     path.write_text(json.dumps(described))
-    with pytest.raises(DataError, match="not a sharded zarr v3 array"):
+    with pytest.raises(DataError, match=r"a/zarr\.json: no(t a sharded zarr v3)? array"):
         reader(tmp_path)
+
+
+OTHER_NAMES = {"name": "default", "configuration": {"separator": "."}}
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("chunk_key_encoding", OTHER_NAMES),
+        ("chunk_key_encoding", {"name": "v2"}),
+        ("chunk_grid", {"name": "other", "configuration": {"chunk_shape": [512 * CHUNK]}}),
+        ("chunk_grid", {"name": "regular", "configuration": {"chunk_shape": [512 * CHUNK + 1]}}),
+        ("shape", [7]),
+        ("node_type", "group"),
+        ("zarr_format", 2),
+        ("storage_transformers", [{"name": "other"}]),
+    ],
+)
+def test_a_description_by_which_a_trainer_reads_something_else_is_an_error(
+    tmp_path: Path, key: str, value: object
+) -> None:
+    write(tmp_path, np.arange(3, dtype=np.int32))
+    path = tmp_path / "a/zarr.json"
+    path.write_text(json.dumps({**json.loads(path.read_bytes()), key: value}))
+    with pytest.raises(DataError, match=rf"a/zarr\.json: no array as Levanter writes it, by {key}"):
+        reader(tmp_path)
+
+
+def test_a_codec_with_more_options_is_an_error(tmp_path: Path) -> None:
+    write(tmp_path, np.arange(3, dtype=np.int32))
+    path = tmp_path / "a/zarr.json"
+    described = json.loads(path.read_bytes())
+    described["codecs"][0]["configuration"]["index_location"] = "start"
+    path.write_text(json.dumps(described))
+    with pytest.raises(DataError, match=r"a/zarr\.json: no array as Levanter writes it, by codecs"):
+        reader(tmp_path)
+
+
+def test_another_packing_of_the_frames_is_read(tmp_path: Path) -> None:
+    write(tmp_path, np.arange(3, dtype=np.int32))
+    path = tmp_path / "a/zarr.json"
+    path.write_bytes(path.read_bytes().replace(b'"zstd"', b'"lz4"').replace(b'"clevel":1', b'"clevel":5'))
+    assert reader(tmp_path).read(0, 3).tolist() == [0, 1, 2]
+
+
+def test_the_objects_of_an_array_are_named(tmp_path: Path) -> None:
+    write(tmp_path, np.arange(3, dtype=np.int32))
+    assert reader(tmp_path).objects(0) == ["a/zarr.json"]
+    assert reader(tmp_path).objects(3) == ["a/zarr.json", "a/c/0"]
+    assert reader(tmp_path).objects(512 * CHUNK + 1) == ["a/zarr.json", "a/c/0", "a/c/1"]
 
 
 def test_neighbouring_chunks_are_read_by_one_request(tmp_path: Path) -> None:

@@ -162,3 +162,36 @@ def test_a_release_that_lacks_a_slice_of_the_index_that_it_names_is_a_finding(re
     seal(released, slices=(), ledgers=tuple(each for each in release.ledgers if each.asset != CACHE.asset))
     wrong = "its slices are not those of the index that it names"
     assert wrong in [what for _, what in found(released)]
+
+
+@pytest.mark.parametrize("name", ["data.yaml", "cache_catalog.json", "card.json", "card.md", "croissant.json"])
+def test_a_file_that_the_release_no_longer_names_is_found(released: Mill, name: str) -> None:
+    """Nothing else proves it: it could be any file."""
+    release, path = read_pinned(released.store, "first"), f"{FOLDER}/{name}"
+    released.store.put(path, released.store.read(path).replace(b"pages", b"leaves"))
+    files = {each: digest for each, digest in release.files.items() if each != path}
+    released.store.put(pinned_path("first"), dump(msgspec.structs.replace(release, files=files).sealed))
+    assert (path, "releases/first.json does not name it, so nothing proves it") in found(released)
+
+
+def test_a_file_beside_those_of_a_release_is_found(released: Mill) -> None:
+    released.store.put(f"{FOLDER}/other.yaml", b"{}")
+    assert found(released) == [(f"{FOLDER}/other.yaml", "releases/first.json does not name it, so nothing proves it")]
+
+
+def test_a_release_without_its_data_card_is_told(released: Mill) -> None:
+    cards = {f"{FOLDER}/{name}" for name in ("card.json", "card.md", "croissant.json")}
+    release = read_pinned(released.store, "first")
+    released.store.delete(sorted(cards))
+    files = {each: digest for each, digest in release.files.items() if each not in cards}
+    released.store.put(pinned_path("first"), dump(msgspec.structs.replace(release, files=files).sealed))
+    assert found(released) == []
+    assert released.said == ["releases/first.json: not proven: it has no data card"]
+
+
+def test_a_file_of_the_tokenizer_that_the_release_does_not_name_is_found(released: Mill) -> None:
+    """`gc` and `erase` ask the release what belongs to it."""
+    release, path = read_pinned(released.store, "first"), "tokenizers/tiny-1/tokenizer_config.json"
+    objects = {each: named for each, named in release.objects.items() if each != path}
+    released.store.put(pinned_path("first"), dump(msgspec.structs.replace(release, objects=objects).sealed))
+    assert found(released) == [("releases/first.json", f"it does not name {path}, which belongs to its data")]
