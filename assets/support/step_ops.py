@@ -44,7 +44,7 @@ CLAIMS = {
 }
 """What each blocking check claims, for people."""
 
-VOLUME_CLAIM = "as many rows, bytes and tokens as in earlier snapshots, as few dropped, and scores alike"
+VOLUME_CLAIM = "size, dropped share and scores are as in earlier snapshots"
 """What the check of all partitions claims. It blocks if the recipe has bounds; else it warns."""
 
 

@@ -2,8 +2,9 @@
 
 100 sources of two versions with ten attribute sets, in five mixes of twenty streams with one tokenizer. Measured: the
 definitions as the code server sends them; what the daemon and its code server take while nothing happens, less what
-they take for an empty project, and what a day of that adds to the database of ticks; and `sync` of a source with 10,000
-snapshots, of which Dagster knows nothing.
+they take for an empty project, and what a day of that adds to the database of ticks; `sync` of a source with 10,000
+snapshots, of which Dagster knows nothing; and a backfill of as many, whose runs nobody launches.
+`GRISTMILL_BENCH_SNAPSHOTS=100` shrinks the last two.
 """
 
 import json
@@ -25,7 +26,10 @@ SOURCES, SETS, STREAMS = 100, 10, 20
 BYTES = 8_000_000
 CORES = 0.6
 GROWTH = 3_000_000
-SYNCED, SYNC_SECONDS = 10_000, 60.0
+SNAPSHOTS = int(float(os.environ.get("GRISTMILL_BENCH_SNAPSHOTS", "1e4")))
+SYNC_SECONDS = 60.0
+FOLLOWED = 300_000_000
+"""Bytes of memory of the daemon that follows the backfill."""
 WARM, WATCHED = 240, 180
 """Seconds before and of a measurement of a deployment at rest."""
 
@@ -82,7 +86,7 @@ def run(work: Path, sources: int = SOURCES, watched: float = WATCHED) -> list[Ro
     lake = work / "lake"
     lake.mkdir()
     env = variables(work, lake) | {"GRISTMILL_SHELVES": "hundredshelf"}
-    rows = [_snapshot(env, work)]
+    rows = [_snapshot(env, work), _sync(env, work), _backfill(env, work)]
     empty = _at_rest(work / "empty", "empty_project", env, watched)
     ours = _at_rest(work / "ours", "definitions", env, watched)
     return [*rows, *_idle(ours, empty)]
@@ -114,6 +118,36 @@ def _snapshot(env: Mapping[str, str], work: Path) -> Row:
         note=f"{sent / 1e6:.1f} MB sent, {whole / 1e6:.1f} MB with all jobs, {assets:,} assets, {sensors} sensors, "
         f"{jobs} jobs",
         detail={"sent": sent, "whole": whole, "assets": assets, "sensors": sensors, "jobs": jobs},
+    )
+
+
+def _sync(env: Mapping[str, str], work: Path) -> Row:
+    log, lake = work / "sync.log", work / "synced"
+    own = {**env, **variables(work, lake), "GRISTMILL_SHELVES": env["GRISTMILL_SHELVES"]}
+    timed([sys.executable, "-m", "bench.lakes.synced", "s0", str(SNAPSHOTS)], log, own)
+    cost, peak, known = answer(log)
+    return Row(
+        name=f"hundred: sync of {SNAPSHOTS:,} snapshots",
+        ours=Cost(**cost),
+        bar=f"< {SYNC_SECONDS:.0f} s CPU",
+        met=cost["cpu_s"] < SYNC_SECONDS,
+        note=f"{known:,} partitions, peak {peak / 1e6:,.0f} MB",
+        detail={"snapshots": SNAPSHOTS, "known": known, "peak": peak},
+    )
+
+
+def _backfill(env: Mapping[str, str], work: Path) -> Row:
+    log, lake = work / "backfill.log", work / "filled"
+    own = {**env, **variables(work, lake), "GRISTMILL_SHELVES": env["GRISTMILL_SHELVES"]}
+    timed([sys.executable, "-m", "bench.lakes.backfill", "s0", str(SNAPSHOTS)], log, own)
+    cost, peak, iterations, runs = answer(log)
+    return Row(
+        name=f"hundred: backfill of {SNAPSHOTS:,} partitions",
+        ours=Cost(**cost),
+        bar=f"< {FOLLOWED / 1e6:.0f} MB",
+        met=peak < FOLLOWED,
+        note=f"peak {peak / 1e6:,.0f} MB of the daemon's process, {runs:,} runs in {iterations} iterations",
+        detail={"snapshots": SNAPSHOTS, "peak": peak, "iterations": iterations, "runs": runs},
     )
 
 
