@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import dagster as dg
 
 from assets.support.arrivals import DATA_VERSION, report_arrivals, versions
-from assets.support.event_batches import record_events
 from assets.support.facts.folder_facts import folder_facts, tokenizer_facts
 from assets.support.facts.partition_facts import partition_facts
 from assets.support.facts.resolution_facts import resolution_facts
@@ -20,6 +19,7 @@ from assets.support.keys import LAKE, key_of, snapshots_of
 from assets.support.lake_identity import show_lake, shown_lake
 from assets.support.last_reading import keep_shown, kept_readings, readings_of
 from assets.support.report import failures, ledger_facts
+from assets.support.runs.runless_events import record_events
 from assets.support.step_ops import Output
 from gristmill.errors import GristmillError, visible
 from gristmill.lake.address import Place, cache_packing, raw_asset, tokenizer_asset

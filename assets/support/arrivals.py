@@ -12,10 +12,10 @@ from typing import Any
 import dagster as dg
 from dagster import DagsterEventType
 
-from assets.support.event_batches import MOST, record_events
 from assets.support.facts.tables import table
 from assets.support.keys import key_of, snapshots_of
 from assets.support.runs.backfills import going_backfills
+from assets.support.runs.runless_events import MOST, record_events
 from assets.support.runs.tags import PARTITION
 from gristmill.errors import DataError
 from gristmill.lake.address import place, raw_asset

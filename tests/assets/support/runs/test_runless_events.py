@@ -7,7 +7,7 @@ from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
 from assets.support.arrivals import DATA_VERSION, versions
-from assets.support.event_batches import MOST, RunlessEvent, record_events
+from assets.support.runs.runless_events import MOST, RunlessEvent, record_events
 
 KEY = dg.AssetKey(["sources", "letters", "raw"])
 
