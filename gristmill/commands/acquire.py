@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gristmill.acquisition.real_input import INSTALLED, Acquired, acquire_installed, acquire_packages, acquire_stdlib
-from gristmill.commands._shared.targets import chosen_lake
+from gristmill.commands._shared.chosen_lake import chosen_lake
 from gristmill.commands._shared.terminal import add_lake, show
 from gristmill.errors import RecipeError
 from gristmill.installation import top_level

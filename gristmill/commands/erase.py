@@ -7,7 +7,7 @@ the release was found nowhere; 2 if the command could not run.
 
 from argparse import ArgumentParser, Namespace
 
-from gristmill.commands._shared.targets import chosen_lake
+from gristmill.commands._shared.chosen_lake import chosen_lake
 from gristmill.commands._shared.terminal import add_lake, add_shelves, shelves_of, show
 from gristmill.commands.takedown import BLOCKLIST
 from gristmill.lake.address import check_name

@@ -9,7 +9,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from gristmill.commands._shared.targets import chosen_lake
+from gristmill.commands._shared.chosen_lake import chosen_lake
 from gristmill.commands._shared.terminal import add_lake, show
 from gristmill.lake.store.protocol import Store
 from gristmill.maintenance.gc import (

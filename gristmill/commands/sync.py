@@ -5,7 +5,7 @@ Use it after `gristmill make`, after a restore, or with a new DAGSTER_HOME. `gri
 
 from argparse import ArgumentParser, Namespace
 
-from gristmill.commands._shared.targets import chosen_lake
+from gristmill.commands._shared.chosen_lake import chosen_lake
 from gristmill.commands._shared.terminal import add_lake, add_shelves, shelves_of, show
 from gristmill.dashboard.home import chosen_environment, prepare_home
 from gristmill.environment import read_environment

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from gristmill.commands._shared.changes import shown_changes
-from gristmill.commands._shared.targets import names_lake
+from gristmill.commands._shared.chosen_lake import names_lake
 from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
 from gristmill.errors import RecipeError, shorten
 from gristmill.lake.address import SPLITS, check_snapshot

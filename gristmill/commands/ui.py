@@ -7,7 +7,7 @@ also what `gristmill make` made. The UI listens on this machine alone, behind a 
 import sys
 from argparse import ArgumentParser, Namespace
 
-from gristmill.commands._shared.targets import chosen_lake
+from gristmill.commands._shared.chosen_lake import chosen_lake
 from gristmill.commands._shared.terminal import add_lake, add_shelves, shelves_of, show
 from gristmill.dashboard.home import child_variables, chosen_environment, outdated, prepare_home
 from gristmill.dashboard.processes import Dashboard

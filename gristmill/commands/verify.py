@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from gristmill.commands._shared.targets import chosen_lake
+from gristmill.commands._shared.chosen_lake import chosen_lake
 from gristmill.commands._shared.terminal import add_lake, add_shelves, shelves_of, show
 from gristmill.errors import RecipeError
 from gristmill.execution.finding import AuditedStore, Finding
@@ -102,7 +102,8 @@ def run(arguments: Namespace) -> int:
     store = lake.store()
     # that there is no lake is told before that no recipes are named
     next(iter(store.list(RELEASES, tell=lambda _: None)), None)
-    paths = audited_ledgers(store, arguments.asset, lambda note: show(f"note   {note}"), lost, shelves_of(arguments))
+    shelves = shelves_of(arguments)
+    paths = audited_ledgers(store, arguments.asset, lambda note: show(f"note   {note}"), lost, shelves)
     for finding in lost:
         show(f"WRONG  {finding}")
     if lost and not arguments.all:
@@ -113,7 +114,7 @@ def run(arguments: Namespace) -> int:
     samples = _samples(arguments)
     tally = _Tally(wrong=len(lost))
     what = "ledgers and raw snapshots" if arguments.raw else "ledgers"
-    audits = _audits_of(lake, paths, samples.get("reencode"), arguments)
+    audits = _audits_of(lake, shelves, paths, samples.get("reencode"), arguments)
     for audited in in_processes(audits, arguments.workers):
         tally.proven |= set() if audited.findings else {audited.path}
         if not tally.add("proven", audited.path, audited.notes, audited.findings, arguments):
@@ -121,7 +122,7 @@ def run(arguments: Namespace) -> int:
             show(f"stopped at the first finding; {before} (--all lists all)")
             return 1
         tally.derived |= audited.encoded
-    if samples and not _derive(lake, paths, samples, tally, arguments):
+    if samples and not _derive(lake, shelves, paths, samples, tally, arguments):
         show("stopped at the first finding (--all lists all)")
         return 1
     for finding in tally.behind:
@@ -172,7 +173,12 @@ class _Tally:
 
 
 def _derive(
-    lake: Lake, paths: Sequence[str], samples: Mapping[str, ShardSample], tally: _Tally, arguments: Namespace
+    lake: Lake,
+    shelves: tuple[str, ...],
+    paths: Sequence[str],
+    samples: Mapping[str, ShardSample],
+    tally: _Tally,
+    arguments: Namespace,
 ) -> bool:
     """Derives shards again, and shows which share of the bytes follows from raw data. Returns whether all was done.
 
@@ -183,7 +189,6 @@ def _derive(
     from gristmill.derivation.derived_share import derived_share  # noqa: PLC0415
     from gristmill.derivation.tasks import absent, derive, not_as_declared, tasks_of, untouched  # noqa: PLC0415
 
-    shelves = shelves_of(arguments)
     if missing := absent(lake, shelves, set(paths), arguments.asset):
         show(f"note   {missing}")
     wrong = set(paths) - tally.proven
@@ -223,11 +228,10 @@ def _as_typed(finding: Finding, arguments: Namespace) -> Finding:
 
 
 def _audits_of(
-    lake: Lake, paths: Sequence[str], sample: ShardSample | None, arguments: Namespace
+    lake: Lake, shelves: tuple[str, ...], paths: Sequence[str], sample: ShardSample | None, arguments: Namespace
 ) -> list[Callable[[], Audited]]:
     """The audits to run, in order: of each ledger, then of each raw snapshot if asked for."""
     first_only = not arguments.all
-    shelves = shelves_of(arguments)
     audits: list[Callable[[], Audited]] = [
         partial(_audit, lake, shelves, sample, path, first_only=first_only) for path in paths
     ]

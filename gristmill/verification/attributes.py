@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple
 
 from gristmill.errors import DataError, MalformedRow, StoreError
 from gristmill.execution.finding import Finding, differs, guarded
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place
 from gristmill.lake.asset_kinds import names_of
-from gristmill.lake.identity import IdDigest
+from gristmill.lake.identity import IdDigest, Pair
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.attribute import AttributeRow, parse_rows
@@ -21,18 +20,6 @@ from gristmill.verification.derived_files.findings import derived_findings
 from gristmill.verification.documents import table_of
 from gristmill.verification.ledger import LedgerProof
 from gristmill.verification.shard import ShardProof
-
-
-class _Document(NamedTuple):
-    """What an attribute row and its examples are compared with.
-
-    `length`: of the text, in code points. `text`: empty if no example shows it, because a text may be huge.
-    """
-
-    source: str
-    id: str
-    length: int
-    text: str
 
 
 def attribute_findings(store: Store, partition: Place, documents: Place, say: Say) -> Iterator[Finding]:
@@ -82,7 +69,9 @@ class _AttributeReading:
         self._documents_store, self._documents_path = (
             shard_file(store, documents, other, sized=False) if other else beside
         )
+        self._spans = not shard.at  # the ledger of an adopted set counts its spans outside of texts
         self._shown = frozenset(examples.rows(shard.name))
+        self._texts: dict[int, str] = {}  # of the documents that examples show, by number of the row
         self._ids = IdDigest()
         self._unreadable = False
 
@@ -106,56 +95,61 @@ class _AttributeReading:
             what = differs("its ids' digest is", self._ids.hexdigest(), self._shard.ids)
             yield Finding(self.path, None, what)
 
-    def _documents(self) -> Iterator[_Document]:
+    def _documents(self) -> Iterator[tuple[Pair, int]]:
+        """(source, id) of each document, and the length of its text in code points: a text itself may be huge."""
         try:
             for first, rows in read_rows(self._documents_store, self._documents_path, None, TextRow):
-                for number, row in enumerate(rows, start=first):
-                    text = row.text if number in self._shown else ""
-                    yield _Document(row.source, row.id, len(row.text), text)
+                shown = self._shown.intersection(range(first, first + len(rows))) if self._shown else ()
+                self._texts |= {number: rows[number - first].text for number in shown}
+                yield from [((row.source, row.id), len(row.text)) for row in rows]
         except (DataError, StoreError):
             self._unreadable = True
 
-    def _compare(self, first: int, lines: Sequence[bytes], documents: Iterator[_Document]) -> Finding | None:
+    def _compare(self, first: int, lines: Sequence[bytes], documents: Iterator[tuple[Pair, int]]) -> Finding | None:
         """The finding on the first row of a block that is not valid, or does not belong to its document; or None."""
         block = list(islice(documents, len(lines)))
         if self._unreadable:
             return None
         try:
-            lengths = [document.length for document in block] + [0] * (len(lines) - len(block))
+            lengths = [length for _, length in block] + [0] * (len(lines) - len(block))
             rows = parse_rows(lines, self._set, self.path, first, lengths)
         except MalformedRow as error:
             return Finding(self.path, error.row, error.reason)
-        for number, (row, document) in enumerate(zip(rows, block, strict=False), start=first):
-            what = _problem(row, document, self._documents_path, spans=not self._shard.at)
+        for number, (row, (pair, length)) in enumerate(zip(rows, block, strict=False), start=first):
+            what = _other(row, pair, self._documents_path) or (self._spans and _outside(row, length))
             if what:
                 return Finding(self.path, number, what)
-            if number in self._shown:
-                pair = document.source, document.id
-                self._examples.compare(self._shard.name, number, lines[number - first], pair, document.text)
-        self._ids.update([(document.source, document.id) for document in block])
+            if number in self._texts:
+                text = self._texts.pop(number)
+                self._examples.compare(self._shard.name, number, lines[number - first], pair, text)
+        self._ids.update([pair for pair, _ in block])
         if len(block) < len(lines):
             number = first + len(block)
             what = f"id {rows[len(block)].id!r}, but {self._documents_path} ends before it"
             return Finding(self.path, number, what)
         return None
 
-    def _end(self, documents: Iterator[_Document]) -> Finding | None:
+    def _end(self, documents: Iterator[tuple[Pair, int]]) -> Finding | None:
         document = next(documents, None)
         if document is None:
             return None
-        whose = f"id {document.id!r} (source {document.source!r})"
-        what = f"there is no such row, but {self._documents_path} has {whose} there"
+        (source, id_), _ = document
+        what = f"there is no such row, but {self._documents_path} has id {id_!r} (source {source!r}) there"
         return Finding(self.path, self._ids.rows, what)
 
 
-def _problem(row: AttributeRow, document: _Document, path: str, *, spans: bool) -> str:
-    """What is wrong with one row; "" if nothing is. The ledger of an adopted set counts its spans outside of texts."""
-    if row.id != document.id or (row.source and row.source != document.source):
-        return (
-            f"id {row.id!r} (source {row.source!r}), but {path} has {document.id!r} (source {document.source!r}) there"
-        )
-    for label, found in row.labels.items() if spans else ():
+def _other(row: AttributeRow, pair: Pair, path: str) -> str:
+    """Says that a row is not of its document; "" if it is."""
+    source, id_ = pair
+    if row.id == id_ and (row.source == source or not row.source):
+        return ""
+    return f"id {row.id!r} (source {row.source!r}), but {path} has {id_!r} (source {source!r}) there"
+
+
+def _outside(row: AttributeRow, length: int) -> str:
+    """Says which span of a row is not in its text; "" if all are."""
+    for label, found in row.labels.items():
         for start, end, _ in found:
-            if not 0 <= start <= end <= document.length:
-                return f"{label}: a span [{start}, {end}) in a text of {document.length} characters"
+            if not 0 <= start <= end <= length:
+                return f"{label}: a span [{start}, {end}) in a text of {length} characters"
     return ""

@@ -3,19 +3,15 @@
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from gristmill.commands._shared.chosen_lake import names_lake
 from gristmill.commands._shared.lake_word import is_path
-from gristmill.commands._shared.terminal import lake_of, shelves_of
+from gristmill.commands._shared.terminal import shelves_of
 from gristmill.errors import RecipeError
 from gristmill.lake.address import check_snapshot
 from gristmill.lake.asset_kinds import LEDGER_TOPS
-from gristmill.lake.store.open import Lake
 from gristmill.pipeline.dry_run import Prospect
 from gristmill.pipeline.targets import Targets, means_something, read_targets
-from gristmill.project import is_lake
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
-
-_LEDGERS = tuple(f"{top}/{below}ledgers" for top in LEDGER_TOPS for below in ("*/", "*/*/", "*/*/*/"))
-"""Where the folders of ledgers lie in a lake."""
 
 
 def add_targets(parser: ArgumentParser) -> None:
@@ -65,32 +61,6 @@ def asked_for(arguments: Namespace) -> tuple[tuple[str, ...], Catalogue, Targets
             shelves_of(arguments)  # none of them is in this folder
     targets = words[1:] if words and (is_path(first) or arguments.lake == first) else words
     return shelves, catalogue, read_targets(catalogue, targets, [check_snapshot(key) for key in arguments.snapshot])
-
-
-def names_lake(word: str) -> bool:
-    """Whether a word is the lake by itself: it is a path, or a folder that is a lake.
-
-    A folder is a lake if it has a lake's id, raw data or ledgers.
-    """
-    return is_path(word) or is_lake(Path(word)) or any(any(Path(word).glob(each)) for each in _LEDGERS)
-
-
-def chosen_lake(arguments: Namespace) -> Lake:
-    """The lake of a command without targets. A bare word must be a lake: it may be misspelt.
-
-    Args:
-        arguments: with the lake as it was typed, and the options of its bucket.
-
-    Raises:
-        RecipeError: the word is no path, and no lake; or as for lake_of().
-    """
-    word = str(arguments.lake)
-    if not names_lake(word):
-        raise RecipeError(
-            f"{word!r} is no lake: there is no folder of this name with raw data or ledgers; write ./{word} if it is to"
-            " be one, or - for the lake of the project"
-        )
-    return lake_of(arguments)
 
 
 def _check_may_be_lake(catalogue: Catalogue, word: str) -> None:

@@ -124,6 +124,18 @@ class _Plain(msgspec.Struct):
 _decoder = msgspec.json.Decoder(_Plain)
 
 
+class _Shortened(dict[str, str]):
+    """The labels of keys, without the set's name. Each key is cut once, because all rows have the same few."""
+
+    def __init__(self, prefix: str) -> None:
+        super().__init__()
+        self._prefix = prefix
+
+    def __missing__(self, key: str) -> str:
+        self[key] = label = key.removeprefix(self._prefix)
+        return label
+
+
 def parse_rows(
     lines: Sequence[bytes], name: str, path: str, first: int, lengths: Sequence[int] | None = None
 ) -> list[AttributeRow]:
@@ -144,20 +156,15 @@ def parse_rows(
     {'toxic': [(0, 7, 0.5)]}
     """
     prefix = f"{name}__"
-    cut = len(prefix)
+    names = _Shortened(prefix)
     try:
         plain = [_decoder.decode(line) for line in lines]
     except NOT_DECODED:
         plain = []
     read = [
-        AttributeRow(
-            row.id,
-            row.source,
-            {(key[cut:] if key.startswith(prefix) else key): spans for key, spans in row.attributes.items()},
-        )
-        for row in plain
+        AttributeRow(row.id, row.source, {names[key]: spans for key, spans in row.attributes.items()}) for row in plain
     ]
-    if not plain or any(len(a.labels) != len(b.attributes) for a, b in zip(read, plain, strict=True)):
+    if not plain or len(set(names.values())) < len(names):  # two keys of a row may have become one label
         return [_any_form(line, prefix, path, first + i, lengths[i] if lengths else 0) for i, line in enumerate(lines)]
     return read
 

@@ -7,7 +7,6 @@ from dagster_kit import LETTERS_V0, letters
 from testkit import Mill, packed
 
 from gristmill.__main__ import main
-from gristmill.commands._shared.targets import names_lake
 
 
 @pytest.fixture
@@ -21,21 +20,6 @@ def here(mill: Mill, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "letters" / "__init__.py").touch()
     monkeypatch.chdir(folder)
     return folder
-
-
-@pytest.mark.parametrize("word", ["-", ".", "./there", "../lake", "/lakes/mine", "~/lake", "s3://corpus/lake"])
-def test_a_path_names_the_lake(word: str) -> None:
-    assert names_lake(word)
-
-
-@pytest.mark.parametrize(
-    "below", ["sources/letters/raw", "sources/letters/v0/ledgers", "mixes/m/ledgers", "token_caches/m/t/ledgers"]
-)
-def test_a_folder_names_the_lake_if_it_has_raw_data_or_ledgers(here: Path, below: str) -> None:
-    assert not names_lake("letters")
-    assert not names_lake("nowhere")
-    (here / "letters" / below).mkdir(parents=True)
-    assert names_lake("letters")
 
 
 def test_a_target_comes_before_a_folder_that_is_no_lake(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -67,15 +51,3 @@ def test_options_may_stand_between_the_words(here: Path, mill: Mill, capsys: pyt
     assert here.is_dir()
     assert main(["plan", str(mill.root), "--snapshot", "2024", "letters/v0", "--json"]) == 1
     assert LETTERS_V0 in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("command", ["acquire", "gc", "sync", "ui", "verify"])
-def test_a_bare_word_that_is_no_lake_is_refused_and_makes_no_folder(
-    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "notes").mkdir()
-    for word in ("corpsu", "notes"):
-        assert main([command, word]) == 2
-        assert capsys.readouterr().err.count(f"{word!r} is no lake: ") == 1
-    assert [path.name for path in tmp_path.iterdir()] == ["notes"]

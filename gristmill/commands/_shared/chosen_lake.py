@@ -1,0 +1,40 @@
+"""The lake of a command that has no targets. It imports no pipeline: such a command begins sooner without one."""
+
+from argparse import Namespace
+from pathlib import Path
+
+from gristmill.commands._shared.lake_word import is_path
+from gristmill.commands._shared.terminal import lake_of
+from gristmill.errors import RecipeError
+from gristmill.lake.asset_kinds import LEDGER_TOPS
+from gristmill.lake.store.open import Lake
+from gristmill.project import is_lake
+
+_LEDGERS = tuple(f"{top}/{below}ledgers" for top in LEDGER_TOPS for below in ("*/", "*/*/", "*/*/*/"))
+"""Where the folders of ledgers lie in a lake."""
+
+
+def names_lake(word: str) -> bool:
+    """Whether a word is the lake by itself: it is a path, or a folder that is a lake.
+
+    A folder is a lake if it has a lake's id, raw data or ledgers.
+    """
+    return is_path(word) or is_lake(Path(word)) or any(any(Path(word).glob(each)) for each in _LEDGERS)
+
+
+def chosen_lake(arguments: Namespace) -> Lake:
+    """The lake of a command without targets. A bare word must be a lake: it may be misspelt.
+
+    Args:
+        arguments: with the lake as it was typed, and the options of its bucket.
+
+    Raises:
+        RecipeError: the word is no path, and no lake; or as for lake_of().
+    """
+    word = str(arguments.lake)
+    if not names_lake(word):
+        raise RecipeError(
+            f"{word!r} is no lake: there is no folder of this name with raw data or ledgers; write ./{word} if it is to"
+            " be one, or - for the lake of the project"
+        )
+    return lake_of(arguments)
