@@ -1,5 +1,6 @@
 """`verify LAKE`: proves from its bytes that a lake, or one asset of it, is as its ledgers say."""
 
+import gc
 import secrets
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Mapping, Sequence
@@ -37,6 +38,9 @@ SHARES = {
     "reencode": "tokenize this share of the token caches again, with the reference engine",
 }
 """The options that derive a share of the shards again, and what each does."""
+
+_CONTAINERS = 20_000
+"""After so many new lists, tuples and objects Python looks for cycles. Rows form none, and each search took a while."""
 
 
 class Audited(NamedTuple):
@@ -253,6 +257,7 @@ def _audits_of(
 
 
 def _audit(lake: Lake, shelves: tuple[str, ...], sample: ShardSample | None, path: str, *, first_only: bool) -> Audited:
+    gc.set_threshold(_CONTAINERS)
     notes: list[str] = []
     encoded: set[str] = set()
     findings = audit_ledger(lake.store(), path, notes.append, first_only=first_only, shelves=shelves)
