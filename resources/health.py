@@ -40,19 +40,19 @@ class Health:
 
     Attributes:
         wrong: what is wrong, a sentence each, by a topic such as `daemon`; empty: all is well.
-        queued: number of runs that wait or start.
-        queue_seconds: since the oldest of them was created; 0 without one.
+        queued: number of runs that wait or start; None while the database does not say.
+        queue_seconds: since the oldest of them was created; 0 without one, None while the database does not say.
         tick_seconds: since the newest tick of a sensor; None without one.
         alert_seconds: since the newest alert was posted; None if none is known.
-        code_servers: number of code servers that answer.
+        code_servers: number of code servers that answer; None if asking for it has failed.
     """
 
     wrong: Mapping[str, str] = field(default_factory=dict)
-    queued: int = 0
-    queue_seconds: int = 0
+    queued: int | None = None
+    queue_seconds: int | None = None
     tick_seconds: int | None = None
     alert_seconds: int | None = None
-    code_servers: int = 0
+    code_servers: int | None = None
 
 
 class Looker:

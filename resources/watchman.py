@@ -156,8 +156,13 @@ def said_daily(health: Health) -> str:
     >>> said_daily(Health(queued=2, queue_seconds=90, tick_seconds=12, code_servers=1))
     'Gristmill is alive: 2 runs wait or start, the oldest for 90 s; the newest tick was 12 s ago; 1 code server answers'
     """
-    servers = f"{health.code_servers} code server{' answers' if health.code_servers == 1 else 's answer'}"
-    queue = f"{health.queued} runs wait or start, the oldest for {health.queue_seconds} s"
+    servers = f"{_number(health.code_servers)} code server{' answers' if health.code_servers == 1 else 's answer'}"
+    oldest = "" if health.queue_seconds is None else f", the oldest for {health.queue_seconds} s"
+    queue = f"{_number(health.queued)} runs wait or start{oldest}"
     tick = "no sensor has ticked" if health.tick_seconds is None else f"the newest tick was {health.tick_seconds} s ago"
     wrong = "".join(f"; but {words}" for words in health.wrong.values())
     return f"Gristmill is alive: {queue}; {tick}; {servers}{wrong}"
+
+
+def _number(known: int | None) -> str:
+    return "an unknown number of" if known is None else str(known)

@@ -8,7 +8,7 @@ from argparse import ArgumentParser, Namespace
 
 from gristmill.commands._shared.targets import add_targets, asked_for
 from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, show
-from gristmill.dashboard.home import alone, chosen_environment, prepare_home
+from gristmill.dashboard.home import alone, chosen_environment, database_in_words, prepare_home
 from gristmill.environment import read_environment
 from gristmill.installation import load_location
 from gristmill.pipeline.planner import Planner
@@ -30,12 +30,13 @@ def run(arguments: Namespace) -> int:
     Raises:
         RecipeError: a word is no target, or a recipe is wrong.
         DataError: a run failed. What was finished before is kept.
+        StoreError: the lake or Dagster's database does not answer.
     """
     shelves, catalogue, targets = asked_for(arguments)
     lake = lake_of(arguments)
     environment = chosen_environment(read_environment(), lake, shelves)
     home = prepare_home(environment)
-    with alone(home, show):
+    with alone(home, show), database_in_words(home):
         planner = Planner(catalogue, shelves, lake, targets)
         planner.check_something()
         build = load_location("definitions").build

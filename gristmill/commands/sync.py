@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 
 from gristmill.commands._shared.chosen_lake import chosen_lake
 from gristmill.commands._shared.terminal import add_lake, add_shelves, shelves_of, show
-from gristmill.dashboard.home import chosen_environment, prepare_home
+from gristmill.dashboard.home import chosen_environment, database_in_words, prepare_home
 from gristmill.environment import read_environment
 from gristmill.installation import load_location
 
@@ -26,11 +26,13 @@ def run(arguments: Namespace) -> int:
     Raises:
         RecipeError: no recipes are named, or a declaration is wrong.
         DataError: the run failed.
+        StoreError: the lake or Dagster's database does not answer.
     """
     environment = chosen_environment(read_environment(), chosen_lake(arguments), shelves_of(arguments))
     home = prepare_home(environment)
     build = load_location("definitions").build
-    mill = load_location("assets.support.mill").open_mill(build, environment, lambda _: None)
-    mill.run("sync")
+    with database_in_words(home):
+        mill = load_location("assets.support.mill").open_mill(build, environment, lambda _: None)
+        mill.run("sync")
     show(f"Dagster in {home} shows the lake {environment.lake}")
     return 0

@@ -9,9 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import yaml  # type: ignore[import-untyped]
+from sqlalchemy.exc import DBAPIError
 
 from gristmill.environment import Environment, check_home
-from gristmill.errors import RecipeError
+from gristmill.errors import RecipeError, StoreError
 from gristmill.execution.work import Say
 from gristmill.installation import top_level
 from gristmill.lake.store.disk.file_lock import open_locked
@@ -115,3 +116,23 @@ def alone(home: Path, say: Say) -> Iterator[None]:
         yield
     finally:
         os.close(lock)
+
+
+@contextmanager
+def database_in_words(home: Path) -> Iterator[None]:
+    """Tells in words that Dagster's database has failed, such as on a full disk.
+
+    Args:
+        home: DAGSTER_HOME.
+
+    Raises:
+        StoreError: the database has failed. What was finished before is kept.
+    """
+    try:
+        yield
+    except DBAPIError as error:
+        said = " ".join(str(error.orig).split())
+        raise StoreError(
+            f"Dagster's database failed (DAGSTER_HOME is {home}): {said}; see that its disk has space and that it"
+            " answers, and run again: finished shards are kept"
+        ) from error

@@ -5,6 +5,7 @@ import socket
 import threading
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -31,6 +32,7 @@ from dagster._utils.error import SerializableErrorInfo  # type: ignore[attr-defi
 from gristmill.environment import Environment
 from resources import health
 from resources.health import Looker
+from resources.watchman import said_daily
 
 pytestmark = pytest.mark.slow
 
@@ -66,7 +68,7 @@ def test_all_is_well(instance: dg.DagsterInstance, environment: Environment) -> 
     beat(instance, NOW - 299)
     sensor(instance, "alerts", "SUCCESS", cursor='{"posted": {"a": [1799999910.0, 0], "b": [1799999000.0, 2]}}')
     found = looked(instance, environment, mine=SimpleNamespace(code_location=object()))
-    assert found == health.Health(tick_seconds=0, alert_seconds=90, code_servers=1)
+    assert found == health.Health(queued=0, queue_seconds=0, tick_seconds=0, alert_seconds=90, code_servers=1)
 
 
 def test_a_daemon_without_a_heartbeat_is_gone(instance: dg.DagsterInstance, environment: Environment) -> None:
@@ -117,6 +119,23 @@ def test_runs_that_wait_are_counted(instance: dg.DagsterInstance, environment: E
     assert found.queued == 2
     assert 100 <= found.queue_seconds < 4000
     assert Looker(instance, dict, environment).look(time.time() - 100).queue_seconds == 0  # a clock that was set back
+
+
+def test_what_a_database_that_is_away_would_count_is_not_zero(
+    instance: dg.DagsterInstance, environment: Environment
+) -> None:
+    for file in Path(instance.root_directory).rglob("*.db"):
+        file.write_bytes(b"this is no database " * 100)
+
+    def no_workspace() -> dict[str, Any]:
+        raise OSError
+
+    gone = Looker(instance, no_workspace, environment).look(NOW)
+    assert set(gone.wrong) == {"database", "code server"}
+    assert (gone.queued, gone.queue_seconds, gone.tick_seconds, gone.code_servers) == (None, None, None, None)
+    assert said_daily(gone).startswith(
+        "Gristmill is alive: an unknown number of runs wait or start; no sensor has ticked; an unknown number of code"
+    )
 
 
 def test_a_lake_and_a_code_server_that_are_away(instance: dg.DagsterInstance, environment: Environment) -> None:

@@ -6,12 +6,20 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 import yaml  # type: ignore[import-untyped]
 from paths import ROOT
 
-from gristmill.dashboard.home import alone, child_variables, chosen_environment, outdated, prepare_home
+from gristmill.dashboard.home import (
+    alone,
+    child_variables,
+    chosen_environment,
+    database_in_words,
+    outdated,
+    prepare_home,
+)
 from gristmill.environment import Environment, read_environment
-from gristmill.errors import RecipeError
+from gristmill.errors import RecipeError, StoreError
 from gristmill.lake.store.open import Lake
 from gristmill.templates.new_project import TEMPLATES
 
@@ -114,3 +122,16 @@ def test_a_second_command_says_that_it_waits_and_then_goes_on(tmp_path: Path) ->
     thread.join(20)
     assert done == ["first", "second"]
     assert said == [f"another `gristmill run` or `make demo` works with {tmp_path}; this one waits until it has ended"]
+
+
+def test_a_database_that_fails_is_told_in_words_with_its_home(tmp_path: Path) -> None:
+    (tmp_path / "runs.db").write_bytes(b"this is no database " * 100)
+    engine = sa.create_engine(f"sqlite:///{tmp_path / 'runs.db'}")
+    with (
+        pytest.raises(
+            StoreError, match=rf"DAGSTER_HOME is {tmp_path}\): file is not a database; see that its disk has"
+        ),
+        database_in_words(tmp_path),
+        engine.connect() as connection,
+    ):
+        connection.execute(sa.text("select 1 from runs"))
