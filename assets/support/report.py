@@ -7,7 +7,7 @@ from typing import Any
 
 import dagster as dg
 
-from assets.support.facts.score_facts import picture
+from assets.support.facts.pictures import in_short, picture
 from assets.support.facts.tables import table
 from assets.support.facts.totals import dropped_facts, totals_facts
 from assets.support.next_steps import beside_result, told
@@ -18,7 +18,8 @@ from gristmill.lake.asset_kinds import DOCUMENTS, MIX
 from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.drift.drop_reasons import QUARANTINE
-from gristmill.reports.histogram import Histogram, draw
+from gristmill.reports.histogram import Histogram, draw, trimmed
+from gristmill.reports.small_plot import MOST, draw_small
 from gristmill.stages.conversion.examples import examples
 from gristmill.stages.token_cache.part import part_records
 from gristmill.stages.token_cache.statistics import TokenStatistics, add_statistics, edges_of
@@ -96,7 +97,8 @@ def check_result(verdict: Verdict, key: dg.AssetKey) -> dg.AssetCheckResult:
 
 def _drawn(verdict: Verdict) -> dict[str, Any]:
     drawn = dg.MetadataValue.md(picture(verdict.name, verdict.picture))
-    return {"last snapshots": drawn} if verdict.picture else {}
+    short = in_short("rows of the last snapshots, the newest on the right", verdict.name, verdict.small)
+    return {"in short": short, "last snapshots": drawn} if verdict.picture else {}
 
 
 def recorded(
@@ -193,8 +195,16 @@ def cache_facts(parts: Sequence[Shard]) -> dict[str, Any]:
         "bytes of text a token": round(facts.bytes / tokens, 3),
         "tokens inside a character": f"{facts.fragments / tokens:.3%}",
         "unknown tokens": f"{facts.unknown / tokens:.3%}",
+        "lengths in short": _lengths_in_short(histogram, tokens),
         "document lengths": dg.MetadataValue.md(drawing(histogram, "document lengths", "documents by tokens")),
     }
+
+
+def _lengths_in_short(histogram: Histogram, tokens: int) -> dg.MarkdownMetadataValue:
+    shown = trimmed(histogram)
+    words = f"{histogram.total:,} documents by their tokens; on average {tokens / histogram.total:,.0f} tokens"
+    svg = draw_small(shown.counts[-MOST:], f"{shown.edges[-MOST - 1 :][0]:,}", f"{shown.edges[-1]:,}")
+    return in_short(words, "document lengths", svg)
 
 
 def facts_of(parts: Sequence[Shard]) -> TokenStatistics:

@@ -5,6 +5,7 @@ from html import escape
 
 from gristmill.errors import visible
 from gristmill.reports.score_plot import BINS, draw_scores, short
+from gristmill.reports.small_plot import MOST, draw_small
 from gristmill.scores.described import Described
 from gristmill.scores.examples import Example
 from gristmill.scores.statistics import LabelStatistics
@@ -34,6 +35,16 @@ def plot_of(label: LabelStatistics, rows: int) -> str:
     edges, counts = label.sketch.binned(BINS, doubling=skewed)
     unit = ("spans in a row" if label.kind == "spans" else "score") + (", logarithmic" if skewed else "")
     return draw_scores(edges, counts, visible(label.name), f"{unit}; {label.rows:,} of {rows:,} rows")
+
+
+def small_plot_of(label: LabelStatistics) -> str:
+    """A histogram of a label as an SVG of a few hundred characters.
+
+    Args:
+        label: its statistics.
+    """
+    edges, counts = label.sketch.binned(MOST)
+    return draw_small(counts, short(edges[0]), short(edges[-1]))
 
 
 def facts_of(label: LabelStatistics, rows: int) -> dict[str, str | int | float]:

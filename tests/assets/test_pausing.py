@@ -1,6 +1,7 @@
 from collections.abc import Sequence
 
 import dagster as dg
+import pytest
 from dagster_kit import Result, Works
 
 from assets.support.pauses import paused
@@ -24,10 +25,10 @@ def test_the_jobs_pause_and_resume_by_name(works: Works) -> None:
     assert paused(works.instance) == {"blend"}
 
 
-def test_a_name_that_is_none_is_refused(works: Works) -> None:
-    done = launch(works, "pause", ["letters", "lettres"])
-    [said] = done.failures.values()
-    assert said.startswith("lettres is no source, mix or dedupe recipe; did you mean 'letters'?")
+def test_a_name_that_is_none_is_refused_before_there_is_a_run(works: Works) -> None:
+    with pytest.raises(dg.DagsterInvalidConfigError, match="not in enum type SourceMixOrDedupe got lettres"):
+        launch(works, "pause", ["letters", "lettres"])
+    assert works.instance.get_runs() == []
     assert paused(works.instance) == frozenset()
 
 

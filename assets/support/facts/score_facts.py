@@ -4,13 +4,12 @@ Dagster keeps events for good, so they hold pointers to documents and no text. E
 takedown finds them (gristmill/scores/examples.py).
 """
 
-import base64
-import re
 from collections.abc import Sequence
 from typing import Any
 
 import dagster as dg
 
+from assets.support.facts.pictures import in_short, literal, picture
 from gristmill.errors import GristmillError, visible
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.derived import examples_path
@@ -19,8 +18,11 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.label import Score, Spans
 from gristmill.scores.described import describe, described_before
 from gristmill.scores.examples import Example, read_examples, write_examples
-from gristmill.scores.page import facts_of, plot_of
+from gristmill.scores.page import facts_of, plot_of, small_plot_of
 from gristmill.scores.statistics import LabelStatistics
+
+_IN_WORDS, _LETTERS = 3, 40
+"""Labels that are told in words at once, and letters of their names."""
 
 
 def score_facts(
@@ -53,11 +55,23 @@ def score_facts(
         return {}
     plots = [picture(label.name, plot_of(label, described.rows)) for label in described.shown]
     return {
+        "scores in short": _in_short(described.shown),
         "scores": dg.MetadataValue.md("\n\n".join(plots)),
         "labels": _table(filled([counted(label, described.rows) for label in described.shown])),
         **(_examples(store, place, examples) if examples or not stored else {}),
         "labels in all": len(described.labels),
     }
+
+
+def _in_short(labels: Sequence[LabelStatistics]) -> dg.MarkdownMetadataValue:
+    """The label that most rows have, as a small plot, and a few labels in words."""
+    lines = [
+        f"**{literal(label.name[:_LETTERS])}**: half of {label.rows:,} rows are at most {at['50%']},"
+        f" 1 in 20 is above {at['95%']}"
+        for label in labels[:_IN_WORDS]
+        for at in [facts_of(label, label.rows)]
+    ]
+    return in_short("\n\n".join(lines), labels[0].name[:_LETTERS], small_plot_of(labels[0]))
 
 
 def _examples(store: Store, place: Place, examples: Sequence[Example]) -> dict[str, Any]:
@@ -86,20 +100,6 @@ def filled(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         rows: of a table; all have the same columns.
     """
     return [{name: value for name, value in row.items() if any(each[name] != "" for each in rows)} for row in rows]
-
-
-def picture(name: str, svg: str) -> str:
-    r"""An image in Markdown that contains its data. Its name may be one of the data, and makes no other image or link.
-
-    Args:
-        name: what it shows.
-        svg: the image.
-
-    >>> print(picture("x](http://a)![y", "<svg/>"))
-    ![x\](http://a)!\[y](data:image/svg+xml;base64,PHN2Zy8+)
-    """
-    shown = re.sub(r"[\\\[\]<>`]", r"\\\g<0>", visible(name))
-    return f"![{shown}](data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()})"
 
 
 def _table(rows: list[dict[str, Any]]) -> Any:

@@ -6,7 +6,8 @@ import pytest
 from testkit import SHELVES
 from wholelake import WORDS, make_whole, table
 
-from assets.support.facts.score_facts import filled, picture, score_facts
+from assets.support.facts.pictures import picture
+from assets.support.facts.score_facts import filled, score_facts
 from gristmill.lake.ledger.derived import examples_path
 from gristmill.recipes.shelf import find
 from gristmill.recipes.tagger import Tagger

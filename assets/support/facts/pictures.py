@@ -1,0 +1,45 @@
+"""Images in Dagster's metadata. Its pages show short Markdown at once, and a longer one by a click."""
+
+import base64
+import re
+
+import dagster as dg
+
+from gristmill.errors import visible
+
+UNFOLDED = 1000
+"""Markdown of fewer characters is shown without a click."""
+
+
+def picture(name: str, svg: str) -> str:
+    r"""An image in Markdown that contains its data. Its name may be one of the data, and makes no other image or link.
+
+    Args:
+        name: what it shows.
+        svg: the image.
+
+    >>> print(picture("x](http://a)![y", "<svg/>"))
+    ![x\](http://a)!\[y](data:image/svg+xml;base64,PHN2Zy8+)
+    """
+    return f"![{literal(name)}](data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()})"
+
+
+def literal(words: str) -> str:
+    r"""Words of the data in Markdown, as they are.
+
+    >>> print(literal("a*b"))
+    a\*b
+    """
+    return re.sub(r"[\\\[\]<>`*_]", r"\\\g<0>", visible(words))
+
+
+def in_short(words: str, name: str, svg: str) -> dg.MarkdownMetadataValue:
+    """Plain words with a small image above them, which a page shows at once; without the image if it is too large.
+
+    Args:
+        words: Markdown.
+        name: what the image shows.
+        svg: the image.
+    """
+    together = f"{picture(name, svg)}\n\n{words}"
+    return dg.MetadataValue.md(together if len(together) < UNFOLDED else words)
