@@ -8,10 +8,10 @@ from typing import Any
 import dagster as dg
 
 from assets.support.about import owners_of
+from assets.support.facts.red import Red, red_of
 from assets.support.facts.tables import table
 from assets.support.keys import LAKE, key_of
 from assets.support.lake_identity import check_lake
-from assets.support.red import Red, red_of
 from assets.support.report import failures
 from assets.support.runs.tags import LAYER
 from gristmill.lake.address import raw_asset

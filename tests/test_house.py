@@ -186,7 +186,7 @@ LINES_IN_A_FUNCTION = 50
 
 UNTESTED: dict[str, str] = {
     "assets/support/pauses.py": "by tests/assets/test_pausing.py",
-    "assets/support/red.py": "by tests/assets/test_lake.py",
+    "assets/support/facts/red.py": "by tests/assets/test_lake.py",
     "gristmill/pipeline/totals.py": "by tests/assets/test_lake.py",
     "sensors/raw_looks.py": "by tests/sensors/test_raw_arrivals.py and tests/sensors/test_raw_ticks.py",
     "sensors/following/units.py": "by tests/sensors/test_automation.py",
