@@ -8,6 +8,7 @@ WITH_DOLMA = GRISTMILL_DOLMA_PYTHON="$$(ls "$(CURDIR)/.cache/dolma/bin/python" 2
 WITH_DATATROVE = GRISTMILL_DATATROVE_PYTHON="$$(ls "$(CURDIR)/.cache/datatrove/bin/python" 2>/dev/null)"
 WITH_PEERS = $(WITH_LEVANTER) $(WITH_ENERGON) $(WITH_DOLMA) $(WITH_DATATROVE)
 PEERS := .cache/levanter/.done .cache/energon/.done .cache/dolma/.done .cache/datatrove/.done
+OF_DAGSTER := tests/test_definitions.py tests/test_upstream.py tests/assets tests/sensors tests/resources
 PEER_ENVIRONMENT := tests/support/drivers/peer_environment.py
 BESIDE := -n 2 --dist loadfile --no-loadscope-reorder
 SCALE := journey s3 sensor many-shards definitions tick hundred engines dedupe-scale
@@ -65,7 +66,8 @@ lint: $(VENV)/.test  ## ruff, format and rules
 types: $(VENV)/.test  ## mypy, strict
 	@$(BIN)/mypy --no-error-summary
 
-proofs: $(VENV)/.test $(PEERS)  ## all slow tests: real Levanter, Energon and Dolma, kills, S3, clusters, more draws
+proofs: $(VENV)/.test $(PEERS) .cache/lowest/.done  ## all slow tests: real Levanter, Energon and Dolma, kills, S3, clusters, lowest versions
+	@test ! -e .cache/lowest/.done || .cache/lowest/bin/python -m pytest -m "not slow and not live and not attack" $(OF_DAGSTER)
 	@GRISTMILL_DRAWS=5 $(WITH_PEERS) $(BIN)/python -m pytest -m "(slow or hypothesis) and not live and not attack" -rs $(BESIDE) $(ARGS)
 
 sample: $(VENV)/.test $(PEERS)  ## the slow tests that CI runs: one comparison of each kind, some of the kills
@@ -101,6 +103,11 @@ live: $(VENV)/.test  ## a running Dagster: automation, backfills, cancelling, Po
 	@$(PYTHON) $(PEER_ENVIRONMENT) datatrove .cache/datatrove >/dev/null && touch $@ || \
 	  echo "the comparisons with real datatrove are skipped: they need a Python 3.11 (GRISTMILL_PYTHON311)"
 
+.cache/lowest/.done: requirements/lowest.txt
+	@rm -rf .cache/lowest && mkdir -p .cache/lowest
+	@$(PYTHON) $(PEER_ENVIRONMENT) lowest .cache/lowest >/dev/null && touch $@ || \
+	  echo "the tests with the lowest versions are skipped: they need a Python 3.11 (GRISTMILL_PYTHON311)"
+
 faults: $(VENV)/.test  ## 200 kills, whole nights and other mishaps, at most an hour; SEED=n repeats, BUDGET=minutes, ONLY=words
 	@PYTHONPATH="$(PYTHONPATH):$(CURDIR)/tests/support/drivers:$(CURDIR)/tests/support/lakes:$(CURDIR)/tests/support/servers:$(CURDIR)/tests/support/shelves" $(BIN)/python -m mishaps.suite
 
@@ -132,6 +139,8 @@ lock:  ## resolves the requirement files anew (needs uv)
 	uv pip compile tests/real_energon/energon.in --config-file tests/real_energon/uv.toml --python-version 3.11 \
 	  --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links --no-emit-package torch \
 	  --quiet -o requirements/energon.txt
+	uv pip compile pyproject.toml tests/lowest/lowest.in --resolution lowest-direct --python-version 3.11 --generate-hashes \
+	  --no-header --no-annotate --no-emit-index-url --no-emit-find-links --quiet -o requirements/lowest.txt
 	uv pip compile --group test pyproject.toml -c requirements/app.txt --universal --python-version 3.11 --generate-hashes \
 	  --no-header --no-annotate --no-emit-index-url --no-emit-find-links --quiet -o requirements/test.txt
 

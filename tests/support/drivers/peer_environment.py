@@ -2,7 +2,7 @@
 
 Writes the new environment's Python to stdout, for GRISTMILL_LEVANTER_PYTHON, GRISTMILL_ENERGON_PYTHON,
 GRISTMILL_DOLMA_PYTHON or GRISTMILL_DATATROVE_PYTHON. NAME is levanter, energon, dolma or datatrove. What is already
-installed there is kept.
+installed there is kept. NAME lowest makes the environment of the lowest versions that our metadata allow.
 
 Levanter needs a Python 3.12, 2 minutes and 1.9 GB; Energon a Python 3.11, 2 minutes and 1.3 GB; Dolma a Python 3.11,
 1 minute and 0.6 GB; datatrove a Python 3.11, 1 minute and 0.7 GB. The Python is found by GRISTMILL_PYTHON312 or
@@ -34,6 +34,7 @@ RECIPES = {
     "levanter": Recipe("3.12", "levanter", ("requirements/levanter.txt",)),
     "energon": Recipe("3.11", "megatron.energon", ("requirements/energon.txt", "requirements/torch.txt")),
     "dolma": Recipe("3.11", "dolma", ("bench/harness/requirements-dolma.txt",)),
+    "lowest": Recipe("3.11", "dagster", ("requirements/lowest.txt",)),
     "datatrove": Recipe("3.11", "datatrove", ("bench/harness/requirements-datatrove.txt",)),
 }
 
