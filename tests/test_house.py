@@ -263,7 +263,6 @@ UNTESTED: dict[str, str] = {
     "gristmill/takedowns/erasing/erasure_plan.py": "by tests/gristmill/commands/test_erase.py",
     "gristmill/takedowns/due.py": "by tests/gristmill/commands/test_takedown.py",
     "gristmill/takedowns/places.py": "by tests/gristmill/commands/test_takedown.py",
-    "gristmill/takedowns/shown_place.py": "by tests/gristmill/commands/test_takedown.py",
     "gristmill/takedowns/side_files.py": "by tests/gristmill/commands/test_takedown.py",
     # assets and sensors
     "assets/support/facts/folder_facts.py": "by tests/assets/test_models.py",

@@ -28,9 +28,8 @@ from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.token_cache.part import read_part_record
 from gristmill.takedowns.id_rows import rows_by_shard, scanned_rows
-from gristmill.takedowns.places import AREA_OF_KIND, Area, FoundPlace, Search
+from gristmill.takedowns.places import AREA_OF_KIND, Area, FoundPlace, Search, shown_raw, shown_tokens
 from gristmill.takedowns.refused import quarantine_places, source_of
-from gristmill.takedowns.shown_place import shown_raw, shown_tokens
 from gristmill.takedowns.side_files import (
     column_places,
     example_places,

@@ -5,7 +5,11 @@ from typing import Literal
 
 import msgspec
 
+from gristmill.errors import GristmillError
 from gristmill.lake.identity import Pair
+from gristmill.tracing.raw import Shelves, raw_place
+from gristmill.tracing.rows import LocatedRow, Partition, row_of
+from gristmill.tracing.tokens import token_place
 
 Area = Literal[
     "raw",
@@ -99,3 +103,31 @@ class Search(msgspec.Struct):
     def skipped(self, areas: Sequence[Area]) -> list[str]:
         """What was not searched of some areas."""
         return [each.what for each in self.unsearched if each.area in areas]
+
+
+def shown_raw(documents: Partition, shard: str, row: int, shelves: Shelves) -> str:
+    """Where a document of v0 is in the raw data, in words.
+
+    Args:
+        documents: the partition of v0.
+        shard: name of the shard.
+        row: number of the row there.
+        shelves: recipes, and the access to raw data outside of the lake.
+    """
+    try:
+        found = raw_place(documents, row_of(documents, shard, row), shelves)
+    except GristmillError as error:
+        return f"not known: {error}"
+    path = found.path or found.object or found.asset
+    member = f", member {found.member}" if found.member else ""
+    span = f": {found.counted_in} {found.range[0]}-{found.range[1]}" if found.range else ""
+    return f"{path}{member}{span}" + (f" ({found.why})" if found.why else "")
+
+
+def shown_tokens(cache: Partition, mix: Partition, document: LocatedRow) -> str:
+    """Where the tokens of a document are in a cache, in words."""
+    found = token_place(cache, mix, document)
+    if not found.split:
+        return f"{found.asset}: no tokens: {found.why}"
+    tokens = f", tokens {found.tokens[0]}-{found.tokens[1]} of {found.split}" if found.tokens else f" ({found.why})"
+    return f"{found.part}: row {found.row}{tokens}"

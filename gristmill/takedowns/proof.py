@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from gristmill.errors import RecipeError
+from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import blocklist_path
 from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.rows.blocklist import read_blocklist
@@ -23,6 +23,7 @@ from gristmill.takedowns.erasing.erasure import unfinished
 from gristmill.takedowns.finder import Finder
 from gristmill.takedowns.foreign import ForeignFiles, search_foreign, why_not_in_rows
 from gristmill.takedowns.known import unknown, unknown_words
+from gristmill.takedowns.learnt import learnt
 from gristmill.takedowns.places import AREA_OF_KIND, TRAINED, Area, FoundPlace, Search
 from gristmill.takedowns.wanted import Wanted
 from gristmill.tracing.raw import Shelves
@@ -103,6 +104,7 @@ def proof(
     yield _releases(store, left.old)
     for what, areas, searched in _KEPT:
         yield _kept(what, search, areas, searched)
+    yield _learnt(store, search)
     assets = {each.asset for each in list_ledgers(store)} if scan else set()
     made_ids = why_not_in_rows(wanted, shelves.packages, assets) if scan else ""
     unread_raw = search_foreign(store, left.raw, wanted, scan=scan, exclude=exclude, raw=True, made_ids=made_ids)
@@ -188,6 +190,18 @@ def _kept(what: str, search: Search, areas: tuple[Area, ...], searched: Area) ->
     if skipped:
         return ProofLine(what, "not proven", _some(skipped))
     return ProofLine(what, "absent", f"searched with {_count(search, searched)}")
+
+
+def _learnt(store: Store, search: Search) -> ProofLine:
+    """Which tokenizers and models were trained on the documents: words of their texts may be in them."""
+    what = "tokenizers and models"
+    try:
+        found = list(learnt(store, search))
+    except DataError as error:
+        return ProofLine(what, "not proven", str(error))
+    if found:
+        return ProofLine(what, "remains", f"{_some(found)}; so words of theirs may be in them; a takedown leaves these")
+    return ProofLine(what, "absent", "none was trained on data that have them")
 
 
 def _count(search: Search, area: Area) -> str:

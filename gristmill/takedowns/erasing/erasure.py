@@ -10,6 +10,7 @@ from functools import partial
 
 from gristmill.errors import DataError
 from gristmill.lake.address import place
+from gristmill.lake.asset_kinds import MODEL, kind_of
 from gristmill.lake.identity import Pair, digest_of
 from gristmill.lake.ledger.derived import columns_path, examples_path
 from gristmill.lake.ledger.files import dump
@@ -23,7 +24,6 @@ from gristmill.takedowns.places import FoundPlace, Search
 from gristmill.takedowns.wanted import Wanted
 
 Say = Callable[[str], None]
-_BY_HAND = "people wrote this file: remove the row, and train again"
 
 
 def record_path(pairs: Mapping[Pair, str]) -> str:
@@ -93,7 +93,7 @@ def erase(store: Store, wanted: Wanted, search: Search, plan: ErasurePlan, say: 
     path = record_path(wanted.reasons)
     earlier = {name: _settled(store, name, each) for name, each in _earlier(store, path).items()}
     left = [each for each in plan.impossible if not any(_is_removed(store, name, earlier) for name in each.missing)]
-    left += [NotErasable(each.pair, each.where, _BY_HAND) for each in _of(search, "labels")]
+    left += [NotErasable(each.pair, each.where, _mend(each.asset)) for each in _of(search, "labels")]
     left += [each for name, old in earlier.items() for each in _staying(name, old, wanted)]
     todo = {each.path: each for each in plan.objects.values() if not _is_erased(store, each, earlier)}
     planned = {each.path: ErasedObject(each.sha256, None, len(each.cuts)) for each in todo.values()}
@@ -122,6 +122,14 @@ def erase(store: Store, wanted: Wanted, search: Search, plan: ErasurePlan, say: 
     _write(store, path, wanted, objects, left, done=not left)
     say(f"record: {path}")
     return left
+
+
+def _mend(asset: str) -> str:
+    """What to do about a row of a labelled set, or of the test items of a model."""
+    again = f"make it again (gristmill make LAKE {asset}), then erase again"
+    if kind_of(asset) is MODEL:
+        return f"a model never changes: remove the folder {asset}/, {again}"
+    return f"{again}; if people brought its file, first remove the row there"
 
 
 def _staying(path: str, cut: ErasedObject, wanted: Wanted) -> list[NotErasable]:

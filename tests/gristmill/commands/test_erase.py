@@ -91,7 +91,8 @@ def test_nothing_but_the_blocklist_and_the_record_names_what_was_erased(
     assert [named_in(mill, number) for number in NUMBERS] == [allowed] * 5
     code, lines = run(mill, capsys, "takedown", "--prove", "--json")
     states = {each["what"]: each["state"] for each in map(json.loads, lines)}
-    assert (code, states.pop("blocklist"), set(states.values())) == (0, "listed", {"absent"})
+    assert (code, states.pop("blocklist"), states.pop("tokenizers and models")) == (0, "listed", "remains")
+    assert set(states.values()) == {"absent"}
     assert main(["verify", str(mill.root), *SHELF]) == 0
     capsys.readouterr()
     mill.store.put("sources/pages/v1/documents/2024/old.jsonl.gz", b"left by a run")
@@ -122,6 +123,23 @@ def test_an_id_that_several_objects_have_is_named_with_each_of_them(
         _, said = run(mill, capsys, "erase", *options)
         assert [line for line in said if " of 'pages' is in " in line] == [words]
         assert said[0] == words
+
+
+def test_rows_of_labelled_sets_and_items_of_models_are_named_with_what_to_do(
+    mill: Mill, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for path in ("labels/quiz/rows.jsonl", "models/quiz-1/items.jsonl"):
+        mill.store.put(path, b'{"source":"pages","id":"doc-8"}\n')
+    code, lines = run(mill, capsys, "erase")
+    assert code == 1
+    again = "make it again (gristmill make LAKE %s), then erase again"
+    labels, model = (again % asset for asset in ("labels/quiz", "models/quiz-1"))
+    first = "a model never changes: remove the folder models/quiz-1/, "
+    assert (
+        f"not erased: labels/quiz/rows.jsonl: row 0: {labels}; if people brought its file, first remove the row there"
+        in lines
+    )
+    assert f"not erased: models/quiz-1/items.jsonl: row 0: {first}{model}" in lines
 
 
 def test_files_that_are_derived_go_at_once(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
