@@ -152,7 +152,7 @@ def build(
             *jobs(catalogue, assets, common),
             *audit_jobs(catalogue.sources, audits, bound),
             *watched_folder_jobs(catalogue, environment.workers, bound),
-            *pausing_jobs(catalogue),
+            *pausing_jobs(catalogue, bound),
             sync_job(catalogue, outputs, bound),
             purge,
         ],

@@ -117,6 +117,7 @@ def test_runs_that_wait_are_counted(instance: dg.DagsterInstance, environment: E
         instance.create_run_for_job(mill, status=status)
     found = Looker(instance, dict, environment).look(time.time() + 100)
     assert found.queued == 2
+    assert found.queue_seconds is not None
     assert 100 <= found.queue_seconds < 4000
     assert Looker(instance, dict, environment).look(time.time() - 100).queue_seconds == 0  # a clock that was set back
 

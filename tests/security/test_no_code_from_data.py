@@ -15,7 +15,7 @@ UNPACKERS = {"extractall", "unpack_archive"}
 BY_NAME = {
     "gristmill/recipes/shelf.py",
     "gristmill/execution/runner.py",
-    "gristmill/__main__.py",
+    "gristmill/command_line.py",
     "scripts/mutants.py",
     "gristmill/__init__.py",
     "gristmill/installation.py",
