@@ -36,11 +36,11 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
-def variables(home: Path) -> dict[str, str]:
-    """The environment of the command: a lake and a home of its own, and this Python."""
+def variables(home: Path, *installed: Path) -> dict[str, str]:
+    """The environment of the command: a lake and a home of its own, and this Python with what else is installed."""
     places = {"DAGSTER_HOME": str(home), "GRISTMILL_LAKE": str(home / "lake"), "HOME": str(home)}
     named = {name: value for name, value in os.environ.items() if name != "GRISTMILL_SHELVES"}
-    return {**named, **places, "PYTHONPATH": python_path(*map(Path, sys.path)), "VIRTUAL_ENV": sys.prefix}
+    return {**named, **places, "PYTHONPATH": python_path(*installed, *map(Path, sys.path)), "VIRTUAL_ENV": sys.prefix}
 
 
 @pytest.fixture
@@ -49,7 +49,12 @@ def dg(home: Path) -> Callable[..., str]:
 
     def said(folder: Path, *arguments: str) -> str:
         done = subprocess.run(
-            [DG, *arguments], cwd=folder, env=variables(home), capture_output=True, text=True, check=False
+            [DG, *arguments],
+            cwd=folder,
+            env=variables(home, folder / "src"),
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert done.returncode == 0, done.stderr
         assert "superseded" not in done.stderr
