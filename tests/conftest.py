@@ -1,5 +1,6 @@
 import gc
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,7 +20,11 @@ SETTINGS = ("LAKE", "SHELVES", "ENGINE", "ENGINE_ADDRESS", "WORKERS", "INTERVAL"
 
 
 def pytest_configure() -> None:
-    """Tests are the same whatever lake the shell around them is set to."""
+    """Tests are the same whatever lake the shell around them is set to, and in the background of a shell too.
+
+    A shell without a terminal lets its background jobs ignore Ctrl-C, and Python then leaves it ignored.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     for name in SETTINGS:
         os.environ.pop(f"GRISTMILL_{name}", None)
     same_draws()
