@@ -88,8 +88,9 @@ def test_an_unpacked_wheel_is_whole_without_the_checkout(built: tuple[Path, Path
         "locks": ["packages-2023-12.txt", "packages-2024-12.txt", "packages-2025-12.txt"],
         "dagster": False,
         "groups": [
-            *("dedupe_dedupe_documents_1", "exports_starter", "jsonl", "mix_starter", "models", "packages", "stdlib"),
-            *("tokenizers", "tokens_starter"),
+            *("dedupe_dedupe_documents_1", "exports_starter_energon", "jsonl_v0", "labels", "lake", "mix_starter"),
+            *("models", "packages_v0", "packages_v1", "stdlib_v0", "stdlib_v1"),
+            *("tokenizers", "tokens_starter_starter_bpe_1"),
         ],
         "definitions": str(site / "gristmill" / "location" / "definitions.py"),
     }

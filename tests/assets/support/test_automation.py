@@ -125,5 +125,5 @@ def test_an_empty_lake_asks_for_nothing(works: Works) -> None:
 def test_a_tokenizer_and_a_packing_plan_are_never_asked_for(daemon: Daemon) -> None:
     graph = daemon.works.definitions.resolve_asset_graph()
     without = {address_of(k) for k in graph.get_all_asset_keys() if graph.get(k).automation_condition is None}
-    by_hand = {"tokenizers/tiny-1", "token_caches/blend/tiny-1/index/packing", "mixes/blend/preview"}
+    by_hand = {"lake", "tokenizers/tiny-1", "token_caches/blend/tiny-1/index/packing", "mixes/blend/preview"}
     assert without == {*by_hand, "sources/letters/raw", "sources/diary/raw"}

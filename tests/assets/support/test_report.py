@@ -115,7 +115,7 @@ def test_a_materialization_says_what_one_asks_next(milled: Works) -> None:
     assert (v0["rows read"], v0["rows dropped"]) == (6, 0)
     assert list(v1)[:5] == ["dagster/row_count", "rows read", "rows dropped", "rows dropped (%)", "size"]
     moody = done.metadata(MOODY_V1)
-    assert list(moody)[:3] == ["dagster/row_count", "size", "scores"]
+    assert list(moody)[:4] == ["dagster/row_count", "size", "scores in short", "scores"]
     assert v0["size"] == f"{v0['bytes']} bytes"
     assert [(r.data["shard"], r.data["rows"]) for r in v1["shard table"].records] == [("a", 2), ("b", 3)]
     assert v0["bytes"] == sum(r.data["bytes"] for r in v0["shard table"].records) > 0
