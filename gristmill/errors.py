@@ -19,7 +19,7 @@ import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from traceback import walk_tb
-from types import FunctionType, MethodType
+from types import FrameType, FunctionType, MethodType
 from typing import NamedTuple
 
 _NAMED = 20
@@ -142,12 +142,8 @@ def raised_at(error: BaseException, function: object) -> str:
         File and line of the last call in that package; empty if none of its code was running.
     """
     package = package_of(function)
-    found = ""
-    for frame, line in walk_tb(error.__traceback__):
-        module = str(frame.f_globals.get("__name__", ""))
-        if package and (module == package or module.startswith(f"{package}.")):
-            found = f"{frame.f_code.co_filename}, line {line}"
-    return found
+    frame, line = _last_in(error, package) if package else (None, 0)
+    return f"{frame.f_code.co_filename}, line {line}" if frame else ""
 
 
 def failed_at(error: BaseException, function: object) -> str:
@@ -158,12 +154,17 @@ def failed_at(error: BaseException, function: object) -> str:
 
 def in_our_code(error: BaseException) -> str:
     """Where an exception came up: module and line of the last code of ours that was running; empty if none was."""
-    found = ""
-    for frame, line in walk_tb(error.__traceback__):
+    frame, line = _last_in(error, "gristmill")
+    return f"{frame.f_globals['__name__']}, line {line}" if frame else ""
+
+
+def _last_in(error: BaseException, package: str) -> tuple[FrameType | None, int]:
+    """The last call in a package when an exception came up, and its line; None if none of its code was running."""
+    for frame, line in reversed(list(walk_tb(error.__traceback__))):
         module = str(frame.f_globals.get("__name__", ""))
-        if module.startswith("gristmill."):
-            found = f"{module}, line {line}"
-    return found
+        if module == package or module.startswith(f"{package}."):
+            return frame, line
+    return None, 0
 
 
 def encodable(text: str) -> str:

@@ -40,7 +40,7 @@ class ArrivalMemory(msgspec.Struct, omit_defaults=True):
 
 
 def read_memory(cursor: str | None, warn: Log) -> ArrivalMemory:
-    """The memory of a cursor. Without a cursor it is new; if the cursor cannot be read too, with a warning."""
+    """The memory of a cursor. It is new if there is no cursor, or, with a warning, if nobody can read the cursor."""
     try:
         return msgspec.json.decode(cursor or "{}", type=ArrivalMemory)
     except (msgspec.DecodeError, msgspec.ValidationError) as error:

@@ -33,7 +33,7 @@ def group_of(address: str) -> str:
     are the same: `documents` of v0 and of v1 are in two groups, and so are a stream of a mix and its tokens.
 
     Args:
-        address: of the asset, but not of raw data: they are in the group of what is made from them.
+        address: the address of an asset that is no raw data. Raw data are in the group of what is made from them.
 
     >>> group_of("sources/wiki-en/v1/documents"), group_of("token_caches/blend/bpe-1/index"), group_of("models/toxic-1")
     ('wiki_en_v1', 'tokens_blend_bpe_1', 'models')

@@ -20,7 +20,7 @@ class Totals:
     """The sum of some partitions.
 
     Attributes:
-        snapshots: those that have rows.
+        snapshots: the names of the snapshots that have rows.
         rows: number of rows.
         tokens: number of tokens.
         bytes: size of the shards.

@@ -51,7 +51,7 @@ def read_erasure(store: Store, path: str) -> ErasureRecord | None:
 
     Args:
         store: the lake.
-        path: of the record.
+        path: the path of the record.
 
     Raises:
         DataError: the record is wrong.

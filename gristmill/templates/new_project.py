@@ -171,7 +171,7 @@ def template(path: str) -> str:
     """The text of a template.
 
     Args:
-        path: of the file, below the folder of all templates, without its suffix.
+        path: the path of the file, below the folder of all templates, without its suffix.
     """
     return (TEMPLATES.parent / f"{path}{SUFFIX}").read_text("utf-8")
 
@@ -180,10 +180,10 @@ def mix_values(name: str, source: str, version: str, tokenizers: str) -> dict[st
     """What stands for the marks in the template of a mix.
 
     Args:
-        name: of the mix.
+        name: the name of the mix.
         source: name of the source of its stream.
         version: the dataset version.
-        tokenizers: of the mix, as Python.
+        tokenizers: the tokenizers of the mix, as an expression of Python.
     """
     constant = name.replace("-", "_").upper()
     return {"@mix@": name, "@MIX@": constant, "@source@": source, "@version@": version, "@tokenizers@": tokenizers}
@@ -193,8 +193,8 @@ def tagger_values(name: str, number: int) -> dict[str, str]:
     """What stands for the marks in the template of a tagger.
 
     Args:
-        name: of the tagger, without its number.
-        number: of the tagger.
+        name: the name of the tagger, without its number.
+        number: the number at the end of the name.
     """
     constant = name.replace("-", "_").upper()
     return {"@tagger@": f"{name}-{number}", "@next@": f"{name}-{number + 1}", "@TAGGER@": constant}
@@ -204,8 +204,8 @@ def filled(text: str, values: Mapping[str, str]) -> str:
     """A template with a value in place of each mark.
 
     Args:
-        text: of the template.
-        values: by mark.
+        text: the content of the template.
+        values: what replaces each mark, by mark.
     """
     for mark, value in values.items():
         text = text.replace(mark, value)

@@ -34,7 +34,7 @@ def literal(words: str) -> str:
 
 
 def in_short(words: str, name: str, svg: str) -> dg.MarkdownMetadataValue:
-    """Plain words with a small image above them, which a page shows at once; without the image if it is too large.
+    """Plain words with a small image above them, which a page shows at once; without it if it is too large or empty.
 
     Args:
         words: Markdown.
@@ -42,4 +42,4 @@ def in_short(words: str, name: str, svg: str) -> dg.MarkdownMetadataValue:
         svg: the image.
     """
     together = f"{picture(name, svg)}\n\n{words}"
-    return dg.MetadataValue.md(together if len(together) < UNFOLDED else words)
+    return dg.MetadataValue.md(together if svg and len(together) < UNFOLDED else words)

@@ -63,7 +63,7 @@ def read_free_form(path: str, what: str = "its recipe") -> Iterator[None]:
     """Reads values of free form within a `with`: a wrong one is an error that names the record.
 
     Args:
-        path: of the record.
+        path: the path of the record.
         what: what is read, for the message.
 
     Raises:

@@ -49,10 +49,10 @@ def part_name(shard: str, parts: int) -> str:
 
 
 def folder_names(name: str, recipe: str, inputs: Sequence[Input]) -> tuple[str, str]:
-    """The names of a part's folder: that of today, and that of before the name told the level.
+    """The two names that a part's folder may have: today's, and the earlier one, which left out the compression level.
 
     Args:
-        name: of the part.
+        name: the name of the part.
         recipe: digest of the recipe.
         inputs: what the part is made from.
     """

@@ -4,7 +4,6 @@ import gzip
 import json
 import os
 import shutil
-from pathlib import Path
 
 import pytest
 from testkit import Mill, make_documents, own_shelf
@@ -23,11 +22,7 @@ ROW = b'{"source":"pages","id":"doc-00003"}\n'
 
 
 @pytest.fixture
-def mill(tmp_path: Path) -> Mill:
-    (tmp_path / "lake").mkdir()
-    mill = Mill(tmp_path / "lake")
-    mill.raw("a.jsonl.gz", make_documents(10))
-    mill.convert()
+def mill(mill: Mill) -> Mill:
     mill.store.put(LIST, ROW.replace(b"}", b',"reason":"x"}'))
     return mill
 

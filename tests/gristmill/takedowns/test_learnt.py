@@ -1,7 +1,6 @@
 """The proof tells which tokenizers and models were trained on the documents: no row of theirs does."""
 
 import json
-from pathlib import Path
 
 import pytest
 from testkit import SNAPSHOT, Mill, make_documents
@@ -13,15 +12,6 @@ from gristmill.lake.ledger.files import read_ledger
 DOCUMENTS = "sources/pages/v0/documents"
 NONE = "absent: none was trained on data that have them"
 HAD = "as it was before, which may have had them"
-
-
-@pytest.fixture
-def mill(tmp_path: Path) -> Mill:
-    (tmp_path / "lake").mkdir()
-    mill = Mill(tmp_path / "lake")
-    mill.raw("a.jsonl.gz", make_documents(10))
-    mill.convert()
-    return mill
 
 
 def put(mill: Mill, path: str, fingerprint: str, *inputs: tuple[str, str, str]) -> None:

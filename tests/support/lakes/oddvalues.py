@@ -47,9 +47,9 @@ class Odd(NamedTuple):
     """One record with another value.
 
     Attributes:
-        path: of the record.
+        path: the path of the record.
         value: where it stands, with `*` for the number of an entry.
-        what: what stands there.
+        what: the value at this place of the record.
         data: the record's bytes.
     """
 

@@ -14,3 +14,4 @@ def test_a_page_shows_a_small_plot_under_plain_words_without_a_click() -> None:
 
 def test_words_come_without_an_image_that_would_fold_them() -> None:
     assert in_short("few words", "large", "x" * 1000).value == "few words"
+    assert in_short("few words", "none", "").value == "few words"  # a broken image would be shown
