@@ -1,5 +1,6 @@
 """Decodes the JSON objects of a lake: whatever their bytes are, a wrong one is a DataError that names its file."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, TypeVar
@@ -52,6 +53,22 @@ def undecoded(error: BaseException, path: str, what: str, mend: str = "") -> Dat
         mend: see decode_object.
     """
     return DataError(f"{path}: not {what} ({error})" + (f"; {mend}" if mend else ""))
+
+
+def says_same(found: bytes, made: bytes) -> bool:
+    """Whether two objects have the same keys in the same order, and equal values.
+
+    A recipe may give a number as 3 or as 3.0, and a record has it as it was given. A decoder makes 3.0 of both, so what
+    is encoded again has other bytes.
+
+    Args:
+        found: the bytes of an object that a decoder took.
+        made: those that its value gives.
+
+    >>> says_same(b'{"weight":3}', b'{"weight":3.0}'), says_same(b'{"weight":3}', b'{"weight":3,"more":1}')
+    (True, False)
+    """
+    return found == made or json.loads(found, object_pairs_hook=list) == json.loads(made, object_pairs_hook=list)
 
 
 _NOT_MEANT = (ArithmeticError, AttributeError, LookupError, RecipeError, TypeError, ValueError, msgspec.MsgspecError)
