@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import dagster as dg
+
 from assets.support.about import description_of, facts_about, selection_in_words
 from assets.support.arrivals import is_vanished
 from assets.support.keys import plain
@@ -46,7 +48,7 @@ def adoption_assets(source: Source, version: str, name: str = "") -> StepAssets:
         description=description_of(source, f"{what}, adopted: the files are others' and only read."),
         kinds=frozenset({"jsonl", version}),
         owners=source.owners,
-        metadata={**facts_about(source), "files": raw_address(folder.files)},
+        metadata={**facts_about(source), "folder": dg.MetadataValue.path(raw_address(folder.files))},
     )
     return StepAssets(name=plain(address), source=source.name, outputs=[output], step=step, pool="convert")
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import dagster as dg
 
 from assets.support.automation import when_below_changed
+from assets.support.facts.tables import warned
 from assets.support.indexes import index_result, known_snapshots, slices_present
 from assets.support.keys import group_of, key_of, plain
 from assets.support.lake_identity import check_lake
@@ -79,7 +80,7 @@ def export_index_asset(catalogue: Catalogue, mix: Mix, export: Export) -> dg.Ass
             warnings = release_warnings(lake.store(), index.asset)
             for warning in warnings:
                 context.log.warning(f"{index.asset}: {warning}")
-            more = {"release": dg.MetadataValue.path(shown), "warnings": "; ".join(warnings) or "none"}
+            more = {"release": dg.MetadataValue.path(shown)} | warned(warnings)
             result = index_result(context, lake.store(), index, more)
         yield result
 

@@ -107,7 +107,7 @@ def _facts(totals: LakeTotals, arrived: Mapping[str, tuple[str, float]], red: li
             {
                 "source": name,
                 "snapshots": len(each.snapshots),
-                "documents": each.rows,
+                "rows": each.rows,
                 "size": size_in_words(each.bytes),
                 "newest data": _newest(arrived.get(name)),
             }
@@ -116,7 +116,7 @@ def _facts(totals: LakeTotals, arrived: Mapping[str, tuple[str, float]], red: li
     )
     facts["token caches"] = table(
         [
-            {"mix": mix, "tokenizer": tokenizer, "documents": each.rows, "tokens": each.tokens}
+            {"mix": mix, "tokenizer": tokenizer, "rows": each.rows, "tokens": each.tokens}
             for (mix, tokenizer), each in sorted(totals.tokens.items())
         ]
     )

@@ -8,6 +8,7 @@ import dagster as dg
 
 from assets.support.about import selection_in_words
 from assets.support.automation import when_below_changed
+from assets.support.facts.tables import warned
 from assets.support.indexes import index_result, known_snapshots, reading_facts, slices_present
 from assets.support.keys import group_of, key_of, plain
 from assets.support.lake_identity import check_lake
@@ -72,7 +73,7 @@ def mix_index_asset(catalogue: Catalogue, mix: Mix) -> dg.AssetsDefinition:
             made = index_mix(lake.store(), mix, sources, snapshots)
             facts = _expected(lake.store(), catalogue, mix)
             if mix.validation:
-                facts["validation"] = held_out_words(mix.validation, made.totals)
+                facts["held out"] = held_out_words(mix.validation, made.totals)
             result = index_result(context, lake.store(), made, facts)
         yield result
 
@@ -85,8 +86,8 @@ def _expected(store: Store, catalogue: Catalogue, mix: Mix) -> dict[str, Any]:
         return {}
     try:
         expected = next(expected_tokens(store, catalogue, mix))
-        return {"tokens counted": expected.title, **reading_facts(mix, expected.reading)}
+        return {"how tokens are counted": expected.title, **reading_facts(mix, expected.reading)}
     except NoSlice:
         return {}
     except (DataError, RecipeError) as error:  # the index of documents is right; that of a token cache will fail
-        return {"warnings": str(error)}
+        return warned([str(error)])

@@ -6,6 +6,7 @@ from typing import Any
 
 import dagster as dg
 
+from assets.support.facts.tables import table
 from assets.support.indexes import reading_facts
 from assets.support.keys import group_of, key_of
 from assets.support.lake_identity import check_lake
@@ -23,10 +24,11 @@ from gristmill.previews.mix_preview import (
 )
 from gristmill.previews.page import retention_plots
 from gristmill.previews.token_ratio import token_ratio
-from gristmill.previews.words import HEADS, table_rows
+from gristmill.previews.words import table_rows
 from gristmill.reading.label_kinds import declared_kinds
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Mix, Stream
+from gristmill.reports.sizes import percent
 from gristmill.stages.mixing.step import MixingStep, stream_step
 from resources.lake import LakeResource
 
@@ -68,7 +70,7 @@ def preview_asset(catalogue: Catalogue, mix: Mix) -> dg.AssetsDefinition:
                 facts |= _facts(stream.key, previews[-1] if steps else None)
             if mix.solves and previews:
                 title, reading = expected_reading(store, mix, previews)
-                facts |= {"tokens counted": title, **reading_facts(mix, reading)}
+                facts |= {"how tokens are counted": title, **reading_facts(mix, reading)}
         return dg.MaterializeResult(metadata=facts)
 
     return preview
@@ -82,18 +84,25 @@ def _preview(store: Store, mix: Mix, stream: Stream, steps: Sequence[MixingStep]
 
 def _facts(stream: str, preview: StreamPreview | None) -> dict[str, Any]:
     if preview is None:
-        return {f"{stream}: kept": "no snapshot of its documents is finished"}
-    names = ["reason", *HEADS[1:]]
+        return {f"{stream}: not read": "no snapshot of its documents is finished"}
     where = {rule.name: rule.where for rule in (*preview.selection.include, *preview.selection.exclude)}
     rows = [
-        dg.TableRecord({**dict(zip(names, row, strict=True)), "condition": where.get(row[0], "")})
+        {
+            "reason": row.reason,
+            "rows": row.documents,
+            "share (%)": percent(row.share),
+            "bytes": row.bytes,
+            "tokens": row.tokens,
+            "rows of this rule only": row.alone,
+            "condition": where.get(row.reason, ""),
+        }
         for row in table_rows(preview)
     ]
     found: dict[str, Any] = {
-        f"{stream}: documents": preview.tally.rows.documents,
-        f"{stream}: kept": preview.tally.kept.documents,
-        f"{stream}: reasons": dg.MetadataValue.table(rows),
-        f"{stream}: tokens": str(preview.ratio),
+        f"{stream}: rows read": preview.tally.rows.documents,
+        f"{stream}: rows kept": preview.tally.kept.documents,
+        f"{stream}: rows by reason": table(rows),
+        f"{stream}: tokens estimated": str(preview.ratio),
     }
     plots = [_drawn(name, svg) for name, svg in retention_plots(preview).items()]
     return found | ({f"{stream}: curves": dg.MetadataValue.md("\n\n".join(plots))} if plots else {})

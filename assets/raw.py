@@ -29,7 +29,7 @@ def raw_spec(source: Source) -> dg.AssetSpec:
         metadata=facts_about(source)
         | {
             "watched": source.watched,
-            "folder": raw_address(source) or f"{raw_asset(source.name)}/",
+            "folder": dg.MetadataValue.path(raw_address(source) or f"{raw_asset(source.name)}/"),
         },
     )
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import dagster as dg
 
+from assets.support.facts.tables import warned
 from assets.support.keys import plain
 from assets.support.report import failures
 from gristmill.preparing.flaw import Flaw
@@ -43,7 +44,7 @@ def _job(folder: WatchedFolder, workers: int, bound: Mapping[str, Any]) -> dg.Jo
         found = f"{done.files:,} files, {done.samples:,} samples, {done.media:,} media files"
         context.log.info(f"{folder.path} is prepared: {found}")
         context.add_output_metadata(
-            {"files": done.files, "samples": done.samples, "media": done.media, "warnings": len(done.warnings)}
+            {"files": done.files, "samples": done.samples, "media files": done.media, **warned(map(str, done.warnings))}
         )
 
     @dg.job(name=prepare_name(folder), description=words, **bound)

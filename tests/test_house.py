@@ -112,7 +112,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "preparing": {"formats.energon", "lake.store", "lake.rows", "pool", "errors"},
     "watching": {"preparing", "raw_data", "recipes", "formats.energon", "lake.store", "lake.identity", "errors"},
     "templates": {"project", "recipes", "lake.address", "lake.asset_kind", "lake.asset_kinds", "lake.ledger", "errors"},
-    "acquisition": {"readers", "lake.address", "errors"},
+    "acquisition": {"readers", "reports", "lake.address", "errors"},
     "environment": {"project", "recipes", "engines", "lake.store", "errors"},
     "readers": {"recipes", "formats.energon", "formats.oscar", "text", "lake.rows", "errors"},
     "stages.conversion": {"raw_data", *BELOW_STAGES},
@@ -148,6 +148,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "stages.token_cache",
         "stages.packing",
         "tracing",
+        "reports",
         *BELOW_STAGES,
     },
     "trial": {

@@ -153,7 +153,7 @@ def _facts(seen: Seen, words: str, changes: RawChanges | None) -> dict[str, Any]
     facts: dict[str, Any] = {"what happened": words, "size": size_in_words(seen.bytes)}
     if changes is not None:
         facts["changed files"] = table(list(changes.rows(LISTED)))
-    return {**facts, "objects": seen.objects, "bytes": seen.bytes}
+    return {**facts, "files": seen.objects, "bytes": seen.bytes}
 
 
 def report_arrivals(instance: dg.DagsterInstance, source: Source, store: Store) -> tuple[list[str], dict[str, str]]:

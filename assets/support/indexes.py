@@ -5,7 +5,7 @@ from typing import Any
 
 import dagster as dg
 
-from assets.support.facts.tables import table
+from assets.support.facts.tables import table, warned
 from assets.support.facts.totals import totals_facts
 from assets.support.keys import key_of, snapshots_of
 from assets.support.next_steps import OF_ABSENT
@@ -18,7 +18,7 @@ from gristmill.recipes.mix import Mix
 from gristmill.recipes.mixture.declared_tokens import declared_tokens
 from gristmill.recipes.mixture.token_shares import Reading
 from gristmill.recipes.source import Source
-from gristmill.reports.sizes import counted, size_in_words
+from gristmill.reports.sizes import counted, percent, size_in_words
 from gristmill.stages.cache_index.index import cache_reading, tokens_by_stream
 from gristmill.stages.mixing.index import Index, Slice
 
@@ -84,28 +84,32 @@ def reading_facts(mix: Mix, reading: Reading) -> dict[str, Any]:
             {
                 "stream": each.stream,
                 "train tokens": each.tokens,
-                **({} if each.sequences is None else {"sequences": each.sequences, "in them": each.sequence_tokens}),
+                **(
+                    {}
+                    if each.sequences is None
+                    else {"sequences": each.sequences, "tokens in sequences": each.sequence_tokens}
+                ),
                 "weight": each.weight,
-                f"sequences of {mix.block}": blocks[each.stream],
-                **({} if each.share is None else {"share of tokens": each.share}),
+                f"sequences in a block of {mix.block}": blocks[each.stream],
+                **({} if each.share is None else {"share of tokens (%)": percent(each.share)}),
                 **({} if each.read is None else {"tokens read": each.read}),
-                **({} if each.rate is None else {"rate": f"{each.rate:.3g}"}),
-                **({} if each.epochs is None else {"epochs": f"{each.epochs:.3g}"}),
+                **({} if each.rate is None else {"rate": float(f"{each.rate:.3g}")}),
+                **({} if each.epochs is None else {"epochs": float(f"{each.epochs:.3g}")}),
             }
         )
         for each in reading.streams
     ]
-    warned = {"warnings": "; ".join([*reading.shortages, *reading.warnings])}
     told = {
         "tokens in training": reading.total,
         "sequence length": reading.sequence_length,
         "sequences in training": reading.total_sequences,
         "bounded by": ", ".join(mix.bounding(reading)) or None,
     }
-    facts = {"streams in training": dg.MetadataValue.table(rows)}
-    return (
-        facts | {name: fact for name, fact in told.items() if fact is not None} | {k: v for k, v in warned.items() if v}
-    )
+    return {
+        "streams in training": dg.MetadataValue.table(rows),
+        **{name: fact for name, fact in told.items() if fact is not None},
+        **warned([*reading.shortages, *reading.warnings]),
+    }
 
 
 def declared_facts(mix: Mix, index: Index, sources: Mapping[str, Source]) -> dict[str, Any]:
@@ -146,7 +150,7 @@ def read_index_facts(store: Store, catalogue: Catalogue, index: Index) -> dict[s
         try:
             facts |= streams_facts(store, mix, index, sources)
         except GristmillError as error:  # the index is of another recipe of the mix, say
-            facts["warnings"] = visible(str(error))
+            facts |= warned([visible(str(error))])
     return facts
 
 

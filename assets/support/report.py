@@ -19,6 +19,7 @@ from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.drift.drop_reasons import QUARANTINE
 from gristmill.reports.histogram import Histogram, draw, trimmed
+from gristmill.reports.sizes import percent
 from gristmill.reports.small_plot import MOST, draw_small
 from gristmill.stages.conversion.examples import examples
 from gristmill.stages.token_cache.part import part_records
@@ -164,7 +165,7 @@ def ledger_facts(store: Store, place: Place, ledger: Ledger, shards: Sequence[Sh
                 {
                     "reason": reason,
                     "rows": count,
-                    "share": f"{count / (rows + sum(ledger.dropped.values())):.1%}",
+                    "share (%)": percent(count, rows + sum(ledger.dropped.values())),
                     **({"example": places.get(reason, "")} if places else {}),
                 }
                 for reason, count in sorted(ledger.dropped.items(), key=lambda i: -i[1])
@@ -193,8 +194,8 @@ def cache_facts(parts: Sequence[Shard]) -> dict[str, Any]:
     histogram = Histogram(tuple(edges_of(len(facts.lengths))), facts.lengths)
     return {
         "bytes of text a token": round(facts.bytes / tokens, 3),
-        "tokens inside a character": f"{facts.fragments / tokens:.3%}",
-        "unknown tokens": f"{facts.unknown / tokens:.3%}",
+        "tokens inside a character (%)": percent(facts.fragments, tokens),
+        "unknown tokens (%)": percent(facts.unknown, tokens),
         "lengths in short": _lengths_in_short(histogram, tokens),
         "document lengths": dg.MetadataValue.md(drawing(histogram, "document lengths", "documents by tokens")),
     }

@@ -13,6 +13,7 @@ from typing import Any
 import dagster as dg
 
 from assets.support.facts.partition_facts import partition_facts
+from assets.support.facts.tables import warned
 from assets.support.keys import address_of, key_of, plain, snapshots_of
 from assets.support.lake_identity import check_lake
 from assets.support.last_reading import keep_shown, readings_of
@@ -238,8 +239,7 @@ class Ops:
             for warning in tally.warnings:
                 context.log.warning(warning)
             seconds = {"cpu seconds": round(tally.cpu, 2), "wall seconds": round(tally.seconds, 2)}
-            warned = {"warnings": "; ".join(tally.warnings)} if tally.warnings else {}
-            context.add_output_metadata({**seconds, **tally.facts, **warned})
+            context.add_output_metadata({**seconds, **tally.facts, **warned(tally.warnings)})
 
         return grind_partition
 

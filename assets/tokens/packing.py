@@ -20,6 +20,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.reports.histogram import Histogram
+from gristmill.reports.sizes import percent
 from gristmill.stages.packing.plans import PackingPlan, plan_cache
 from gristmill.stages.packing.report import Report
 from resources.lake import LakeResource
@@ -28,7 +29,19 @@ from resources.plain_config import plain_schema, read_config
 DRAWN = 8
 """Number of splits with plots, those with the most tokens; the table shows all splits."""
 
-SUMS = ("documents", "tokens", "examples", "padding", "truncated_documents", "dropped_documents", "unfit_documents")
+SUMS = {
+    "rows": "documents",
+    "tokens": "tokens",
+    "sequences": "examples",
+    "padding": "padding",
+    "rows cut": "truncated_documents",
+    "tokens cut": "truncated_tokens",
+    "rows dropped": "dropped_documents",
+    "tokens dropped": "dropped_tokens",
+    "rows in several sequences": "split_documents",
+    "rows of another length": "unfit_documents",
+}
+"""What is counted of each split and of all, by its name on Dagster's pages: the fields of the report."""
 
 LENGTH = 4096
 """Tokens of an example, if nobody says a length."""
@@ -77,15 +90,15 @@ def _facts(store: Store, folder: str, planned: Sequence[PackingPlan]) -> dict[st
     """Metadata about the plans."""
     reports = [split.report for split in planned]
     filled, padding = sum(report.filled for report in reports), sum(report.padding for report in reports)
-    sums = {name.replace("_", " "): sum(getattr(report, name) for report in reports) for name in SUMS}
+    sums = {name: sum(getattr(report, field) for report in reports) for name, field in SUMS.items()}
     largest = sorted(planned, key=lambda split: -split.report.tokens)[:DRAWN]
     return {
         "sequence length": reports[0].length,
-        "fill rate": filled / (filled + padding) if filled else 1.0,
+        "filled (%)": percent(filled, filled + padding) if filled else 100.0,
         **sums,
         "splits": dg.MetadataValue.table([_row(split) for split in planned]),
         "document lengths": _plots(largest, lambda report: report.lengths, "documents by tokens"),
-        "fill of examples": _plots(largest, lambda report: report.fill, "examples by tokens in them"),
+        "fill of sequences": _plots(largest, lambda report: report.fill, "sequences by tokens in them"),
         "plans": dg.MetadataValue.path(f"{store.url}/{folder}/"),
     }
 
@@ -96,16 +109,9 @@ def _row(split: PackingPlan) -> dg.TableRecord:
         {
             "stream": _stream(split),
             "split": split.split,
-            "examples are": report.kind,
-            "documents": report.documents,
-            "tokens": report.tokens,
-            "examples": report.examples,
-            "fill rate": split.fill_rate,
-            "padding": report.padding,
-            "cut": f"{report.truncated_documents} documents, {report.truncated_tokens} tokens",
-            "dropped": f"{report.dropped_documents} documents, {report.dropped_tokens} tokens",
-            "in several examples": report.split_documents,
-            "of another length": report.unfit_documents,
+            "sequences are": report.kind,
+            "filled (%)": percent(split.fill_rate),
+            **{name: getattr(report, field) for name, field in SUMS.items()},
         }
     )
 

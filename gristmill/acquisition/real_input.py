@@ -25,6 +25,7 @@ from gristmill.lake.address import check_snapshot, raw_folder
 from gristmill.readers.python_metadata import distribution, normalised
 from gristmill.readers.text import Unfit
 from gristmill.readers.zip_archive import unsafe
+from gristmill.reports.sizes import size_in_words
 
 Put = Callable[[str, bytes], object]
 Have = Callable[[str], int | None]
@@ -67,7 +68,7 @@ class Acquired:
         place = raw_folder(self.source, self.snapshot)
         if self.trouble:
             return f"{place}: nothing acquired: {self.trouble}"
-        return f"{place}: {self.written} objects written, {self.kept} kept, {self.size / 1e6:.1f} MB"
+        return f"{place}: {self.written} objects written, {self.kept} kept, {size_in_words(self.size)}"
 
 
 def acquire_stdlib(

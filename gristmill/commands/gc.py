@@ -21,6 +21,7 @@ from gristmill.maintenance.gc import (
     remove_unnamed,
 )
 from gristmill.maintenance.old_releases import find_old_releases, remove_release
+from gristmill.reports.sizes import size_in_words
 
 HELP = "remove parts that no ledger, index or release names, and objects that runs left for others to read"
 
@@ -80,7 +81,7 @@ def run(arguments: Namespace) -> int:
             size += garbage.bytes
     _abort_uploads(store, arguments.upload_days, dry=dry)
     verb = "would be removed" if dry else "removed"
-    show(f"{removed} parts {verb}, {size:,} bytes")
+    show(f"{removed} parts {verb}, {size_in_words(size)}")
     return 1 if foreign else 0
 
 
@@ -93,13 +94,13 @@ def _show_root(url: str) -> None:
 
 def _remove(shown: str, names: Sequence[str], size: int, removing: Callable[[], bool], *, dry: bool) -> bool:
     """Removes something, and shows it before and after. Returns whether it was removed, or would be in a dry run."""
-    show(f"would remove {shown}, {size:,} bytes" if dry else f"removing {shown}, {size:,} bytes")
+    show(f"would remove {shown}, {size_in_words(size)}" if dry else f"removing {shown}, {size_in_words(size)}")
     for name in names:
         show(f"         {name}")
     if dry:
         return True
     done = removing()
-    show(f"removed {shown}, {size:,} bytes" if done else f"kept    {shown}: a run has started to use it")
+    show(f"removed {shown}, {size_in_words(size)}" if done else f"kept    {shown}: a run has started to use it")
     return done
 
 

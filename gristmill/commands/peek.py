@@ -24,6 +24,7 @@ from gristmill.peeking.look import (
     read,
 )
 from gristmill.recipes.raw_object import TOO_LONG, Limits
+from gristmill.reports.sizes import size_in_words
 
 HELP = "look at raw data: guess the format, show three documents, print the draft of a recipe"
 
@@ -84,7 +85,7 @@ def _file(each: Guess) -> None:
     head = each.head
     size = head.path.stat().st_size
     show()
-    show(f"{head.path} ({size:,} bytes)")
+    show(f"{head.path} ({size_in_words(size)})")
     show(f"  format:    {each.format.name}")
     show(f"  packing:   {head.packing or 'none'}{' (' + head.archive[1:] + ')' if head.archive else ''}")
     if head.encoding and not head.archive and each.format.name != "parquet":

@@ -26,7 +26,7 @@ from gristmill.pipeline.tasks import FolderTask, IndexTask, ResolutionTask, Toke
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.shelf import known
-from gristmill.reports.sizes import counted
+from gristmill.reports.sizes import counted, size_in_words
 
 HELP = "show what would be made, and why; exit code 1 if there is anything"
 
@@ -146,9 +146,9 @@ def show_estimate(planner: Planner, estimator: Estimator) -> int:
 
 
 def _estimate(estimate: Estimate) -> str:
-    """A line of an estimate. Megabytes are millions of bytes."""
+    """A line of an estimate."""
     which = f"{estimate.kind}: {counted(estimate.partitions, 'partition')}"
-    read, written, new = (f"{value / 1e6:,.1f} MB" for value in (estimate.read, estimate.written, estimate.new))
+    read, written, new = (size_in_words(round(value)) for value in (estimate.read, estimate.written, estimate.new))
     if estimate.unknown == estimate.partitions:
         return f"{which}, bytes to read not known before the inputs are made; not measured yet"
     if estimate.unknown:

@@ -34,6 +34,7 @@ from gristmill.reading.label_kinds import declared_kinds
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
 from gristmill.recipes.sql.process import start_early
+from gristmill.reports.sizes import size_in_words
 from gristmill.stages.mixing.held_out import held_out_words
 from gristmill.stages.mixing.step import MixingStep, revision_step, stream_step
 
@@ -131,12 +132,13 @@ def _show_needed(streams: Sequence[OpenedStream]) -> None:
     needed = [each.needed() for each in streams]
     columns, text = sum(each.columns for each in needed), sum(each.text for each in needed)
     if columns:
-        show(f"columns are missing: {columns:,} bytes are read once, and their columns are kept for the next preview")
+        size = size_in_words(columns)
+        show(f"columns are missing: {size} are read once, and their columns are kept for the next preview")
     if text:
         selections = [one.step.selection for each in streams for one in each.slices]
         changed_rows = any(each.changes_rows for each in selections)
         because = "rows are changed" if changed_rows else "rules read the text"
-        show(f"{because}: {text:,} bytes of documents and sets are read, in each preview")
+        show(f"{because}: {size_in_words(text)} of documents and sets are read, in each preview")
 
 
 def _opened(store: Store, arguments: Namespace, name: str, *, keyed: bool = False) -> list[OpenedStream]:

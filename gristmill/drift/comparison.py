@@ -28,7 +28,7 @@ class Measure:
     """A number of a snapshot, and what is expected of it.
 
     Attributes:
-        name: what it is, such as `rows` or `dropped: too-short`.
+        name: what it is, such as `rows` or `rows dropped: too-short`.
         kind: what the number counts, such as rows.
         value: the snapshot's number.
         before: the numbers of earlier snapshots, the oldest first; None where one has no such number.

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 SIZES = ("rows", "bytes", "tokens")
-DROPPED = "dropped"
+DROPPED = "rows dropped"
 """The share of rows that were dropped for any reason. Of one reason: with its name behind."""
-REMOVED = "removed"
+REMOVED = "characters removed"
 """The share of characters that were removed from changed texts: with what changed them behind."""
 DUPLICATES = "duplicates"
 _BEFORE, _AFTER = ": characters before", ": characters after"
@@ -51,7 +51,7 @@ def levels_of(
         marked: whether its `duplicates` are documents, so that they are a share of its rows.
 
     >>> levels_of("2024", {"rows": 6, "bytes": 90}, {"too-short": 3, "table": 1}).shares
-    {'dropped': 0.4, 'dropped: too-short': 0.3, 'dropped: table': 0.1}
+    {'rows dropped': 0.4, 'rows dropped: too-short': 0.3, 'rows dropped: table': 0.1}
     """
     shares = {}
     rows, lost = totals.get("rows", 0), sum(dropped.values())

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from gristmill.drift.comparison import LEAST, Measure
 from gristmill.reports.score_plot import short
+from gristmill.reports.sizes import percent
 
 _NAMED = 3
 """Numbers that the sentence names; the entries have all of them."""
@@ -49,7 +50,7 @@ def entries_of(measures: Sequence[Measure], snapshots: Sequence[str]) -> dict[st
             found[each.name] = f"{value_of(each)}, {expected_of(each)}"
         else:
             share = each.kind == "share"
-            found[f"{each.name} (%)" if share else each.name] = round(100 * each.value, 4) if share else each.value
+            found[f"{each.name} (%)" if share else each.name] = percent(each.value) if share else each.value
             found[f"{each.name}, expected"] = expected_of(each)
     return found
 

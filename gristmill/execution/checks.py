@@ -87,13 +87,13 @@ def ids_unique(store: Store, place: Place, shards: Sequence[Shard], bucket: int 
     both = [shard for shard in shards if shard.name in {first.shard, second.shard}]
     files = {shard.name: shard_file(store, place, shard)[1] for shard in both}
     facts |= {
-        "duplicate_ids": len(highs),
+        "duplicate ids": len(highs),
         "id": id_,
         "source": source,
-        "first_shard": first.shard,
-        "first_row": first.row,
-        "second_shard": second.shard,
-        "second_row": second.row,
+        "first shard": first.shard,
+        "first row": first.row,
+        "second shard": second.shard,
+        "second row": second.row,
     }
     text = (
         f"{len(highs):,} ids occur twice; the first: {id_!r} (source {source!r}) in"
@@ -122,7 +122,7 @@ def row_alignment(documents: Sequence[Shard], rows: Sequence[Shard]) -> Verdict:
         text = f"{facts['rows']:,} rows in {len(rows)} shards have the ids of their documents, in the same order"
         return Verdict("row_alignment", passed=True, description=text, metadata=facts)
     name = wrong[0]
-    facts |= {"misaligned_shards": len(wrong), "first_shard": name}
+    facts |= {"misaligned shards": len(wrong), "first shard": name}
     facts |= {"documents": _shown(of_documents.get(name)), "found": _shown(of_rows.get(name))}
     text = (
         f"{len(wrong)} shards do not match their documents row by row; the first: shard {name}: the documents have"
@@ -156,7 +156,7 @@ def ids_stable(
         text = (
             f"shard {unknown[0]} is not in {before.asset} ({before.snapshot}): all versions must have the same shards"
         )
-        return Verdict("ids_stable", passed=False, description=text, metadata=facts | {"first_shard": unknown[0]})
+        return Verdict("ids_stable", passed=False, description=text, metadata=facts | {"first shard": unknown[0]})
     changed = [shard for shard in shards_after if not shard.index or shard.index != old_shards[shard.name].index]
     olds = loaded(read_before, [old_shards[shard.name] for shard in changed])
     for (shard, hashes), (_, old) in zip(loaded(read_after, changed), olds, strict=True):
@@ -176,10 +176,10 @@ def _unstable(
     facts: Mapping[str, int | float | str],
 ) -> Verdict:
     first = next(sightings(store, after, shard, np.unique(new[:, 0])), None)
-    more: dict[str, int | float | str] = {"new_ids": len(new), "first_shard": shard.name}
+    more: dict[str, int | float | str] = {"new ids": len(new), "first shard": shard.name}
     named = "a hash in its id index that no row has"
     if first is not None:
-        more |= {"first_row": first.row, "source": first.pair[0], "id": first.pair[1]}
+        more |= {"first row": first.row, "source": first.pair[0], "id": first.pair[1]}
         named = f"row {first.row}, id {first.pair[1]!r} (source {first.pair[0]!r})"
     text = (
         f"{shard_file(store, after, shard)[1]}: {len(new)} ids are not in {before.shard(shard.name)}; the first:"
@@ -198,7 +198,7 @@ def blocklist_respected(
         StoreError: the lake does not answer.
     """
     pairs = sorted({pair for blocklist in blocklists for pair in blocklist.reasons})
-    facts = counted(shards) | {"blocked_ids": len(pairs)}
+    facts = counted(shards) | {"blocked ids": len(pairs)}
     blocked, read = hashes_of(pairs), index_reader(store, place)
     for shard, hashes in loaded(read, shards if pairs else ()):
         hits = present(blocked, hashes)
@@ -206,7 +206,7 @@ def blocklist_respected(
             naming = [blocklist for blocklist in blocklists if sighting.pair in blocklist]
             if not naming:
                 continue
-            facts |= {"first_shard": shard.name, "first_row": sighting.row, "blocklist": naming[0].name}
+            facts |= {"first shard": shard.name, "first row": sighting.row, "blocklist": naming[0].name}
             facts |= {"source": sighting.pair[0], "id": sighting.pair[1]}
             text = (
                 f"{place.shard(shard.name)} row {sighting.row}: id {sighting.pair[1]!r}"

@@ -30,10 +30,9 @@ def preview_page(title: str, previews: Sequence[StreamPreview]) -> str:
 
 
 def _stream(preview: StreamPreview) -> str:
-    first, *rows = table_rows(preview)
     heads = "".join(f"<th>{name}</th>" for name in HEADS)
     because = {rule.name: rule.where for rule in (*preview.selection.include, *preview.selection.exclude)}
-    body = "".join(_row(cells, because.get(cells[0], "")) for cells in (first, *rows))
+    body = "".join(_row(each.cells, because.get(each.reason, "")) for each in table_rows(preview))
     pairs = "".join(
         f"<tr><td>{_plain(a)}</td><td>{_plain(b)}</td><td class=n>{count:,}</td></tr>"
         for a, b, count in overlaps(preview)

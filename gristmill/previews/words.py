@@ -1,6 +1,7 @@
 """A preview as lines of text."""
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from gristmill.errors import shorten
 from gristmill.lake.asset_kinds import MIX
@@ -13,27 +14,47 @@ from gristmill.reports.score_plot import short
 MOST_PAIRS = 10
 """Pairs of rules that are listed."""
 HEADS = ("", "documents", "share", "bytes", "tokens", "only this rule")
-"""Of the columns of table_rows()."""
+"""Of the cells of a ReasonRow."""
 _EXCERPT = 160
 
 
-def table_rows(preview: StreamPreview) -> list[tuple[str, ...]]:
-    """The rows of the table of reasons: all documents, those that are kept, and those that each reason drops.
+class ReasonRow(NamedTuple):
+    """A row of the table of reasons.
 
-    Columns: name, documents, their share, bytes, tokens (estimated), documents that only this rule drops.
+    Attributes:
+        reason: why documents are dropped; or `all`, or `kept`.
+        documents: their number.
+        share: of all documents, from 0 to 1.
+        bytes: of their texts.
+        tokens: estimated.
+        alone: documents that only this rule drops; None if there are none.
     """
+
+    reason: str
+    documents: int
+    share: float
+    bytes: int
+    tokens: int
+    alone: int | None
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The row in words, below HEADS."""
+        alone = "" if self.alone is None else f"{self.alone:,}"
+        return self.reason, f"{self.documents:,}", f"{self.share:.2%}", f"{self.bytes:,}", f"{self.tokens:,}", alone
+
+
+def table_rows(preview: StreamPreview) -> list[ReasonRow]:
+    """The table of reasons: all documents, those that are kept, and those that each reason drops."""
     tally = preview.tally
 
-    def row(name: str, amount: Amount, alone: str = "") -> tuple[str, ...]:
+    def row(name: str, amount: Amount, alone: Amount | None = None) -> ReasonRow:
         share = amount.documents / tally.rows.documents if tally.rows.documents else 0.0
-        tokens = f"{preview.ratio.tokens_of(amount):,}"
-        return name, f"{amount.documents:,}", f"{share:.2%}", f"{amount.bytes:,}", tokens, alone
+        tokens = preview.ratio.tokens_of(amount)
+        return ReasonRow(name, amount.documents, share, amount.bytes, tokens, alone and alone.documents)
 
-    rows = [row("all", tally.rows), row("kept", tally.kept)]
-    for reason in preview.reasons:
-        alone = f"{tally.alone[reason].documents:,}" if reason in tally.alone else ""
-        rows.append(row(reason, tally.dropped.get(reason, NOTHING), alone))
-    return rows
+    dropped = [row(each, tally.dropped.get(each, NOTHING), tally.alone.get(each)) for each in preview.reasons]
+    return [row("all", tally.rows), row("kept", tally.kept), *dropped]
 
 
 def overlaps(preview: StreamPreview) -> list[tuple[str, str, int]]:
@@ -45,7 +66,7 @@ def overlaps(preview: StreamPreview) -> list[tuple[str, str, int]]:
 def lines_of(preview: StreamPreview) -> Iterator[str]:
     """The lines that the command shows about a stream."""
     yield f"{preview.title} ({', '.join(preview.snapshots)})"
-    yield from _aligned([HEADS, *table_rows(preview)])
+    yield from _aligned([HEADS, *(each.cells for each in table_rows(preview))])
     yield f"  tokens: {preview.ratio}"
     if SAMPLED_OUT in preview.reasons:
         yield f"  {SAMPLED_OUT}: the rate {preview.selection.rate:g} leaves them out; no rule does"

@@ -11,6 +11,7 @@ from gristmill.lake.ledger.files import read_head
 from gristmill.lake.ledger.walk import list_assets
 from gristmill.lake.store.protocol import Store
 from gristmill.reading.partitions import snapshots_of
+from gristmill.reports.sizes import size_in_words
 from gristmill.threads import thread_pool
 
 AT_ONCE = 16
@@ -46,7 +47,7 @@ class ListedPartition(msgspec.Struct, frozen=True):
         if not self.finished:
             return self.asset, self.snapshot, "", "not finished", "", ""
         tokens = f"{self.tokens:,}" if self.tokens else ""
-        return self.asset, self.snapshot, f"{self.shards:,}", f"{self.rows:,}", _size(self.bytes), tokens
+        return self.asset, self.snapshot, f"{self.shards:,}", f"{self.rows:,}", size_in_words(self.bytes), tokens
 
 
 class LakeContents(tuple[ListedPartition, ...]):
@@ -70,15 +71,6 @@ class LakeContents(tuple[ListedPartition, ...]):
         head = "".join(f"<th>{heading}</th>" for heading in _HEADINGS)
         rows = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in each.cells)}</tr>" for each in self)
         return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-
-
-def _size(count: float) -> str:
-    """A number of bytes in words: `999 B`, `1.2 kB`, `34.5 MB`."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if count < 1000:
-            return f"{count:.0f} B" if unit == "B" else f"{count:.1f} {unit}"
-        count /= 1000
-    return f"{count:,.1f} TB"
 
 
 def lake_contents(store: Store, prefix: str = "") -> LakeContents:

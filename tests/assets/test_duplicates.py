@@ -90,10 +90,10 @@ def test_by_itself_a_new_snapshot_is_compared_and_only_its_own_set_is_made(works
     daemon.make({(SET, "2025")})
     assert marked(works, "2025") == ["letter-1"]
     facts = said(works, RESOLUTION)
-    assert facts["warnings"] == "none"
+    assert "warnings" not in facts
     assert "data:image/svg+xml;base64," in facts["who repeats whom"]
     [largest] = [record.data for record in facts["largest clusters"].records]
-    assert largest == {"occurrences": 3, "source": "letters", "snapshot": "2024", "shard": "a", "fingerprint": 0}
+    assert largest == {"times": 3, "source": "letters", "snapshot": "2024", "shard": "a", "span": 0}
     assert said(works, SET)["labels"] is not None
 
 

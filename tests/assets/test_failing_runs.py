@@ -42,8 +42,8 @@ def test_an_id_twice_in_a_snapshot_is_recorded_and_nothing_is_published(works: W
     assert (check.passed, check.partition, check.blocking) == (False, "2024", True)
     said = {name: value.value for name, value in check.metadata.items()}
     assert said["id"] == "letter-2"
-    assert (said["first_shard"], said["first_row"]) == ("a", 1)
-    assert (said["second_shard"], said["second_row"]) == ("b", 1)
+    assert (said["first shard"], said["first row"]) == ("a", 1)
+    assert (said["second shard"], said["second row"]) == ("b", 1)
     assert done.made == {}
     assert list(done.failures) == ["sources__letters__v0__documents.commit"]
     assert "not published: ids_unique: 1 ids occur twice" in done.failures["sources__letters__v0__documents.commit"]

@@ -28,10 +28,10 @@ def looked(works: Works) -> dict[str, Any]:
 def test_it_counts_documents_of_the_newest_versions_and_tokens_and_names_what_is_empty(made: Works) -> None:
     facts = looked(made)
     diary, letters = facts["sources"]
-    assert (letters["snapshots"], letters["documents"]) == (1, 2)  # v1 drops one of three
+    assert (letters["snapshots"], letters["rows"]) == (1, 2)  # v1 drops one of three
     assert letters["source"] == "letters"
     assert letters["newest data"].startswith("2024, ")
-    assert diary == {**diary, "source": "diary", "snapshots": 0, "documents": 0, "newest data": "none has come yet"}
+    assert diary == {**diary, "source": "diary", "snapshots": 0, "rows": 0, "newest data": "none has come yet"}
     ledger = made.ledger(TINY_LETTERS)
     assert ledger is not None
     assert (facts["dagster/row_count"], facts["tokens"]) == (2, ledger.totals["tokens"])

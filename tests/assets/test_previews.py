@@ -33,15 +33,15 @@ def test_the_materialization_has_the_counts_of_the_build_and_no_texts(works: Wor
     assert done.success, done.failures
     found = done.metadata(PREVIEW)
     ledger, _ = read_ledger(works.store, place(mix_asset("blend", "letters"), "2024"))
-    assert found["letters: kept"] == ledger.totals["rows"]
-    rows = {record.data["reason"]: record.data for record in found["letters: reasons"].records}
+    assert found["letters: rows kept"] == ledger.totals["rows"]
+    rows = {record.data["reason"]: record.data for record in found["letters: rows by reason"].records}
     assert not rows["kept"]["condition"]
-    assert rows["kept"]["only this rule"] == ""
-    assert rows["kept"]["bytes"] == f"{ledger.totals['length']:,}"
-    dropped = {name: int(str(row["documents"])) for name, row in rows.items() if name not in {"all", "kept"}}
+    assert rows["kept"]["rows of this rule only"] is None
+    assert rows["kept"]["bytes"] == ledger.totals["length"]
+    dropped = {name: row["rows"] for name, row in rows.items() if name not in {"all", "kept"}}
     assert {name: count for name, count in dropped.items() if count} == ledger.dropped
-    assert (found["tokens counted"], found["tokens in training"]) == ("estimated from this preview", 1000)
-    assert found["diary: kept"] == "no snapshot of its documents is finished"
+    assert (found["how tokens are counted"], found["tokens in training"]) == ("estimated from this preview", 1000)
+    assert found["diary: not read"] == "no snapshot of its documents is finished"
     assert not any("| " in str(value) for value in found.values())
     assert [entry.path for entry in works.store.list(f"{PREVIEW}/")] == []
 
@@ -51,5 +51,5 @@ def test_the_index_of_the_mix_shows_how_training_would_read_its_streams(works: W
     assert done.success, done.failures
     found = done.metadata("mixes/blend/index")
     rows = {record.data["stream"]: record.data for record in found["streams in training"].records}
-    assert found["tokens counted"].startswith("tokenizer ")
+    assert found["how tokens are counted"].startswith("tokenizer ")
     assert rows["letters"]["tokens read"] == 1000

@@ -48,7 +48,7 @@ def partition_facts(
                 "shard": shard.name,
                 "rows": shard.rows,
                 "bytes": shard.bytes,
-                "dropped": sum(shard.dropped.values()),
+                "rows dropped": sum(shard.dropped.values()),
                 "sha256": shard.sha256[:16],
             }
             for shard in shards[:_ROWS]

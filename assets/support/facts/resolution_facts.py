@@ -3,11 +3,12 @@
 It has no text of the data. `gristmill report` shows excerpts.
 """
 
-import base64
 from typing import Any
 
 import dagster as dg
 
+from assets.support.facts.pictures import picture
+from assets.support.facts.tables import table, warned
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.reports.duplicate_matrix import draw_matrix, draw_occurrences
@@ -28,30 +29,28 @@ def resolution_facts(store: Store, dedupe: Dedupe, resolution: Resolution) -> di
     totals = [each.counts.get("compared", 0) for each in resolution.snapshots]
     matrix = {(rank, first): units for rank, first, units in resolution.matrix}
     rows = [
-        dg.TableRecord(
-            {
-                "snapshot": name,
-                "round": each.round,
-                "documents": each.counts.get("documents", 0),
-                f"{dedupe.hashed} compared": each.counts.get("compared", 0),
-                f"duplicate {dedupe.marked}": each.counts.get("duplicates", 0),
-            }
-        )
+        {
+            "snapshot": name,
+            "round": each.round,
+            "rows": each.counts.get("documents", 0),
+            f"{dedupe.hashed} compared": each.counts.get("compared", 0),
+            f"duplicate {dedupe.marked}": each.counts.get("duplicates", 0),
+        }
         for name, each in zip(names, resolution.snapshots, strict=True)
     ]
-    largest = [dg.TableRecord(each.facts(near=dedupe.near)) for each in resolution.largest]
+    doubtful = why_doubtful(each.counts for each in resolution.snapshots)
     characters = [each for each in duplicate_characters(store, dedupe, resolution) if each is not None]
     return {
         "who repeats whom": _drawn(draw_matrix(names, totals, matrix, dedupe.hashed)),
         "occurrences": _drawn(draw_occurrences(resolution.occurrences, dedupe.hashed)),
-        "snapshots by rank": dg.MetadataValue.table(rows) if rows else "none",
-        "largest clusters": dg.MetadataValue.table(largest) if largest else "none",
-        "duplicate characters": sum(characters) if characters else "known when the attribute sets are made",
+        "snapshots by rank": table(rows),
+        "largest clusters": table([each.facts(near=dedupe.near) for each in resolution.largest]),
+        **({"duplicate characters": sum(characters)} if characters else {}),  # known when the attribute sets are made
         "scope": dedupe.scope,
-        "warnings": why_doubtful(each.counts for each in resolution.snapshots) or "none",
+        **warned(filter(None, [doubtful])),
         "result": dg.MetadataValue.path(f"{store.url}/{resolution_path(dedupe.name)}"),
     }
 
 
 def _drawn(svg: str) -> Any:
-    return dg.MetadataValue.md(f"![plot](data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()})")
+    return dg.MetadataValue.md(picture("plot", svg))

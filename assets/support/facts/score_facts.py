@@ -16,6 +16,7 @@ from gristmill.lake.ledger.derived import examples_path
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.label import Score, Spans
+from gristmill.reports.sizes import percent
 from gristmill.scores.described import describe, described_before
 from gristmill.scores.examples import Example, read_examples, write_examples
 from gristmill.scores.page import facts_of, plot_of, small_plot_of
@@ -89,8 +90,15 @@ def counted(label: LabelStatistics, rows: int) -> dict[str, Any]:
         rows: rows of the set.
     """
     facts = facts_of(label, rows)
-    facts.pop("rows with it")  # the next two say it in numbers
-    return {"label": facts.pop("label"), "rows": label.rows, "nulls": rows - label.rows, **facts}
+    for words in ("rows with it", "rows with spans"):  # numbers say it here
+        facts.pop(words)
+    return {
+        "label": facts.pop("label"),
+        "rows": label.rows,
+        "nulls": rows - label.rows,
+        "rows with spans (%)": percent(label.with_spans, rows) if label.kind == "spans" else None,
+        **facts,
+    }
 
 
 def filled(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -99,7 +107,10 @@ def filled(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     Args:
         rows: of a table; all have the same columns.
     """
-    return [{name: value for name, value in row.items() if any(each[name] != "" for each in rows)} for row in rows]
+    return [
+        {name: value for name, value in row.items() if any(each[name] not in {"", None} for each in rows)}
+        for row in rows
+    ]
 
 
 def _table(rows: list[dict[str, Any]]) -> Any:

@@ -1,6 +1,6 @@
-"""Tables in Dagster's metadata."""
+"""Tables and warnings in Dagster's metadata."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import dagster as dg
@@ -20,5 +20,15 @@ def table(rows: Sequence[Mapping[str, Any]]) -> dg.TableMetadataValue | str:
     )
 
 
+def warned(warnings: Iterable[str]) -> dict[str, str]:
+    """Warnings as metadata of one name; nothing if there are none.
+
+    Args:
+        warnings: in words.
+    """
+    told = "; ".join(warnings)
+    return {"warnings": told} if told else {}
+
+
 def _type(value: object) -> str:
-    return "int" if isinstance(value, int) else "float" if isinstance(value, float) else "string"
+    return "string" if isinstance(value, str) else "float" if isinstance(value, float) else "int"

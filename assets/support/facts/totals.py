@@ -3,10 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from gristmill.reports.sizes import size_in_words
+from gristmill.reports.sizes import percent, size_in_words
 
 _ELSEWHERE = frozenset({"rows", "bytes", "shards", "length"})
 """Totals that have metadata of their own, or that nobody asks for."""
+
+
+_NAMES = {"quarantined": "rows quarantined"}
+"""Totals whose names do not say what they count."""
 
 
 def totals_facts(totals: Mapping[str, int]) -> dict[str, Any]:
@@ -38,10 +42,10 @@ def dropped_facts(rows: int, dropped: Mapping[str, int]) -> dict[str, Any]:
     {'rows read': 4, 'rows dropped': 1, 'rows dropped (%)': 25.0}
     """
     left_out = sum(dropped.values())
-    share = 100 * left_out / (rows + left_out) if left_out else 0.0
-    return {"rows read": rows + left_out, "rows dropped": left_out, "rows dropped (%)": round(share, 2)}
+    read = rows + left_out
+    return {"rows read": read, "rows dropped": left_out, "rows dropped (%)": percent(left_out, read)}
 
 
 def _words(total: str) -> str:
     """The metadata key of a total: `absent: english` counts the rows without a value in a rule's column."""
-    return total.replace("absent: ", "rows without a value of ")
+    return _NAMES.get(total) or total.replace("absent: ", "rows without a value of ")

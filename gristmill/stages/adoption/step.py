@@ -218,7 +218,7 @@ def metadata_kept(store: Store, partition: Place, shards: Sequence[Shard]) -> Ve
         text = f"{facts['rows']:,} documents have the metadata of the version before"
         return Verdict("metadata_kept", passed=True, description=text, metadata=facts)
     changed = sum(shard.counts[METADATA_CHANGED] for shard in wrong)
-    facts |= {"changed": changed, "first_shard": wrong[0].name}
+    facts |= {"changed": changed, "first shard": wrong[0].name}
     text = (
         f"{changed:,} documents in {len(wrong)} shards have other metadata than in the version before; the first shard:"
         f" {wrong[0].at}; ask its owner, or give the recipe same_metadata=False"

@@ -116,13 +116,13 @@ def parts_meet(store: Store, place: Place, shards: Sequence[Shard]) -> Verdict: 
         part = part_of(shard, place.table)
         if part is not None:
             objects.setdefault(part.object, []).append(part)
-    facts = counted(shards) | {"objects": len(objects), "parts": sum(map(len, objects.values()))}
+    facts = counted(shards) | {"files": len(objects), "parts": sum(map(len, objects.values()))}
     for name, parts in sorted(objects.items()):
         trouble = next(_troubles(sorted(parts, key=lambda part: part.part)), None)
         if trouble:
             text = f"{name}: {trouble}. {_MEND}"
-            return Verdict("parts_meet", passed=False, description=text, metadata={**facts, "first_object": name})
-    text = f"{facts['parts']:,} parts of {facts['objects']:,} objects meet: no record is lost or taken twice"
+            return Verdict("parts_meet", passed=False, description=text, metadata={**facts, "first object": name})
+    text = f"{facts['parts']:,} parts of {facts['files']:,} objects meet: no record is lost or taken twice"
     return Verdict("parts_meet", passed=True, description=text, metadata=facts)
 
 

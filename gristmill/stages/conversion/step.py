@@ -81,12 +81,12 @@ class ConversionStep:
         raw_store = open_raw(self.source, store, self.options)
         found = compare_checksums(self.source, raw_store, partition.snapshot, known)
         facts: dict[str, int | float | str] = {
-            "checksum_files": len(found.files),
+            "checksum files": len(found.files),
             "compared": len(found.compared),
             "wrong": len(found.wrong),
-            "without_object": len(found.absent),
-            "without_checksum": len(found.unlisted) + len(found.apart),
-            "not_read": len(found.unread),
+            "without object": len(found.absent),
+            "without checksum": len(found.unlisted) + len(found.apart),
+            "not read": len(found.unread),
         }
         faults = found.faults
         return Verdict(name, passed=not faults, description="; ".join(faults) or found.told, metadata=facts)

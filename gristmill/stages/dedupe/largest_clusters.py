@@ -43,7 +43,7 @@ class LargestCluster(msgspec.Struct, frozen=True):
         place = {"source": self.source, "snapshot": self.snapshot, "shard": self.shard}
         if near:
             return {"documents": self.times, **place, "document with words": self.span}
-        return {"occurrences": self.times, **place, "fingerprint": self.span}
+        return {"times": self.times, **place, "span": self.span}
 
 
 def largest_clusters(

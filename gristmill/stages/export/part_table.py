@@ -41,7 +41,7 @@ def export_complete(store: Store, documents: Sequence[Shard], parts: Sequence[Sh
     """
     wrong = [*against(place, documents, parts), *parts_agree(store, place, parts)]
     refused = sum(number for part in parts for number in part.dropped.values())
-    facts = counted(documents) | {"parts": len(parts), "refused": refused}
+    facts = counted(documents) | {"parts": len(parts), "rows refused": refused}
     if wrong:
         facts |= {"troubles": len(wrong), "first": wrong[0].what}
         return Verdict("export_complete", passed=False, description=f"{wrong[0]}; {MEND}", metadata=facts)

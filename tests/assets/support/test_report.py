@@ -109,7 +109,7 @@ def test_a_materialization_says_what_one_asks_next(milled: Works) -> None:
     assert (v0["dagster/row_count"], v0["shards"], v0["shards ground"], v0["shards kept"]) == (6, 2, 2, 0)
     assert v1["dagster/row_count"] == 5
     assert [record.data for record in v1["dropped by reason"].records] == [
-        {"reason": "short", "rows": 1, "share": "16.7%"}
+        {"reason": "short", "rows": 1, "share (%)": 16.67}
     ]
     assert (v1["rows read"], v1["rows dropped"], v1["rows dropped (%)"]) == (6, 1, 16.67)
     assert (v0["rows read"], v0["rows dropped"]) == (6, 0)
@@ -139,10 +139,10 @@ def test_reasons_of_refused_rows_are_a_table_with_the_place_of_one_example_each(
         {
             "reason": "quarantine: invalid JSON",
             "rows": 2,
-            "share": "0.3%",
+            "share (%)": 0.3317,
             "example": f"{at} 600, byte {size}",
         },
-        {"reason": "quarantine: no id", "rows": 1, "share": "0.2%", "example": f"{at} 601, byte {size + 8}"},
+        {"reason": "quarantine: no id", "rows": 1, "share (%)": 0.1658, "example": f"{at} 601, byte {size + 8}"},
     ]
     folder = Path(done.metadata(LETTERS_V0)["quarantine"])
     assert sorted(path.name for path in folder.iterdir()) == ["a.jsonl.gz"]

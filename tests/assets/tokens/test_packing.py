@@ -72,9 +72,9 @@ def packing(works: Works) -> Works:
 def test_a_stream_that_is_cut_into_windows_has_a_report_and_no_plan(works: Works) -> None:
     found = facts(pack(works, 5))
     tokens = train(works).count("input_ids")
-    assert (found["sequence length"], found["documents"], found["tokens"]) == (5, 7, tokens)
-    assert (found["examples"], found["fill rate"], found["padding"]) == (tokens // 5, 1.0, 0)
-    assert letters_row(found)["examples are"] == "windows"
+    assert (found["sequence length"], found["rows"], found["tokens"]) == (5, 7, tokens)
+    assert (found["sequences"], found["filled (%)"], found["padding"]) == (tokens // 5, 100.0, 0)
+    assert letters_row(found)["sequences are"] == "windows"
     assert [entry.path.rpartition("/")[2] for entry in works.store.list(f"{PACKING}/")] == [
         "5.json",
         "diary-train-5.json",
@@ -99,16 +99,16 @@ def test_a_plan_is_read_back_and_gives_the_examples_that_planning_anew_gives(pac
     sizes = np.diff(stream.bounds("input_ids", 0, 7)).tolist()
     cut = sum(size > 8 for size in sizes)
     row = letters_row(found)
-    assert (row["examples are"], row["documents"], row["tokens"]) == ("packed", 7, sum(sizes))
-    assert row["cut"] == f"{cut} documents, {sum(max(size - 8, 0) for size in sizes)} tokens"
+    assert (row["sequences are"], row["rows"], row["tokens"]) == ("packed", 7, sum(sizes))
+    assert (row["rows cut"], row["tokens cut"]) == (cut, sum(max(size - 8, 0) for size in sizes))
     plan = read_plan(packing.store, stream, PACKED, STEM)
     assert int(plan.count.sum()) == 7
     ours = examples_of(stream, PACKED, 8, packed=plan)
     anew = examples_of(stream, PACKED, 8)
-    assert len(ours) == len(anew) == row["examples"]
+    assert len(ours) == len(anew) == row["sequences"]
     assert [ours[n].tokens.tolist() for n in range(len(ours))] == [anew[n].tokens.tolist() for n in range(len(anew))]
     filled = sum(min(size, 8) for size in sizes)
-    assert row["fill rate"] == pytest.approx(filled / (8 * len(ours)), abs=1e-6)
+    assert row["filled (%)"] == pytest.approx(100 * filled / (8 * len(ours)), rel=1e-3)
     pairs = np.load(packing.root / f"{STEM}.npy", allow_pickle=False)
     assert (str(pairs.dtype), pairs.shape) == ("int64", (len(plan), 2))
 
@@ -116,7 +116,7 @@ def test_a_plan_is_read_back_and_gives_the_examples_that_planning_anew_gives(pac
 @pytest.mark.slow
 def test_the_histograms_are_drawings_within_the_metadata(packing: Works) -> None:
     found = facts(pack(packing, 8))
-    for name in ("document lengths", "fill of examples"):
+    for name in ("document lengths", "fill of sequences"):
         images = re.findall(r"!\[(.*)\]\(data:image/svg\+xml;base64,(.*)\)", found[name])
         assert [title for title, _ in images] == ["letters, train", "diary, train"]
         for _, data in images:

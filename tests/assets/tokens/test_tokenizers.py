@@ -16,7 +16,7 @@ from gristmill.lake.address import cache_index
 def test_a_tokenizer_says_what_it_was_trained_on(milled: Works) -> None:
     done = milled.run("tiny_1_train", None)
     said = done.metadata(TINY)
-    assert said["documents"] == 5
+    assert said["rows read"] == 5
     assert said["trained on"] == f"{BLEND_LETTERS} 2024"
     assert said["this run"] == "kept the one that was in the lake"
     assert milled.version(TINY, None) == said["sha256"]

@@ -7,6 +7,7 @@ from gristmill.__main__ import main
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.store.s3 import BucketStore
 from gristmill.releases.pinned import PinnedRelease
+from gristmill.reports.sizes import size_in_words
 from gristmill.stages.mixing.step import stream_step
 
 
@@ -42,10 +43,10 @@ def test_gc_removes_the_parts_that_nobody_names_and_nothing_else(
     before = whole.stamps()
     size = sum(entry.size for entry in whole.store.list(old))
     assert main(["gc", str(whole.root), "--dry-run"]) == 0
-    assert f"would remove {old}: {objects(whole, old)} objects, {size:,} bytes" in capsys.readouterr().out
+    assert f"would remove {old}: {objects(whole, old)} objects, {size_in_words(size)}" in capsys.readouterr().out
     assert whole.stamps() == before
     assert main(["gc", str(whole.root)]) == 0
-    assert capsys.readouterr().out.endswith(f"1 parts removed, {size:,} bytes\n")
+    assert capsys.readouterr().out.endswith(f"1 parts removed, {size_in_words(size)}\n")
     assert whole.stamps() == {path: etag for path, etag in before.items() if not path.startswith(old)}
     assert main(["verify", str(whole.root)]) == 0
 

@@ -4,6 +4,7 @@ import json
 import os
 import platform
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -189,23 +190,28 @@ def test_an_estimate_says_what_is_not_measured_and_then_what_it_takes(command: C
     command.raw((1, 2, 3))
     code, lines, _ = command("letters", "--estimate")
     assert code == 1
-    assert lines == [
-        "documents: 2 partitions, at least 0.0 MB to read; not measured yet",
+    assert sizes_left_out(lines) == [
+        "documents: 2 partitions, at least N to read; not measured yet",
         "attributes: 3 partitions, bytes to read not known before the inputs are made; not measured yet",
-        "total: 5 partitions, at least 0.0 MB to read; not measured yet",
+        "total: 5 partitions, at least N to read; not measured yet",
     ]
     assert command("letters")[0] == 0
     command.raw((4, 5, 6), snapshot="2025")
     code, lines, _ = command("letters", "--estimate")
     assert code == 1
-    zero = "0.0 MB to read, 0.0 MB to write, 0.0 MB new, 0.00 CPU hours"
-    assert lines == [
-        f"documents: 2 partitions, {zero}",
-        f"attributes: 3 partitions, {zero}",
-        f"total: 5 partitions, {zero}",
+    some = "N to read, N to write, N new, 0.00 CPU hours"
+    assert sizes_left_out(lines) == [
+        f"documents: 2 partitions, {some}",
+        f"attributes: 3 partitions, {some}",
+        f"total: 5 partitions, {some}",
     ]
     assert command("letters")[0] == 0
     assert command("letters", "--estimate") == (0, [], "")
+
+
+def sizes_left_out(lines: list[str]) -> list[str]:
+    """Lines with N for each size: a machine packs the same rows into more or fewer bytes."""
+    return [re.sub(r"[\d.]+ (bytes|kB)", "N", line) for line in lines]
 
 
 def tape(number: int) -> bytes:

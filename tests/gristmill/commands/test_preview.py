@@ -8,6 +8,7 @@ from wholelake import REVISED, STREAM
 from gristmill.__main__ import main
 from gristmill.lake.address import attributes_beside
 from gristmill.recipes.catalogue import read_catalogue
+from gristmill.reports.sizes import size_in_words
 
 SHELF = ["--shelves", "gristmill,testshelf"]
 
@@ -64,7 +65,7 @@ def test_rows_that_are_changed_are_read_and_their_bytes_are_said(
         *whole.table(REVISED).values(),
         *(s for name in stream.sets for s in whole.table(attributes_beside(REVISED, name)).values()),
     ]
-    assert f"rows are changed: {sum(s.bytes for s in read):,} bytes of documents and sets are read" in said
+    assert f"rows are changed: {size_in_words(sum(s.bytes for s in read))} of documents and sets are read" in said
     assert table_of(said)["kept"][0] == "8"
 
 

@@ -46,29 +46,32 @@ def test_a_level_of_nothing_is_left_by_anything() -> None:
 
 
 def test_a_share_is_warned_of_ten_points_from_its_level_in_both_directions() -> None:
-    before = [Levels("1", {}, {"dropped": 0.5}), Levels("2", {}, {"dropped": 0.5})]
-    found = [verdict(measured(Levels("3", {}, {"dropped": s}), before)["dropped"]) for s in (0.39, 0.41, 0.59, 0.61)]
+    before = [Levels("1", {}, {"rows dropped": 0.5}), Levels("2", {}, {"rows dropped": 0.5})]
+    found = [
+        verdict(measured(Levels("3", {}, {"rows dropped": s}), before)["rows dropped"])
+        for s in (0.39, 0.41, 0.59, 0.61)
+    ]
     assert found == ["warned", "passed", "passed", "warned"]
 
 
 def test_a_reason_that_is_gone_or_new_is_a_share_of_nothing() -> None:
-    before = [Levels(key, {}, {"dropped: dull": 0.3}) for key in "12"]
-    found = measured(Levels("3", {}, {"dropped: new": 0.3}), before)
-    assert (found["dropped: dull"].value, verdict(found["dropped: dull"])) == (0.0, "warned")
-    assert (found["dropped: new"].level, verdict(found["dropped: new"])) == (0.0, "warned")
+    before = [Levels(key, {}, {"rows dropped: dull": 0.3}) for key in "12"]
+    found = measured(Levels("3", {}, {"rows dropped: new": 0.3}), before)
+    assert (found["rows dropped: dull"].value, verdict(found["rows dropped: dull"])) == (0.0, "warned")
+    assert (found["rows dropped: new"].level, verdict(found["rows dropped: new"])) == (0.0, "warned")
 
 
 def test_the_largest_share_blocks_from_the_first_snapshot_on() -> None:
     bounds = Bounds(dropped={"dull": 0.3, "*": 0.5}, removed={"edits": 0.2}, duplicates=0.1)
-    shares = {"dropped: dull": 0.31, "dropped": 0.5, "removed: edits": 0.21, "duplicates": 0.1}
+    shares = {"rows dropped: dull": 0.31, "rows dropped": 0.5, "characters removed: edits": 0.21, "duplicates": 0.1}
     found = measured(Levels("1", {}, shares), [], bounds)
-    assert [name for name, each in found.items() if each.blocked] == ["dropped: dull", "removed: edits"]
+    assert [name for name, each in found.items() if each.blocked] == ["rows dropped: dull", "characters removed: edits"]
 
 
 def test_a_share_within_its_bound_is_warned_of_all_the_same() -> None:
-    before = [Levels(key, {}, {"dropped: dull": 0.05}) for key in "12"]
-    found = measured(Levels("3", {}, {"dropped: dull": 0.3}), before, Bounds(dropped={"dull": 0.5}))
-    assert verdict(found["dropped: dull"]) == "warned"
+    before = [Levels(key, {}, {"rows dropped: dull": 0.05}) for key in "12"]
+    found = measured(Levels("3", {}, {"rows dropped: dull": 0.3}), before, Bounds(dropped={"dull": 0.5}))
+    assert verdict(found["rows dropped: dull"]) == "warned"
 
 
 def test_a_quantile_is_compared_with_half_of_the_distance_from_5_to_95_percent() -> None:
@@ -102,6 +105,6 @@ def test_a_verdict_on_sizes_depends_on_ratios_alone(before: list[int], now: int,
 @settings(max_examples=draws(100), deadline=None)
 @given(st.lists(st.floats(0, 1), max_size=5), st.floats(0, 1), st.floats(0, 1))
 def test_a_bound_of_a_share_is_never_passed_by_more(before: list[float], now: float, most: float) -> None:
-    seen = [Levels(str(number), {}, {"dropped": each}) for number, each in enumerate(before)]
-    measure = measured(Levels("x", {}, {"dropped": now}), seen, Bounds(dropped={"*": most}))["dropped"]
+    seen = [Levels(str(number), {}, {"rows dropped": each}) for number, each in enumerate(before)]
+    measure = measured(Levels("x", {}, {"rows dropped": now}), seen, Bounds(dropped={"*": most}))["rows dropped"]
     assert measure.blocked == (now > most)

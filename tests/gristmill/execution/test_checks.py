@@ -38,13 +38,13 @@ def test_an_id_in_two_shards_is_named_with_both_places_however_many_buckets_ther
     assert verdict.metadata == {
         "shards": 2,
         "rows": 20,
-        "duplicate_ids": 1,
+        "duplicate ids": 1,
         "id": "doc-00009",
         "source": "pages",
-        "first_shard": "a",
-        "first_row": 9,
-        "second_shard": "b",
-        "second_row": 0,
+        "first shard": "a",
+        "first row": 9,
+        "second shard": "b",
+        "second row": 0,
     }
     assert "'doc-00009'" in verdict.description
 
@@ -53,7 +53,7 @@ def test_an_id_twice_in_one_shard_is_named(mill: Mill) -> None:
     mill.raw("a.jsonl.gz", [*make_documents(3), *make_documents(1, start=1)])
     mill.convert_unchecked()
     verdict = ids_unique(mill.store, DOCUMENTS, table(mill, DOCUMENTS))
-    assert (verdict.metadata["first_row"], verdict.metadata["second_row"]) == (1, 3)
+    assert (verdict.metadata["first row"], verdict.metadata["second row"]) == (1, 3)
 
 
 def test_a_set_stands_beside_its_documents(whole: Mill) -> None:
@@ -69,7 +69,7 @@ def test_a_set_with_a_shard_too_few_too_many_or_of_other_ids_is_misaligned(whole
     assert row_alignment([a], [a, b]).metadata["documents"] == "no such shard"
     verdict = row_alignment([a, b], [a, other])
     assert not verdict.passed
-    assert verdict.metadata["first_shard"] == "b"
+    assert verdict.metadata["first shard"] == "b"
     assert verdict.metadata["found"] == "20 rows of ids 00000000"
     assert not row_alignment([a, b], [a, msgspec.structs.replace(b, rows=19)]).passed
 
@@ -85,7 +85,7 @@ def test_a_new_id_in_a_version_is_named(spoilt: Mill) -> None:
     rewrite(spoilt, REVISED, "b", [*rows[:2], b'{"id":"new","text":"x","source":"pages"}', *rows[2:]])
     verdict = ids_stable(spoilt.store, DOCUMENTS, table(spoilt, DOCUMENTS), REVISED, table(spoilt, REVISED))
     assert not verdict.passed
-    assert (verdict.metadata["first_shard"], verdict.metadata["first_row"], verdict.metadata["id"]) == ("b", 2, "new")
+    assert (verdict.metadata["first shard"], verdict.metadata["first row"], verdict.metadata["id"]) == ("b", 2, "new")
     nameless = [msgspec.structs.replace(shard, index="") for shard in table(spoilt, REVISED)]
     documents = [msgspec.structs.replace(shard, index="") for shard in table(spoilt, DOCUMENTS)]
     assert not ids_stable(spoilt.store, DOCUMENTS, documents, REVISED, nameless).passed
@@ -98,7 +98,7 @@ def test_an_id_that_moved_to_another_shard_is_not_stable(whole: Mill) -> None:
     assert ids_stable(whole.store, DOCUMENTS, [a, b], REVISED, found).passed
     verdict = ids_stable(whole.store, DOCUMENTS, [crossed[0]], REVISED, found)
     assert not verdict.passed
-    assert verdict.metadata["first_shard"] == "a"
+    assert verdict.metadata["first shard"] == "a"
 
 
 def test_a_blocked_id_is_named_with_its_list_and_reason(whole: Mill) -> None:
@@ -108,7 +108,7 @@ def test_a_blocked_id_is_named_with_its_list_and_reason(whole: Mill) -> None:
     ]
     verdict = blocklist_respected(whole.store, STREAM, table(whole, STREAM), lists)
     assert not verdict.passed
-    assert (verdict.metadata["first_shard"], verdict.metadata["first_row"]) == ("b", 1)
+    assert (verdict.metadata["first shard"], verdict.metadata["first row"]) == ("b", 1)
     assert verdict.metadata["blocklist"] == "takedowns"
     assert "asked" in verdict.description
 
@@ -117,7 +117,7 @@ def test_a_list_of_strangers_is_respected_and_says_what_was_compared(whole: Mill
     strangers = [Blocklist("takedowns", {("else", "doc-00028"): "x", ("pages", "doc-00007"): "y"})]
     verdict = blocklist_respected(whole.store, STREAM, table(whole, STREAM), strangers)
     assert verdict.passed
-    assert verdict.metadata == {"shards": 2, "rows": 8, "blocked_ids": 2}
+    assert verdict.metadata == {"shards": 2, "rows": 8, "blocked ids": 2}
     assert blocklist_respected(whole.store, STREAM, table(whole, STREAM), []).passed
 
 
@@ -131,7 +131,7 @@ def test_ids_that_only_share_half_a_hash_are_told_apart(tmp_path: Path, monkeypa
     stranger, known = ("pages", "doc-00005"), ("pages", "doc-00028")
     assert blocklist_respected(mill.store, STREAM, stream, [Blocklist("evals", {stranger: "x"})]).passed
     verdict = blocklist_respected(mill.store, STREAM, stream, [Blocklist("evals", {stranger: "x", known: "y"})])
-    assert (verdict.passed, verdict.metadata["id"], verdict.metadata["first_row"]) == (False, "doc-00028", 1)
+    assert (verdict.passed, verdict.metadata["id"], verdict.metadata["first row"]) == (False, "doc-00028", 1)
 
 
 def test_an_id_that_occurs_twice_among_half_alike_hashes_is_named(mill: Mill, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,7 +139,7 @@ def test_an_id_that_occurs_twice_among_half_alike_hashes_is_named(mill: Mill, mo
     mill.raw("a.jsonl.gz", [*make_documents(5), *make_documents(1, start=3)])
     mill.convert_unchecked()
     verdict = ids_unique(mill.store, DOCUMENTS, table(mill, DOCUMENTS))
-    assert (verdict.metadata["id"], verdict.metadata["first_row"], verdict.metadata["second_row"]) == (
+    assert (verdict.metadata["id"], verdict.metadata["first row"], verdict.metadata["second row"]) == (
         "doc-00003",
         3,
         5,

@@ -156,7 +156,9 @@ def test_the_share_that_a_rule_drops_is_bound_from_the_first_snapshot_on(
     found = errors(first.make())
     assert first.made(V1, "2021") == published
     if published is None:
-        assert found[V1, "2021"].startswith(f"{V1}: not published: volume: dropped: odd 50.00%, allowed at most 49.00%")
+        assert found[V1, "2021"].startswith(
+            f"{V1}: not published: volume: rows dropped: odd 50.00%, allowed at most 49.00%"
+        )
 
 
 def test_a_vanished_snapshot_is_outside_of_no_bounds(lake: Lake) -> None:

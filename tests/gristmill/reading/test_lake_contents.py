@@ -12,7 +12,7 @@ def test_sizes_are_told_in_units_and_what_is_not_finished_is_told() -> None:
     sizes = (999, 12_345, 34_500_000, 7_000_000_000, 8_000_000_000_000)
     contents = LakeContents(listed("a/b", size) for size in sizes)
     assert [line.split("1,000")[1].strip() for line in repr(contents).splitlines()[1:]] == [
-        "999 B", "12.3 kB", "34.5 MB", "7.0 GB", "8.0 TB",
+        "999 bytes", "12.3 kB", "34.5 MB", "7.0 GB", "8.0 TB",
     ]  # fmt: skip
     unfinished = LakeContents([listed("a/<b>", 0, finished=False)])
     assert repr(unfinished).splitlines()[1].split() == ["a/<b>", "2024", "not", "finished"]

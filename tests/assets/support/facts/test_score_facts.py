@@ -43,9 +43,9 @@ def test_what_cannot_be_described_is_told_and_stops_nothing(tmp_path: Path) -> N
 
 
 def test_a_column_that_no_label_fills_is_left_out() -> None:
-    rows = [{"label": "a", "rows with spans": ""}, {"label": "b", "rows with spans": ""}]
+    rows: list[dict[str, str | float | None]] = [{"label": "a", "spans": None}, {"label": "b", "spans": None}]
     assert filled(rows) == [{"label": "a"}, {"label": "b"}]
-    rows[1]["rows with spans"] = "2.00%"
+    rows[1]["spans"] = 2.0
     assert filled(rows) == rows
 
 

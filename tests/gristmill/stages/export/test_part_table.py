@@ -25,7 +25,7 @@ def test_a_complete_slice_passes_with_its_counts(exported: Mill) -> None:
         True,
         "20 rows of 2 shards: 20 in files, 0 refused by the format",
     )
-    assert verdict.metadata == {"shards": 2, "rows": 20, "parts": 2, "refused": 0, "files": 4}
+    assert verdict.metadata == {"shards": 2, "rows": 20, "parts": 2, "rows refused": 0, "files": 4}
 
 
 def test_shards_and_parts_belong_together(exported: Mill) -> None:
