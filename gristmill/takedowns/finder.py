@@ -8,6 +8,8 @@ other documents: it is reported as not searched.
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from gristmill.errors import GristmillError
 from gristmill.lake.address import Place, documents_asset, mix_asset
 from gristmill.lake.asset_kinds import (
@@ -25,6 +27,7 @@ from gristmill.lake.asset_kinds import (
 )
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.files import list_ledgers
+from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.token_cache.part import read_part_record
 from gristmill.takedowns.id_rows import rows_by_shard, scanned_rows
@@ -39,7 +42,7 @@ from gristmill.takedowns.side_files import (
 from gristmill.takedowns.wanted import Wanted
 from gristmill.tracing.parts import traced_part
 from gristmill.tracing.raw import Shelves
-from gristmill.tracing.rows import LocatedRow, Partition, find_partition
+from gristmill.tracing.rows import LocatedRow, Partition, find_partition, row_of
 
 STALE = "made from another version of {}, so its documents are not known; make it again"
 
@@ -49,6 +52,10 @@ class _SearchedRows(NamedTuple):
 
     partition: Partition
     rows: dict[str, dict[Pair, int]]
+
+
+class _OwnText(msgspec.Struct):
+    text: str
 
 
 class Finder:
@@ -96,7 +103,7 @@ class Finder:
                 except GristmillError as error:
                     self.search.skip(area, _shown(there), error)
                 self._tell_stale(area, there)
-        self._add(labelled_places(self._store, self._wanted, self.search))
+        self._add(labelled_places(self._store, self._wanted, self.search, self._texts))
         return self.search
 
     def _add(self, places: Iterator[FoundPlace]) -> None:
@@ -147,6 +154,20 @@ class Finder:
         for shard, rows in (searched.rows if searched else {}).items():
             for pair, row in sorted(rows.items(), key=lambda each: each[1]):
                 yield pair, shard, row
+
+    def _texts(self) -> dict[str, list[Pair]]:
+        """The wanted documents with each text that the lake has of them. A shard that cannot be read is told."""
+        texts: dict[str, list[Pair]] = {}
+        for searched in self._searched.values():
+            for shard, rows in searched.rows.items():
+                try:
+                    for pair, row in rows.items():
+                        found = row_of(searched.partition, shard, row)
+                        text = decode_object(found.line, _OwnText, found.path, "documents", "make its shard again").text
+                        texts.setdefault(text, []).append(pair)
+                except GristmillError as error:
+                    self.search.skip("labels", f"{_shown(searched.partition.place)}, shard {shard}", error)
+        return texts
 
     def _attributes(self, partition: Partition) -> None:
         there, names = partition.place, names_of(partition.place.asset)

@@ -1,14 +1,14 @@
 """Files beside shards that name documents or have copies of their texts: each is read whole."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 import msgspec
 import orjson
 
 from gristmill.errors import GristmillError
 from gristmill.lake.address import Place
-from gristmill.lake.asset_kinds import LABELS, MODEL
+from gristmill.lake.asset_kinds import LABELS, MODEL, names_of
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.derived import columns_folder, columns_path, examples_path
 from gristmill.lake.ledger.model import Shard
@@ -188,28 +188,56 @@ def _stale_pairs(store: Store, there: Place, shard: Shard, wanted: Wanted) -> se
     return {pair for pair in read_pairs(store, columns_path(there, shard.name)) if pair in wanted.reasons}
 
 
-def labelled_places(store: Store, wanted: Wanted, search: Search) -> Iterator[FoundPlace]:
-    """The rows of labelled sets, and of the test items of models, that name a wanted document.
+def labelled_places(
+    store: Store, wanted: Wanted, search: Search, texts: Callable[[], Mapping[str, list[Pair]]]
+) -> Iterator[FoundPlace]:
+    """The rows of labelled sets, and of the test items of models, that name a wanted document or have its text.
 
     Args:
         store: the lake.
         wanted: the documents.
         search: learns which files were read, and which cannot be.
+        texts: the wanted documents with each text that the lake has of them; asked if the lake has labelled sets.
     """
-    for asset in (asset for kind in (LABELS, MODEL) for asset in list_assets(store, kind)):
+    sets, models = list_assets(store, LABELS), list_assets(store, MODEL)
+    known = texts() if sets else {}
+    for asset in (*sets, *models):
         for entry in store.list(f"{asset}/"):
             if _ROWS.fullmatch(entry.path):
                 try:
-                    yield from _named(store, entry.path, asset, wanted)
+                    yield from _named(store, entry.path, asset, wanted, known)
                     search.read.add(entry.path)
                 except GristmillError as error:
                     search.skip("labels", entry.path, error)
 
 
-def _named(store: Store, path: str, asset: str, wanted: Wanted) -> Iterator[FoundPlace]:
-    number = 0
+def _named(
+    store: Store, path: str, asset: str, wanted: Wanted, texts: Mapping[str, list[Pair]]
+) -> Iterator[FoundPlace]:
+    number, name = 0, names_of(asset).get("labels", "")
     for block in read_blocks(store, path):
         for line in rows_of(block):
-            for pair in pairs_in_row(line, wanted):
+            for pair in _pairs_in_labels(line, name, wanted, texts):
                 yield FoundPlace(*pair, "labels", asset, "", "", f"{path}: row {number}")
             number += 1
+
+
+class _RowOfSet(msgspec.Struct):
+    source: str = ""
+    text: str = ""
+
+
+_row_of_set = msgspec.json.Decoder(_RowOfSet)
+
+
+def _pairs_in_labels(line: bytes, name: str, wanted: Wanted, texts: Mapping[str, list[Pair]]) -> list[Pair]:
+    """The wanted documents that a row of a set names. Rows of a file that people brought have the set's name as their
+    source, whatever source they came from: then the id or the text decides.
+    """
+    try:
+        row = _row_of_set.decode(line)
+    except NOT_DECODED:
+        row = _RowOfSet()
+    if not name or row.source != name:
+        return pairs_in_row(line, wanted)
+    return list(dict.fromkeys([*pairs_in("", line.decode("utf-8", "replace"), wanted), *texts.get(row.text, ())]))
