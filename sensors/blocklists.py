@@ -34,6 +34,7 @@ from gristmill.stages.mixing.blocklist_inputs import Hashes, hashes_by_name, tou
 from resources.lake import LakeResource
 from sensors.automation import NAME, awake_units, why_held
 from sensors.blocked_assets import Selected, selected_assets
+from sensors.ticks import requested, with_news, without_news
 
 BOX = 30.0
 """Longest time of a tick in seconds; the next tick continues."""
@@ -276,7 +277,7 @@ def blocklist_sensors(catalogue: Catalogue, interval: int = INTERVAL, box: float
         look = _Look(
             context.instance, lake.store(), lambda: time.monotonic() - began > box, partial(own_checks, context)
         )
-        marks = msgspec.json.decode(context.cursor or b"{}", type=dict[str, Mark])
+        marks = msgspec.json.decode(without_news(context.cursor) or "{}", type=dict[str, Mark])
         new_marks = {chosen.address: look_at(look, chosen, marks.get(chosen.address)) for chosen in watched}
         if look.wrong:
             raise DataError("; ".join(dict.fromkeys(look.wrong)))
@@ -289,13 +290,14 @@ def blocklist_sensors(catalogue: Catalogue, interval: int = INTERVAL, box: float
 
 
 def _result(look: _Look, marks: Mapping[str, Mark]) -> dg.SensorResult:
-    cursor = msgspec.json.encode(marks, order="sorted").decode()
+    state = msgspec.json.encode(marks, order="sorted").decode()
     if look.asked:
-        return dg.SensorResult(run_requests=look.asked, cursor=cursor)
+        return dg.SensorResult(run_requests=look.asked, cursor=with_news(requested(look.asked), state))
     waiting = sum(len(mark.wait) for mark in marks.values()) - len(look.unread)
     reasons = [
         *dict.fromkeys(look.messages),
         *([f"{waiting} slices are being made; they are checked again"] if waiting else []),
         *([f"{counted(len(look.unread), 'slice')} cannot be checked: {look.unread[0]}"] if look.unread else []),
     ]
-    return dg.SensorResult(skip_reason=dg.SkipReason("; ".join(reasons) or "no slice is affected"), cursor=cursor)
+    told = "; ".join(reasons) or "nothing new: no slice is affected"
+    return dg.SensorResult(skip_reason=dg.SkipReason(told), cursor=with_news(told, state))

@@ -17,7 +17,7 @@ from gristmill.environment import INTERVAL
 from gristmill.errors import shorten
 from gristmill.reports.sizes import counted
 from sensors.alert_events import events, newest
-from sensors.ticks import Found, found
+from sensors.ticks import Found, found, with_news, without_news
 
 BOX = 15.0
 """Seconds after which a tick looks at no further run; the next tick continues."""
@@ -47,8 +47,9 @@ def last_reading_sensor(
         after = _after(context.cursor)
         if after is None:
             after = {kind.value: newest(context.instance, kind) for kind in KINDS}
-            context.update_cursor(json.dumps(after))
-            return dg.SkipReason("runs that end from now on are looked at")
+            told = "runs that end from now on are looked at"
+            context.update_cursor(with_news(told, json.dumps(after)))
+            return dg.SkipReason(told)
         end, ended = time.monotonic() + box, 0
         assets: set[str] = set()
         wrong: list[str] = []
@@ -64,12 +65,14 @@ def last_reading_sensor(
                     wrong.append(f"run {record.run_id[:8]}: {type(error).__name__}: {shorten(str(error), 200)}")
         for address in sorted(assets):
             keep_shown(context.instance, readings_of(address, checks[address]), wrong.append)
-        context.update_cursor(json.dumps(after))
+        told = f"{counted(ended, 'run')} canceled or failed, of {counted(len(assets), 'asset')} with audits"
+        told = told if ended else "nothing new: no run was canceled, and none has failed"
+        context.update_cursor(with_news(told, json.dumps(after)))
         for words in wrong:
             context.log.error(words)
         if not ended:
-            return dg.SkipReason("no run was canceled, and none has failed")
-        context.log.info(f"{counted(ended, 'run')} canceled or failed, of {counted(len(assets), 'asset')} with audits")
+            return dg.SkipReason(told)
+        context.log.info(told)
         return found()
 
     return last_readings
@@ -78,7 +81,7 @@ def last_reading_sensor(
 def _after(cursor: str | None) -> dict[str, int] | None:
     """By the kind of event, the storage id of the newest that was looked at; None for a cursor that cannot be read."""
     try:
-        told = json.loads(cursor or "")
+        told = json.loads(without_news(cursor))
         return {kind.value: int(told[kind.value]) for kind in KINDS}
     except (ValueError, TypeError, KeyError):
         return None

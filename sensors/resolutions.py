@@ -18,6 +18,7 @@ from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.stages.dedupe.resolution import read_resolution
 from resources.lake import LakeResource
+from sensors.ticks import requested, with_news, without_news
 
 MOST = 500
 """Largest number of runs that a tick requests; the next tick continues."""
@@ -86,7 +87,7 @@ def resolution_sensors(catalogue: Catalogue, interval: int = INTERVAL) -> list[d
         store = lake.store()
         if not is_shown(context.instance, store):
             return dg.SensorResult(skip_reason=dg.SkipReason(UNSHOWN), cursor=context.cursor)
-        marks = msgspec.json.decode(context.cursor or b"{}", type=dict[str, ResolutionMark])
+        marks = msgspec.json.decode(without_news(context.cursor) or "{}", type=dict[str, ResolutionMark])
         asked: list[dg.RunRequest] = []
         unread: list[str] = []
         going = _going(context.instance)
@@ -105,10 +106,11 @@ def resolution_sensors(catalogue: Catalogue, interval: int = INTERVAL) -> list[d
             due = [each for each in stale if each not in going][: MOST - len(asked)]
             asked += [_request(context, dedupe, *each) for each in due]
             marks[dedupe.name] = ResolutionMark(entry.etag, tuple(each for each in stale if each not in due))
-        cursor = msgspec.json.encode(marks, order="sorted").decode()
+        state = msgspec.json.encode(marks, order="sorted").decode()
         if asked:
-            return dg.SensorResult(run_requests=asked, cursor=cursor)
-        return dg.SensorResult(skip_reason=dg.SkipReason("; ".join(unread) or "no set is affected"), cursor=cursor)
+            return dg.SensorResult(run_requests=asked, cursor=with_news(requested(asked), state))
+        told = "; ".join(unread) or "nothing new: no set is affected"
+        return dg.SensorResult(skip_reason=dg.SkipReason(told), cursor=with_news(told, state))
 
     return [watch] if dedupes else []
 

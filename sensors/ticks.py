@@ -1,10 +1,22 @@
-"""The result of a tick that has done something, though it has requested no run."""
+"""The result of a tick that has done something, though it has requested no run; and cursors that people can read."""
 
+from collections.abc import Sequence
+
+import dagster as dg
 from dagster import DagsterRun
 from dagster._core.definitions.run_request import DagsterRunReaction
 
+from assets.support.keys import address_of
+from gristmill.errors import shorten, visible
+from gristmill.reports.sizes import counted
+
 Found = list[DagsterRunReaction]
 """What a sensor returns for such a tick."""
+
+
+NAMED = 5
+"""Most partitions that a tick names; it counts the others."""
+_LONGEST = 300
 
 
 def found() -> Found:
@@ -14,3 +26,45 @@ def found() -> Found:
     reaction to the run without an id, to which Dagster counts all events that no run has made.
     """
     return [DagsterRunReaction(DagsterRun(job_name="", run_id=""), None, None)]
+
+
+def with_news(news: str, state: str) -> str:
+    r"""A cursor that begins with a line of news: Dagster's list of ticks shows the beginning of a cursor.
+
+    Args:
+        news: what the tick has found or done.
+        state: what the next tick needs, as text of one line.
+
+    >>> with_news("requested 1 run: web (2024)", "17")
+    'requested 1 run: web (2024)\n17'
+    """
+    return f"{shorten(visible(news), _LONGEST)}\n{state}"
+
+
+def without_news(cursor: str | None) -> str:
+    r"""What the tick before has left for the next one; empty if there was none. Earlier cursors have no news.
+
+    >>> without_news("requested 1 run: web (2024)\n17"), without_news("17"), without_news(None)
+    ('17', '17', '')
+    """
+    return (cursor or "").rpartition("\n")[2]
+
+
+def requested(requests: Sequence[dg.RunRequest]) -> str:
+    """What a tick has requested, in words: how many runs, and what the first of them make.
+
+    Args:
+        requests: of the tick.
+
+    >>> requested([dg.RunRequest(partition_key="2024", asset_selection=[dg.AssetKey(["mixes", "starter", "index"])])])
+    'requested 1 run: mixes/starter/index (2024)'
+    """
+    named = [_named(each) for each in requests[:NAMED]]
+    more = f" and {len(requests) - NAMED} more" if len(requests) > NAMED else ""
+    return f"requested {counted(len(requests), 'run')}: {', '.join(named)}{more}"
+
+
+def _named(request: dg.RunRequest) -> str:
+    first, *others = map(address_of, request.asset_selection or ())
+    more = f" and {counted(len(others), 'other')}" if others else ""
+    return f"{first}{more}{f' ({request.partition_key})' if request.partition_key else ''}"

@@ -14,6 +14,7 @@ from assets.support.runs.tags import RETRIED_BY, RETRY_NUMBER, WILL_RETRY
 from gristmill.environment import INTERVAL
 from gristmill.recipes.catalogue import Catalogue
 from sensors.alert_events import events, is_undecided, never_started, newest, was_forgotten
+from sensors.ticks import requested, with_news, without_news
 
 MOST = 3
 """How often a run is launched again, by Dagster or by this sensor."""
@@ -47,9 +48,10 @@ def unstarted_sensor(
     def watch(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         kind, instance = dg.DagsterEventType.RUN_FAILURE, context.instance
         if context.cursor is None:  # the first tick: what failed before is history
-            reason = dg.SkipReason("runs that Dagster gives up from now on are requested again")
-            return dg.SensorResult(skip_reason=reason, cursor=str(newest(instance, kind)))
-        after = int(context.cursor)
+            told = "runs that Dagster gives up from now on are requested again"
+            cursor = with_news(told, str(newest(instance, kind)))
+            return dg.SensorResult(skip_reason=dg.SkipReason(told), cursor=cursor)
+        after = int(without_news(context.cursor))
         asked: list[dg.RunRequest] = []
         said: list[str] = []
         for record in events(instance, kind, after):
@@ -63,9 +65,9 @@ def unstarted_sensor(
         for line in said:
             context.log.warning(line)
         if asked:
-            return dg.SensorResult(run_requests=asked, cursor=str(after))
-        reason = dg.SkipReason("; ".join(said) or "no run that failed was given up by Dagster")
-        return dg.SensorResult(skip_reason=reason, cursor=str(after))
+            return dg.SensorResult(run_requests=asked, cursor=with_news(requested(asked), str(after)))
+        told = "; ".join(said) or "nothing new: no run that failed was given up by Dagster"
+        return dg.SensorResult(skip_reason=dg.SkipReason(told), cursor=with_news(told, str(after)))
 
     return watch
 

@@ -9,9 +9,11 @@ from assets.watched_folders import prepare_name
 from gristmill.environment import INTERVAL
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.energon.watched_folder import WatchedFolder
+from gristmill.reports.sizes import counted
 from gristmill.watching.listing import dump_watch, load_watch, state_of
 from gristmill.watching.prepare import open_watched
 from resources.lake import LakeResource
+from sensors.ticks import with_news, without_news
 
 BOX = 30.0
 """Longest time of a list in a tick, in seconds; the next tick continues."""
@@ -48,17 +50,19 @@ def _sensor(folder: WatchedFolder, interval: int, box: float, now: Callable[[], 
     )
     def watch(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult:
         began = time.monotonic()
-        mind = load_watch(context.cursor, folder)
+        mind = load_watch(without_news(context.cursor), folder)
         seen = mind.look(folder, open_watched(folder, lake.lake()).store(), now, lambda: time.monotonic() - began > box)
-        reason, state = f"the folder is being listed: {mind.seen.objects:,} files so far", ""
+        reason, state, files = f"the folder is being listed: {mind.seen.objects:,} files so far", "", 0
         if seen is not None:
-            state = state_of(folder, seen)
+            state, files = state_of(folder, seen), seen.objects
             reason = _why_not(context.instance, folder, job, state, marked=seen.marked, files=seen.objects)
             if not reason and not mind.is_quiet(folder):
                 reason = f"the files have changed; waits until they stay the same for {folder.quiet:g} s"
         if reason:
-            return dg.SensorResult(skip_reason=reason, cursor=dump_watch(mind))
-        return dg.SensorResult(run_requests=[dg.RunRequest(tags={STATE: state})], cursor=dump_watch(mind))
+            return dg.SensorResult(skip_reason=reason, cursor=with_news(reason, dump_watch(mind)))
+        news = f"requested 1 run: {folder.path} has changed, {counted(files, 'file')}"
+        cursor = with_news(news, dump_watch(mind))
+        return dg.SensorResult(run_requests=[dg.RunRequest(tags={STATE: state})], cursor=cursor)
 
     return watch
 

@@ -55,6 +55,8 @@ class Watch:
         ) as context:
             found: Any = sensor(context)
         self.cursor = found.cursor
+        told = found.skip_reason.skip_message if found.skip_reason else f"requested {len(found.run_requests)} run"
+        assert (self.cursor or "").startswith(told)
         return {(address_of(key), r.partition_key) for r in found.run_requests or () for key in r.asset_selection}
 
 

@@ -73,7 +73,8 @@ def test_an_audit_of_a_canceled_run_shows_its_last_reading_again(red: Works) -> 
         ticks.tick()
         status, words = shown(red)
         assert (status, words.startswith("as of run ")) == ("FAILED", True)
-    assert ticks.tick() == ["no run was canceled, and none has failed"]
+    assert ticks.tick() == ["nothing new: no run was canceled, and none has failed"]
+    assert ticks.cursor.startswith("nothing new: no run was canceled, and none has failed\n{")
 
 
 def test_an_audit_of_a_run_that_failed_before_shows_its_last_reading_and_one_that_could_not_read_its_failure(
@@ -113,7 +114,7 @@ def test_a_tick_whose_time_is_up_leaves_runs_to_the_next(red: Works) -> None:
     ticks = Ticks(red, box=-1.0)
     ticks.tick()
     red.instance.report_run_canceled(planned(red))
-    assert ticks.tick() == ["no run was canceled, and none has failed"]
+    assert ticks.tick() == ["nothing new: no run was canceled, and none has failed"]
     assert shown(red)[0] == "PLANNED"
     later = Ticks(red)
     later.cursor = ticks.cursor

@@ -42,6 +42,8 @@ class Watch:
         ) as context:
             found: Any = sensor(context)
         self.cursor = found.cursor
+        told = found.skip_reason.skip_message if found.skip_reason else f"requested {len(found.run_requests)} run"
+        assert (self.cursor or "").startswith(told)
         return list(found.run_requests or ())
 
     def queued(self, *addresses: str, snapshot: str | None = "2024", **tags: str) -> dg.DagsterRun:

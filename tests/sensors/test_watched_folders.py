@@ -42,6 +42,7 @@ class Watched:
         assert isinstance(found, dg.SensorResult)
         self.cursor = found.cursor or ""
         self.said = (found.skip_reason.skip_message or "") if found.skip_reason else ""
+        assert self.cursor.startswith(self.said or f"requested 1 run: {self.path} has changed, ")
         return list(found.run_requests or [])
 
     def run(self, request: dg.RunRequest) -> dg.ExecuteInProcessResult:
