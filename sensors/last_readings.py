@@ -65,8 +65,7 @@ def last_reading_sensor(
                     wrong.append(f"run {record.run_id[:8]}: {type(error).__name__}: {shorten(str(error), 200)}")
         for address in sorted(assets):
             keep_shown(context.instance, readings_of(address, checks[address]), wrong.append)
-        told = f"{counted(ended, 'run')} canceled or failed, of {counted(len(assets), 'asset')} with audits"
-        told = told if ended else "nothing new: no run was canceled, and none has failed"
+        told = _in_words(ended, len(assets))
         context.update_cursor(with_news(told, json.dumps(after)))
         for words in wrong:
             context.log.error(words)
@@ -76,6 +75,12 @@ def last_reading_sensor(
         return found()
 
     return last_readings
+
+
+def _in_words(ended: int, assets: int) -> str:
+    if not ended:
+        return "nothing new: no run was canceled, and none has failed"
+    return f"{counted(ended, 'run')} canceled or failed, of {counted(assets, 'asset')} with audits"
 
 
 def _after(cursor: str | None) -> dict[str, int] | None:
