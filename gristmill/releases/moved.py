@@ -9,6 +9,7 @@ from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.ledger.index_ledger import content_digest
 from gristmill.lake.store.protocol import Store
 from gristmill.releases.pinned import PinnedRelease, check_unedited, pinned_path, read_pinned, withdrawn_path
+from gristmill.releases.pinned_objects import lost_object
 
 _PATH = re.compile(rb'("(?:[^"\\]|\\.)+)/(?:releases|token_caches|exports)/')
 """A JSON string that is a path in a lake, up to the lake's root."""
@@ -100,15 +101,14 @@ def _begin(root: str) -> bytes:
 
 
 def _check_objects(store: Store, release: PinnedRelease) -> None:
-    """Checks that the lake has each object of a release, in its size. `verify` reads them.
+    """Checks that the lake has each object of a release, in its size.
 
     Raises:
         DataError: it lacks one.
     """
-    for path, (_, size) in sorted(release.objects.items()):
-        entry = store.head(path)
-        if entry is None or entry.size != size:
-            raise DataError(
-                f"{path}: {pinned_path(release.name)} names it with {size:,} bytes, and this lake does not have it so;"
-                " copy it again from the lake that this one was copied from"
-            )
+    lost = lost_object(store, release)
+    if lost:
+        raise DataError(
+            f"{lost}: {pinned_path(release.name)} names it with {release.objects[lost][1]:,} bytes, and this lake does"
+            " not have it so; copy it again from the lake that this one was copied from"
+        )

@@ -17,6 +17,7 @@ from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mixture.token_shares import MIXTURE, Reading
 from gristmill.releases.pinned import RELEASES, PinnedLedger, PinnedRelease, pinned_path, withdrawn_path
+from gristmill.releases.pinned_objects import check_kept, lost_object
 from gristmill.stages.export.index import release_folder
 from gristmill.stages.token_cache.levanter_config import CATALOG, DATA_YAML
 
@@ -129,7 +130,8 @@ def train_weights(files: Mapping[str, bytes], release: PinnedRelease) -> dict[st
 def write_release(store: Store, release: PinnedRelease, files: dict[str, bytes]) -> tuple[str, ...]:
     """Writes the files of a release, and last the release itself. A run that was killed is continued by the next.
 
-    If the lake has this release already, its files that are lost or edited are written again.
+    If the lake has this release already, its files that are lost or edited are written again. A new release is taken
+    back if what it names was made again while it was written: a `gc` that did not know it may have removed objects.
 
     Args:
         store: the lake.
@@ -140,7 +142,8 @@ def write_release(store: Store, release: PinnedRelease, files: dict[str, bytes])
         The paths that were written.
 
     Raises:
-        DataError: the lake has another release of this name.
+        DataError: the lake has another release of this name, lacks an object that this one names, or something that it
+            names was made again meanwhile.
         Conflict: another run writes a release of this name.
     """
     digests = {path: content_digest(data, path, store.url) for path, data in sorted(files.items())}
@@ -155,6 +158,8 @@ def write_release(store: Store, release: PinnedRelease, files: dict[str, bytes])
                 " or this file was edited; give another name"
             )
         files = {name: data for name, data in files.items() if not _has(store, name, digests[name])}
+    elif lost := lost_object(store, release):
+        raise DataError(f"{lost}: a ledger names it, and the lake does not have it in its size; {_AGAIN}")
     for name, data in files.items():
         store.put(name, data)
     if tagged is not None:
@@ -163,6 +168,11 @@ def write_release(store: Store, release: PinnedRelease, files: dict[str, bytes])
         store.put_if(path, dump(whole), None)
     except Conflict as error:
         raise Conflict(f"{path}: another run wrote a release of this name; give another name") from error
+    try:
+        check_kept(store, whole)
+    except DataError:
+        store.delete([*files, path])
+        raise
     return (*files, path)
 
 

@@ -6,6 +6,23 @@ import hashlib
 _ALGORITHMS = {"sha1": hashlib.sha1, "sha256": hashlib.sha256, "md5": hashlib.md5, "sha512": hashlib.sha512}
 
 
+def can_compare(declared: str) -> bool:
+    """Whether a declared digest can be compared with a content.
+
+    Args:
+        declared: as in wrong_digest().
+
+    >>> can_compare("sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"), can_compare("blake3:af13"), can_compare("sha1:")
+    (True, False, False)
+    """
+    name, _, value = declared.partition(":")
+    return _named(name) in _ALGORITHMS and bool(value.strip())
+
+
+def _named(algorithm: str) -> str:
+    return algorithm.strip().lower().replace("-", "")
+
+
 def wrong_digest(declared: str, content: bytes) -> str:
     """The difference between a declared digest and the content's, in words; empty if they agree.
 
@@ -16,11 +33,10 @@ def wrong_digest(declared: str, content: bytes) -> str:
     >>> wrong_digest("sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ", b"")
     ''
     """
-    name, _, value = declared.partition(":")
-    algorithm = _ALGORITHMS.get(name.strip().lower().replace("-", ""))
-    if algorithm is None or not value.strip():
+    if not can_compare(declared):
         return ""
-    found, value = algorithm(content, usedforsecurity=False).digest(), value.strip()
+    name, _, value = declared.partition(":")
+    found, value = _ALGORITHMS[_named(name)](content, usedforsecurity=False).digest(), value.strip()
     if len(value) == 2 * len(found):
         same = value.lower() == found.hex()
     elif base64.b32encode(found).decode() == value:

@@ -10,24 +10,24 @@ _KEPT = 4 << 10
 class InnerRecord:
     """Looks at the content of a record, piece by piece.
 
-    A page may show a record as an example. So a content that has a digest, which is compared, is not looked at.
+    A page may show a record as an example. So a content whose digest is compared is not looked at.
 
     Args:
-        headers: of the record.
+        compared: whether the content is compared with a digest.
 
     Attributes:
         found: whether a record begins in the content.
     """
 
-    def __init__(self, headers: dict[str, str]) -> None:
+    def __init__(self, *, compared: bool) -> None:
         self.found = False
         self._last = b""
-        self._looks = "warc-block-digest" not in headers
+        self._looks = not compared
 
     def look(self, piece: bytes) -> None:
         r"""Looks at the next piece.
 
-        >>> inner = InnerRecord({})
+        >>> inner = InnerRecord(compared=False)
         >>> inner.look(b"text\r\n\r\nWARC/1.0\r\nWARC-")
         >>> inner.look(b"Type: response\r\n")
         >>> inner.found

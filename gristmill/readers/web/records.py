@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from gristmill.errors import DataError
 from gristmill.lake.rows.raw_spans import RawSpan
-from gristmill.readers.web.digests import wrong_digest
+from gristmill.readers.web.digests import can_compare, wrong_digest
 from gristmill.readers.web.inner_records import InnerRecord
 from gristmill.readers.web.members import MAGIC, Damaged
 from gristmill.readers.web.part_members import members_of, told_of_part
@@ -213,7 +213,8 @@ class _Reader:
         where = f"{self._raw.name} record {self._number} ({place})"
         reason = self._leave_out(headers)
         most = 0 if reason else self._raw.limits.row
-        inner = InnerRecord(headers)
+        digest = headers.get("warc-block-digest", "")
+        inner = InnerRecord(compared=not reason and length <= most and can_compare(digest))
         content = self._content(length, length if length <= most else min(most, _SHOWN), inner, alone=alone)
         self._check_end(alone=alone)
         self._given = bool(self._held)
@@ -226,7 +227,7 @@ class _Reader:
             where = f"{where}: {length} bytes, but row_limit is {most}; its first are kept"
             return self._refused(TOO_LONG, where, content, length)
         record = WarcRecord(headers, content, where, self._number, self._start)
-        wrong = wrong_digest(headers.get("warc-block-digest", ""), content)
+        wrong = wrong_digest(digest, content)
         return record.refused("wrong checksum", wrong) if wrong else record
 
     def _header(self, *, alone: bool) -> tuple[dict[str, str], int]:

@@ -1,5 +1,6 @@
 """A record whose Content-Length swallows the next one."""
 
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,11 @@ from gristmill.readers.web.pages import WarcPages
 FIRST, SECOND, LAST = (http(f"<p>The mill number {n} grinds slowly.</p>".encode()) for n in range(3))
 
 
-def swallowing(kind: str = "response") -> list[bytes]:
+def swallowing(kind: str = "response", digest: str | None = None) -> list[bytes]:
     """Three records; the first declares the length of itself and of the second."""
     swallowed = record("response", SECOND, 2, WARC_Block_Digest=None)
     length = str(len(FIRST) + 4 + len(swallowed) - 4)
-    first = record(kind, FIRST, 1, WARC_Block_Digest=None, Content_Length=length)
+    first = record(kind, FIRST, 1, WARC_Block_Digest=digest, Content_Length=length)
     return [first + swallowed, record("response", LAST, 3)]
 
 
@@ -29,6 +30,31 @@ def test_a_record_that_swallows_the_next_one_is_refused(tmp_path: Path, pack: ob
     assert [document.text for document in found.documents] == ["The mill number 2 grinds slowly."]
 
 
+OF_FIRST = f"sha1:{hashlib.sha1(FIRST, usedforsecurity=False).hexdigest()}"
+"""The digest of the first record as it would be without the second one."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "digest"),
+    [
+        ("request", OF_FIRST),
+        ("metadata", OF_FIRST),
+        ("response", "blake3:af13"),
+        ("response", "sha1:"),
+        ("response", ""),
+    ],
+)
+def test_a_digest_that_nobody_compares_hides_no_record(tmp_path: Path, kind: str, digest: str) -> None:
+    found = read(WarcPages(source="web"), tmp_path, b"".join(swallowing(kind, digest)))
+    assert (found.reasons, found.left_out) == (["record shorter than its Content-Length"], {})
+    assert [document.text for document in found.documents] == ["The mill number 2 grinds slowly."]
+
+
+def test_a_digest_that_is_compared_tells_of_the_swallowed_record(tmp_path: Path) -> None:
+    found = read(WarcPages(source="web"), tmp_path, b"".join(swallowing("response", OF_FIRST)))
+    assert (found.reasons, len(found.documents)) == (["wrong checksum"], 1)
+
+
 def test_a_page_that_shows_a_record_is_kept_if_its_digest_is_right(tmp_path: Path) -> None:
     shown = http(b"<pre>An example:\nWARC/1.0\nWARC-Type: response\n</pre>")
     found = read(WarcPages(source="web"), tmp_path, record("response", shown))
@@ -38,7 +64,7 @@ def test_a_page_that_shows_a_record_is_kept_if_its_digest_is_right(tmp_path: Pat
 @pytest.mark.parametrize("size", [1, 7, 100])
 def test_a_record_is_found_across_pieces(size: int) -> None:
     data = b"x" * 5000 + b"\r\n\r\nWARC/1.1\r\nContent-Length: 5\r\nWARC-Type: response\r\n"
-    inner, none = InnerRecord({}), InnerRecord({"warc-block-digest": "sha1:x"})
+    inner, none = InnerRecord(compared=False), InnerRecord(compared=True)
     for at in range(0, len(data), size):
         inner.look(data[at : at + size])
         none.look(data[at : at + size])
