@@ -27,9 +27,11 @@ class Claim(Process, frozen=True, omit_defaults=True):
 
     Attributes:
         token: names the run. The fields of its process are empty for a run of Dagster.
+        ended: `yes` if a run of `make` has given up.
     """
 
     token: str | None = None
+    ended: str = ""
 
 
 class Claimant(NamedTuple):
@@ -110,7 +112,23 @@ def let_go(store: Store, assets: Iterable[str], snapshot: str, token: str) -> It
             with suppress(StoreError):  # another run took it at this moment, or the lake does not answer
                 stored = store.read_tagged(place.claim)
                 if stored is not None and _token(stored[0]) == token:
-                    store.put_if(place.claim, dump({"token": token}), stored[1])
+                    store.put_if(place.claim, dump(Claim(token=token, ended="yes")), stored[1])
+
+
+def is_left(store: Store, place: Place) -> bool:
+    """Whether a run of `make` has left its claim behind: it was killed, or has given up.
+
+    Of a claim that names no process, such as one of Dagster, nobody knows whether its run is at work.
+
+    Args:
+        store: the lake.
+        place: the partition.
+    """
+    stored = store.read_tagged(place.claim)
+    claim = _claim(stored[0]) if stored else None
+    if claim is None:
+        return False
+    return bool(claim.ended) or (bool(claim.pid) and claim.runs(this_process()) is False)
 
 
 def claimed_by(store: Store, place: Place) -> str | None:

@@ -82,6 +82,7 @@ class PartitionState(msgspec.Struct, frozen=True):
         codes: the code that made it, as its run's note records it.
         root: where its adopted files are, as the lake records it.
         checked: the digest of the checksum files that its raw objects were compared with.
+        claimed: whether it has a claim.
     """
 
     head: Ledger | None
@@ -94,6 +95,7 @@ class PartitionState(msgspec.Struct, frozen=True):
     codes: Codes = {}
     root: Root | None = None
     checked: str = ""
+    claimed: bool = False
 
     def trusted(self, receipt: Receipt, store: Store, place: Place) -> Receipt | None:
         """The receipt with current stamps, if all its objects are as recorded; else None.
@@ -132,7 +134,8 @@ def read_state(store: Store, place: Place) -> PartitionState:
     code = next(iter(note.codes), "")
     receipts = {row.name: Receipt(row, note.stamps, note.raw, code) for row in rows}
     raw = dict(note.raw)
-    for receipt in read_receipts(store, place):
+    beside = list(store.list(place.receipts))
+    for receipt in read_receipts(store, place, beside):
         receipts[receipt.row.name] = receipt
         raw.update(receipt.raw)
     return PartitionState(
@@ -146,6 +149,7 @@ def read_state(store: Store, place: Place) -> PartitionState:
         codes=note.codes,
         root=read_root(store, place) if any(row.at for row in rows) else None,
         checked=note.checked,
+        claimed=any(entry.path == place.claim for entry in beside),
     )
 
 

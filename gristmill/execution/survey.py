@@ -2,6 +2,7 @@
 
 import msgspec
 
+from gristmill.execution.claim import is_left
 from gristmill.execution.plan import PartitionState, Target, Want, is_finished, plan_changes, read_state, refuse
 from gristmill.execution.staleness import why_stale
 from gristmill.execution.step import Step
@@ -9,6 +10,8 @@ from gristmill.lake.address import Place
 from gristmill.lake.ledger.code import Code
 from gristmill.lake.ledger.files import TORN
 from gristmill.lake.store.protocol import Store
+
+_LEFT = "a run that ended early has left its claim there; no shard is made again"
 
 
 class Survey(msgspec.Struct, frozen=True):
@@ -52,16 +55,17 @@ def survey(step: Step, store: Store) -> list[Survey]:
         keep, todo, gone = plan_changes(state, target, store)
         again = [want for want in todo if _may_be_same(want, state, target)]
         finished = is_finished(state, target, keep, todo)
+        left = finished and state.claimed and is_left(store, target.place)
         surveys.append(
             Survey(
                 asset=target.place.asset,
                 snapshot=target.place.snapshot,
-                finished=finished,
+                finished=finished and not left,
                 kept=len(keep),
                 missing=tuple(want.name for want in todo if want not in again),
                 again=tuple(want.name for want in again),
                 gone=gone,
-                why=() if finished else why_stale(state, target, keep, todo),
+                why=(_LEFT,) if left else () if finished else why_stale(state, target, keep, todo),
                 torn=_torn(state, target.place, store),
                 noted=not finished and is_finished(state, msgspec.structs.replace(target, code=Code()), keep, todo),
             )

@@ -96,9 +96,15 @@ def leave_receipt(store: Store, place: Place, receipt: Receipt) -> None:
     store.put(place.receipt(receipt.row.name), dump(receipt))
 
 
-def read_receipts(store: Store, place: Place) -> Iterable[Receipt]:
-    """The receipts in the store. Objects that are not valid receipts are skipped; their shards are ground again."""
-    for entry in store.list(place.receipts):
+def read_receipts(store: Store, place: Place, beside: Iterable[Entry] | None = None) -> Iterable[Receipt]:
+    """The receipts in the store. Objects that are not valid receipts are skipped; their shards are ground again.
+
+    Args:
+        store: the lake.
+        place: the partition.
+        beside: the objects of its `.receipts/`, if the caller has listed them.
+    """
+    for entry in store.list(place.receipts) if beside is None else beside:
         if entry.path.endswith(".json") and not entry.path.removeprefix(place.receipts).startswith("."):
             try:
                 receipt = msgspec.json.decode(store.read(entry.path), type=Receipt)

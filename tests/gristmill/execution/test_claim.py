@@ -11,7 +11,16 @@ from dedupelake import SHELVES, known, put, resolved
 from testkit import Mill
 
 from gristmill.errors import AtWork, DataError, StoreError, Superseded
-from gristmill.execution.claim import Claimant, check_claim, claimed_by, let_go, named_loss, others_at_work, write_claim
+from gristmill.execution.claim import (
+    Claimant,
+    check_claim,
+    claimed_by,
+    is_left,
+    let_go,
+    named_loss,
+    others_at_work,
+    write_claim,
+)
 from gristmill.execution.runner import Inline, raise_failures
 from gristmill.execution.step import assemble_one, grind, plan, publish_one
 from gristmill.execution.work import Done, Failed, Item, Job, Outcome
@@ -228,6 +237,18 @@ def test_a_run_of_dagster_names_no_process_never_asks_and_is_never_asked_about(l
     assert set(msgspec.json.decode(lake.read(WIKI.claim), type=dict[str, str])) >= {"token", "pid"}  # 0.2 reads it so
 
 
+def test_a_claim_is_left_behind_if_its_process_has_ended_and_not_if_nobody_can_tell(lake: FolderStore) -> None:
+    assert not is_left(lake, WIKI)
+    write_claim(lake, WIKI, "first", Claimant(dead()))
+    assert is_left(lake, WIKI)
+    write_claim(lake, WIKI, "of Dagster")
+    assert not is_left(lake, WIKI)
+    for holder in (living(), msgspec.structs.replace(dead(), host="far")):
+        lake.delete([WIKI.claim])
+        write_claim(lake, WIKI, "second", Claimant(holder))
+        assert not is_left(lake, WIKI)
+
+
 def test_of_two_that_claim_at_the_same_moment_one_is_told_of_the_other(lake: FolderStore) -> None:
     class Late(FolderStore):
         """Another process claims the partition right after this one has looked."""
@@ -246,7 +267,8 @@ def test_of_two_that_claim_at_the_same_moment_one_is_told_of_the_other(lake: Fol
 def test_who_gives_up_and_lives_on_is_not_asked_about(lake: FolderStore) -> None:
     with let_go(lake, [WIKI.asset], "2024", "first"):
         write_claim(lake, WIKI, "first", Claimant(living()))
-    assert lake.read(WIKI.claim) == b'{"token":"first"}'  # receipts have an owner still
+    assert lake.read(WIKI.claim) == b'{"ended":"yes","token":"first"}'  # receipts have an owner still
+    assert is_left(lake, WIKI)
     with let_go(lake, [WIKI.asset], "2024", "first"):
         write_claim(lake, WIKI, "second", Claimant(living()))
     with pytest.raises(AtWork):
@@ -261,5 +283,5 @@ def test_all_sets_of_a_step_are_let_go_if_one_is_held(mill: Mill) -> None:
     write_claim(mill.store, second, "other", Claimant(living()))
     with pytest.raises(AtWork), let_go(mill.store, step.makes, step.snapshot, "mine"):
         plan(step, mill.lake, "mine", by=Claimant(this_process()))
-    assert mill.store.read(first.claim) == b'{"token":"mine"}'
+    assert mill.store.read(first.claim) == b'{"ended":"yes","token":"mine"}'
     assert claimed_by(mill.store, second) == "other"

@@ -1,8 +1,11 @@
+from msgspec.structs import replace
 from testkit import Mill, make_documents
 
+from gristmill.execution.claim import Claimant
 from gristmill.execution.runner import Inline
-from gristmill.execution.step import grind, plan
+from gristmill.execution.step import assemble_one, grind, plan, publish_one
 from gristmill.execution.survey import survey
+from gristmill.process import this_process
 
 
 def test_the_dry_run_says_what_would_be_done_and_does_nothing(mill: Mill) -> None:
@@ -24,3 +27,25 @@ def test_a_partition_whose_shards_are_all_ground_is_not_finished_before_its_ledg
     (found,) = survey(mill.conversion(), mill.store)
     assert (found.finished, found.kept, found.missing) == (False, 2, ())
     assert found.why == ("never made; 2 shards have their receipts from an interrupted run",)
+
+
+def test_what_a_killed_run_has_left_beside_a_finished_partition_is_removed(mill: Mill) -> None:
+    mill.raw_shards(2)
+    by = Claimant(replace(this_process(), started="another one had this number"))
+    planned = plan(mill.conversion(), mill.lake, "killed after it published", by=by)
+    grind(planned, Inline(), mill.said.append)
+    asset = mill.documents().asset
+    beside = {entry.path: mill.store.read(entry.path) for entry in mill.store.list(mill.documents().receipts)}
+    publish_one(planned, asset, assemble_one(mill.conversion(), planned, asset, {}))
+    whole = mill.tree()
+    assert survey(mill.conversion(), mill.store)[0].finished
+    for path, data in beside.items():
+        mill.store.put(path, data)
+    (found,) = survey(mill.conversion(), mill.store)
+    assert (found.finished, found.kept, found.missing) == (False, 2, ())
+    assert found.why == ("a run that ended early has left its claim there; no shard is made again",)
+    mill.convert()
+    assert mill.ground == []
+    assert mill.tree() == whole
+    mill.store.put(mill.documents().claim, b'{"token":"of Dagster"}')  # it may be at work
+    assert survey(mill.conversion(), mill.store)[0].finished
