@@ -9,6 +9,8 @@ from gristmill.lake.store.protocol import Store
 from gristmill.releases.pinned import PinnedRelease, pinned_path
 from gristmill.stages.export.index import release_folder
 
+_WITH_PARTS = (TOKEN_CACHE, EXPORT)
+
 
 def lost_object(store: Store, release: PinnedRelease) -> str:
     """The path of the first object of a release that the lake does not have in its size; empty if it has all.
@@ -19,10 +21,14 @@ def lost_object(store: Store, release: PinnedRelease) -> str:
         store: the lake.
         release: the release.
     """
-    tops = sorted({"/".join(path.split("/")[:2]) for path in release.objects})
-    there = {entry.path: entry.size for top in tops for entry in store.list(f"{top}/")}
-    lost = (path for path, (_, size) in sorted(release.objects.items()) if there.get(path) != size)
-    return next(lost, "")
+    slices = [place(each.asset, each.snapshot) for each in release.ledgers if kind_of(each.asset) in _WITH_PARTS]
+    folders = {folder for each in slices for folder in each.folders}
+    there = {entry.path: entry for folder in sorted(folders) for entry in store.list(folder)}
+    for path, (_, size) in sorted(release.objects.items()):
+        entry = there.get(path) or store.head(path)  # few are no part: a tokenizer's, and those of an export's release
+        if entry is None or entry.size != size:
+            return path
+    return ""
 
 
 def check_kept(store: Store, release: PinnedRelease) -> None:
@@ -49,7 +55,7 @@ def check_kept(store: Store, release: PinnedRelease) -> None:
 def _unnamed(store: Store, release: PinnedRelease) -> str:
     """A partition or a folder of the release that is another one now; empty if there is none."""
     for each in release.ledgers:
-        if kind_of(each.asset) not in {TOKEN_CACHE, EXPORT}:
+        if kind_of(each.asset) not in _WITH_PARTS:
             continue
         head = read_head(store, place(each.asset, each.snapshot))
         if head is None or head.fingerprint != each.fingerprint:
