@@ -45,6 +45,7 @@ class Health:
         tick_seconds: since the newest tick of a sensor; None without one.
         alert_seconds: since the newest alert was posted; None if none is known.
         code_servers: number of code servers that answer; None if asking for it has failed.
+        off: names of the sensors of today's code that a person has switched off. That is not wrong.
     """
 
     wrong: Mapping[str, str] = field(default_factory=dict)
@@ -53,6 +54,7 @@ class Health:
     tick_seconds: int | None = None
     alert_seconds: int | None = None
     code_servers: int | None = None
+    off: Sequence[str] = field(default_factory=list)
 
 
 class Looker:
@@ -163,7 +165,17 @@ class Looker:
             f"code server {name}": f"the code server of {name} does not answer, or its code does not load"
             for name in sorted(entries.keys() - set(answering))
         }
-        return {"code_servers": len(answering), "servers": wrong}
+        off = [name for each in answering for name in self._switched_off(entries[each].code_location)]
+        return {"code_servers": len(answering), "servers": wrong, "off": sorted(off)}
+
+    def _switched_off(self, location: Any) -> list[str]:
+        """The sensors of a code location that a person has switched off. One that never was on is not among them."""
+        sensors = [each for found in location.get_repositories().values() for each in found.get_sensors()]
+        states = {
+            each.name: self._instance.get_instigator_state(each.get_remote_origin_id(), each.selector_id)
+            for each in sensors
+        }
+        return [name for name, state in states.items() if state and state.status.value == "STOPPED"]
 
     def _of_lake(self) -> None:
         next(iter(self._lake.store().list("ledgers/none/")), None)

@@ -155,13 +155,16 @@ def said_daily(health: Health) -> str:
 
     >>> said_daily(Health(queued=2, queue_seconds=90, tick_seconds=12, code_servers=1))
     'Gristmill is alive: 2 runs wait or start, the oldest for 90 s; the newest tick was 12 s ago; 1 code server answers'
+    >>> said_daily(Health(queued=0, tick_seconds=12, code_servers=1, off=["raw_arrivals"]))[-49:]
+    '1 code server answers; switched off: raw_arrivals'
     """
     servers = f"{_number(health.code_servers)} code server{' answers' if health.code_servers == 1 else 's answer'}"
     oldest = "" if health.queue_seconds is None else f", the oldest for {health.queue_seconds} s"
     queue = f"{_number(health.queued)} runs wait or start{oldest}"
     tick = "no sensor has ticked" if health.tick_seconds is None else f"the newest tick was {health.tick_seconds} s ago"
     wrong = "".join(f"; but {words}" for words in health.wrong.values())
-    return f"Gristmill is alive: {queue}; {tick}; {servers}{wrong}"
+    off = f"; switched off: {', '.join(health.off)}" if health.off else ""
+    return f"Gristmill is alive: {queue}; {tick}; {servers}{off}{wrong}"
 
 
 def _number(known: int | None) -> str:

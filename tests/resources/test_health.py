@@ -5,6 +5,7 @@ import socket
 import threading
 import time
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -67,7 +68,7 @@ def looked(instance: dg.DagsterInstance, environment: Environment, **locations: 
 def test_all_is_well(instance: dg.DagsterInstance, environment: Environment) -> None:
     beat(instance, NOW - 299)
     sensor(instance, "alerts", "SUCCESS", cursor='{"posted": {"a": [1799999910.0, 0], "b": [1799999000.0, 2]}}')
-    found = looked(instance, environment, mine=SimpleNamespace(code_location=object()))
+    found = looked(instance, environment, mine=SimpleNamespace(code_location=SimpleNamespace(get_repositories=dict)))
     assert found == health.Health(queued=0, queue_seconds=0, tick_seconds=0, alert_seconds=90, code_servers=1)
 
 
@@ -104,6 +105,27 @@ def test_three_failed_ticks_in_a_row_are_a_sensor_that_fails(
     }
     later = Looker(instance, dict, environment).look(NOW + 7200)  # nobody looks at them any more
     assert list(later.wrong) == ["daemon"]
+
+
+def test_a_sensor_that_a_person_switched_off_is_named_and_is_not_wrong(
+    instance: dg.DagsterInstance, environment: Environment
+) -> None:
+    beat(instance)
+    for name, stopped in (("arrivals", True), ("alerts", False), ("gone_from_the_code", True)):
+        sensor(instance, name, "SUCCESS", stopped=stopped)
+    sensors = [
+        SimpleNamespace(
+            name=state.name,
+            selector_id=state.selector_id,
+            get_remote_origin_id=partial(str, state.instigator_origin_id),
+        )
+        for state in instance.all_instigator_state()
+        if state.name != "gone_from_the_code"
+    ]
+    code = SimpleNamespace(get_repositories=lambda: {"r": SimpleNamespace(get_sensors=lambda: sensors)})
+    found = looked(instance, environment, mine=SimpleNamespace(code_location=code))
+    assert (found.wrong, found.off) == ({}, ["arrivals"])
+    assert said_daily(found).endswith("1 code server answers; switched off: arrivals")
 
 
 def test_runs_that_wait_are_counted(instance: dg.DagsterInstance, environment: Environment) -> None:

@@ -24,7 +24,7 @@ _SKIPPABLE = {bytes([first]) for first in range(0x50, 0x60)}
 _XZ_MEMORY = 512 << 20
 """Most memory for xz; its level 9 needs 65 MiB."""
 
-RAW_MEND = "acquire or rebuild this file"
+RAW_MEND = "if it is raw data, get this file again; else remove it, and `gristmill make` makes it again"
 """The mend of a file that cannot be unpacked, whoever made it."""
 
 
