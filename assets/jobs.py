@@ -26,6 +26,9 @@ from gristmill.stages.tokenization.files import training_job
 
 Asset = dg.AssetsDefinition | dg.AssetSpec
 
+ENGINE = "engine"
+"""The name of the resource that a person configures."""
+
 
 def journey_name(source: str) -> str:
     """Name of the job that makes all versions and attribute sets of one snapshot of a source."""
@@ -112,8 +115,11 @@ def _resolved(
     read = {key for each in made for key in each.dependency_keys} - {key for each in made for key in each.keys}
     inputs = [dg.AssetsDefinition(specs=[_spec(by_address[address_of(key)], key)]) for key in sorted(read)]
     graph = AssetGraph.from_assets([*made, *inputs])
+    used = {key for each in made for key in each.required_resource_keys}
+    # The launchpad shows all that a job is given: an engine would do nothing in a job of indexes.
+    resources = {name: each for name, each in common["resources"].items() if name != ENGINE or name in used}
     for name, job in specs.items():
-        yield _job(name, *job, source).resolve(graph, common["executor"], common["resources"])
+        yield _job(name, *job, source).resolve(graph, common["executor"], resources)
 
 
 def _job(name: str, words: str, addresses: Sequence[str], source: str = "") -> Any:

@@ -98,8 +98,7 @@ def check_result(verdict: Verdict, key: dg.AssetKey) -> dg.AssetCheckResult:
 
 def _drawn(verdict: Verdict) -> dict[str, Any]:
     drawn = dg.MetadataValue.md(picture(verdict.name, verdict.picture))
-    short = in_short("rows of the last snapshots, the newest on the right", verdict.name, verdict.small)
-    return {"in short": short, "last snapshots": drawn} if verdict.picture else {}
+    return {"last snapshots": drawn} if verdict.picture else {}
 
 
 def recorded(

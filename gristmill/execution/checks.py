@@ -37,7 +37,6 @@ class Verdict:
         metadata: how much was compared, and where the first violation is.
         blocks: whether the partition is not published if it has not passed. Else it is a warning.
         picture: a drawing for people, as SVG; empty: none.
-        small: what matters most of it, as SVG of a few hundred characters.
     """
 
     name: str
@@ -46,7 +45,6 @@ class Verdict:
     metadata: dict[str, int | float | str] = field(default_factory=dict)
     blocks: bool = True
     picture: str = ""
-    small: str = ""
 
 
 def warnings_of(verdicts: Sequence[Verdict]) -> list[str]:

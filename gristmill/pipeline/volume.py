@@ -30,7 +30,6 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.drift.bounds import NO_BOUNDS, Bounds
 from gristmill.reports.level_plot import Panel, draw_levels
-from gristmill.reports.small_plot import draw_small
 from gristmill.scores.quantiles import describe_sampled, quantiles_of
 
 VOLUME = "volume"
@@ -88,7 +87,6 @@ class Volume:
             metadata={**entries_of(measures, snapshots)},
             blocks=any(each.blocked for each in measures),
             picture=_picture(measures, [*snapshots, partition.snapshot]),
-            small=_small(measures, [*snapshots, partition.snapshot]),
         )
 
     def _now(self, store: Store, partition: Place, shards: Sequence[Shard]) -> Levels:
@@ -185,15 +183,6 @@ def _picture(measures: Sequence[Measure], snapshots: Sequence[str]) -> str:
         return ""
     ordered = sorted(measures, key=lambda each: (not each.wrong, each.kind == "quantile", "50%" not in each.name))
     return draw_levels([_panel(each) for each in ordered[:_DRAWN]], snapshots)
-
-
-def _small(measures: Sequence[Measure], snapshots: Sequence[str]) -> str:
-    """The rows of the snapshots; empty if nothing is before."""
-    rows = next((each for each in measures if each.name == "rows"), None)
-    if rows is None or len(snapshots) < 2:
-        return ""
-    values = [value or 0.0 for value in (*rows.before, rows.value)]
-    return draw_small(values, f"{snapshots[0][-20:]}: {values[0]:,.0f}", f"{snapshots[-1][-20:]}: {values[-1]:,.0f}")
 
 
 def _panel(measure: Measure) -> Panel:
