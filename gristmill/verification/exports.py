@@ -16,7 +16,7 @@ from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.rows.unpacking import gunzipped
 from gristmill.lake.store.json_object import says_same
 from gristmill.lake.store.protocol import NoFolder, Store
-from gristmill.recipes.export import ExportFormat, format_of_parameters
+from gristmill.recipes.export import ExportFormat, format_of_parameters, format_parameters
 from gristmill.stages.export.codec import Codec, FileFacts, Release
 from gristmill.stages.export.formats import codec_of
 from gristmill.stages.export.grinder import write_documents
@@ -24,7 +24,8 @@ from gristmill.stages.export.part import ExportedPart, PartFile, PartWriter, par
 from gristmill.stages.export.part_table import against, parts_agree
 from gristmill.stages.export.release import large_files, meaning_of, read_release, release_of, release_path, small_files
 from gristmill.stages.mixing.held_out import held_rows
-from gristmill.stages.mixing.index import Slice
+from gristmill.stages.mixing.index import Slice, index_path
+from gristmill.verification.derived_files.expected_files import unlike
 from gristmill.verification.documents import table_of
 from gristmill.verification.ledger import LedgerProof, input_of, part_strays, upstream_head
 from gristmill.verification.shard import prove_object
@@ -202,7 +203,8 @@ def release_contradictions(store: Store, ledger: IndexLedger, heads: list[Ledger
         if release is None or declared is None:
             yield path, "there is no such object, but an index of an export has one"
             return
-        if any(head.recipe.parameters["format"]["type"] != declared.type for head in heads):
+        options = format_parameters(declared)
+        if any(format_parameters(format_of_parameters(head.recipe.parameters["format"])) != options for head in heads):
             yield path, "its format is not that of its slices"
         again = release_of(
             store, ledger.asset, declared, slices, release.weights, release.excluded, release.repetitions
@@ -213,8 +215,10 @@ def release_contradictions(store: Store, ledger: IndexLedger, heads: list[Ledger
         if not release.sizes.keys() <= ledger.files.keys():
             yield path, "the ledger of the index does not name all its files"
             return
-        for file, data in small_files(release, declared, ledger.files).items():
-            if file not in ledger.files or not _same(store.read(file), data, in_numbers=file == path):
+        small = small_files(release, declared, ledger.files)
+        yield from unlike(ledger, {index_path(ledger.asset), *release.sizes, *small})
+        for file, data in small.items():
+            if file in ledger.files and not _same(store.read(file), data, in_numbers=file == path):
                 yield file, "it does not follow from the files of the release"
         yield from _large(store, release, declared, ledger)
     except (DataError, RecipeError) as error:

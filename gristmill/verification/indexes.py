@@ -42,6 +42,8 @@ from gristmill.stages.mixing.index import (
     read_index,
     totals_of_slices,
 )
+from gristmill.verification.derived_files.expected_files import file_contradictions
+from gristmill.verification.derived_files.export_release import undeclared_release
 from gristmill.verification.derived_files.finished_slices import slice_findings
 from gristmill.verification.derived_files.mixture import mixture_contradictions
 from gristmill.verification.derived_files.resolution import resolution_contradictions
@@ -145,6 +147,7 @@ def _contradictions(
 ) -> Iterator[tuple[str, str]]:
     """The files that contradict the slices or each other: (path, what is wrong)."""
     kind = kind_of(ledger.asset)
+    yield from file_contradictions(ledger, heads)
     if kind is CONSOLIDATED:
         yield from copy_contradictions(store, ledger, heads)
     elif kind is RESOLUTION:
@@ -163,6 +166,7 @@ def _contradictions(
             yield from mixture_contradictions(store, ledger, shelves, say)
         elif kind is EXPORT_INDEX:
             yield from release_contradictions(store, ledger, heads)
+            yield from undeclared_release(store, ledger, shelves, say)
 
 
 def _of_index(index: Index, inputs: tuple[Upstream, ...], heads: list[Ledger]) -> Iterator[str]:

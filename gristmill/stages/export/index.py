@@ -56,7 +56,7 @@ def index_export(
     _check_slices(mix, export, slices)
     index = closed_slices(store, export_index(mix.name, export.name), slices, known, sources)
     check_closed_mix(store, mix, [(each.stream, each.snapshot) for each in index.slices])
-    release = _release(store, mix, export, index)
+    release = declared_release(store, mix, export, index)
     _check_release(mix, export, release, slices)
     writer = IndexWriter(store, index.asset)
     writing = f"{index.asset}/{WRITING}"
@@ -89,7 +89,7 @@ def why_export_open(
     slices = _slices(store, mix, export, known)
     index = closed_slices(store, export_index(mix.name, export.name), slices, known, sources)
     try:
-        release = _release(store, mix, export, index)
+        release = declared_release(store, mix, export, index)
     except TokensMissing as error:
         return (str(error),)
     digests = _kept(store, index.asset, release)
@@ -101,8 +101,21 @@ def why_export_open(
     return (*why_open(store, index, files, large=release.sizes), *killed)
 
 
-def _release(store: Store, mix: Mix, export: Export, index: Index) -> Release:
-    """The release that an index has now, not yet written."""
+def declared_release(store: Store, mix: Mix, export: Export, index: Index) -> Release:
+    """The release that the recipes make of the slices of an index, not yet written.
+
+    Args:
+        store: the lake.
+        mix: the mix's recipe.
+        export: the export's recipe.
+        index: of the export.
+
+    Raises:
+        TokensMissing: the format asks for an epoch, and the token cache does not have a slice yet.
+        RecipeError: the lake lacks a blocklist, or the mix has no budget for the epoch.
+        DataError: a ledger or a blocklist is wrong, or the budget cannot be met.
+        StoreError: a slice is being rebuilt.
+    """
     excluded = taken_down(store, mix, export, index.slices)
     reading = epoch_of(store, mix, export, index.slices)
     repeated = {each.stream: each.epochs for each in reading.streams if each.epochs} if reading else {}

@@ -20,6 +20,9 @@ from gristmill.text.natural_order import newest
 BEHIND = "it is behind"
 """How a finding begins on an index that lacks finished slices."""
 
+OTHER_ORDER = "its slices are in another order than the keys of their snapshots, or twice"
+"""What is wrong with an index whose slices are disordered."""
+
 _SHOWN = 5
 
 
@@ -36,7 +39,12 @@ def slice_findings(store: Store, ledger: IndexLedger, shelves: Sequence[str], sa
         say: receives a note if no recipe says which slices it takes, and it leaves out some.
     """
     kind = kind_of(ledger.asset)
-    if kind is None or kind.closes is None or kind in {RESOLUTION, PACKING}:  # plans name their merged ledgers
+    if kind is None or kind.closes is None or kind is RESOLUTION:  # its marks are compared with its own order
+        return
+    slices = [(each.asset.rpartition("/")[2], each.snapshot) for each in ledger.inputs]
+    if disordered(slices):
+        yield OTHER_ORDER
+    if kind is PACKING:  # plans name their merged ledgers
         return
     finished = _finished(store, kind.closes, names_of(ledger.asset))
     sources = _sources(shelves, names_of(ledger.asset)["mix"])
@@ -54,6 +62,21 @@ def slice_findings(store: Store, ledger: IndexLedger, shelves: Sequence[str], sa
     there = {(stream, key) for stream, heads in finished.items() for key in heads}
     if more := sorted((named - taken) & there):
         yield f"it has {_slices(more)} that its recipe does not take"
+
+
+def disordered(slices: Sequence[tuple[str, str]]) -> bool:
+    """Whether slices are in another order than any index has: stream by stream, the snapshots of each by their keys.
+
+    A trainer reads the parts of a stream in this order.
+
+    Args:
+        slices: (stream, snapshot) of each.
+
+    >>> disordered([("b", "1"), ("b", "2"), ("a", "1")]), disordered([("b", "2"), ("b", "1")])
+    (False, True)
+    """
+    streams = list(dict.fromkeys(stream for stream, _ in slices))
+    return list(slices) != sorted(set(slices), key=lambda each: (streams.index(each[0]), each[1]))
 
 
 def _slices(slices: Sequence[tuple[str, str]]) -> str:

@@ -25,6 +25,8 @@ from gristmill.releases.pinned import RELEASES, PinnedLedger, PinnedRelease, pin
 from gristmill.releases.pinning import objects_of_slice, pinned_ledger, trainer_files, trainer_reading
 from gristmill.stages.export.index import release_folder
 from gristmill.stages.token_cache.levanter_config import CATALOG, DATA_YAML, cache_catalog
+from gristmill.verification.derived_files.finished_slices import disordered
+from gristmill.verification.derived_files.pinned_chain import pinned_beside
 from gristmill.verification.trainer_config import misconfigured
 
 _MEND = "restore it from a copy: a release never changes"
@@ -62,7 +64,7 @@ class _Proof:
         self._there = {key: each for key, each in current.items() if each is not None}
         index = read_index_ledger(store, ledger_of_asset(cache_index(release.mix, release.tokenizer)))
         self._same_index = index is not None and index.fingerprint == release.index
-        self._of_index = {(each.asset, each.snapshot) for each in index.inputs} if index and self._same_index else None
+        self._of_index = [(each.asset, each.snapshot) for each in index.inputs] if index and self._same_index else None
 
     def _say(self, what: str) -> None:
         self._note(f"{self._where}: not proven: {what}")
@@ -102,8 +104,11 @@ class _Proof:
         named = [(self._cache(stream), snapshot) for stream, snapshot in self._release.slices]
         if set(named) != pinned_slices or len(named) != len(pinned_slices):
             yield self._wrong("its slices are not those of its ledgers")
-        if self._of_index is not None and self._of_index != pinned_slices:
+        if self._of_index is not None and set(self._of_index) != pinned_slices:
             yield self._wrong("its slices are not those of the index that it names")
+        elif disordered(self._release.slices) or (self._of_index is not None and self._of_index != named):
+            yield self._wrong("its slices are in another order than those of the index that it names")
+        yield from (self._wrong(what) for what in pinned_beside(self._release))
         gone = [
             _named(each.asset, each.snapshot)
             for each in self._release.ledgers

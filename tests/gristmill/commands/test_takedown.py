@@ -195,6 +195,17 @@ def test_refused_rows_excerpts_and_labelled_rows_are_places(mill: Mill, capsys: 
     assert f"  examples      {there.stem}.examples.json: an excerpt (highest words)" in lines
 
 
+def test_a_row_of_a_set_that_people_brought_is_a_place(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    """It has the name of the set as its source. But it makes no misspelt source known."""
+    mill.store.put("labels/quiz/rows.jsonl", b'{"source":"quiz","id":"doc-8","label":"good","text":"x"}\n')
+    _, lines = taken(mill, capsys)
+    assert "  labels        labels/quiz/rows.jsonl: row 0" in lines
+    path = mill.root.parent / "misspelt.jsonl"
+    path.write_text('{"source": "pagse", "id": "doc-8"}\n')
+    assert main(["takedown", str(mill.root), "--prove", "--ids", str(path), *SHELF]) == 1
+    assert "asked for: not proven" in capsys.readouterr().out
+
+
 def test_a_wrong_file_of_ids_ends_with_2(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
     path = mill.root.parent / "asked.jsonl"
     path.write_text('{"id": 1}\n')

@@ -24,11 +24,15 @@ from gristmill.lake.identity import HASH_BYTES
 from gristmill.lake.ledger.files import dump, read_ledger
 from gristmill.lake.ledger.index_ledger import compose_index, content_digest, read_index_ledger
 from gristmill.recipes.adopted.dataset import Adopted
+from gristmill.recipes.export import Export
+from gristmill.recipes.export_formats.energon import EnergonJsonl
 from gristmill.recipes.row_format import Text
 from gristmill.releases.card import DataCard
 from gristmill.releases.card_text import card_text
 from gristmill.releases.pinned import pinned_path, read_pinned
 from gristmill.stages.cache_index.index import index_cache
+from gristmill.stages.export.index import index_export
+from gristmill.stages.export.step import ExportStep
 from gristmill.stages.mixing.index import index_mix
 from gristmill.stages.mixing.step import stream_step
 from gristmill.stages.packing.plans import plan_cache
@@ -128,6 +132,42 @@ def old_release(mill: Mill) -> None:
     sealed_again(mill, "data.yaml", b'"pages": 1.0', b'"pages": 0.5')
 
 
+def another_lake(mill: Mill) -> None:
+    write_whole(mill)
+    for name in ("data.yaml", "cache_catalog.json"):
+        path = f"releases/first/{name}"
+        mill.store.put(path, mill.store.read(path).replace(f'"{mill.store.url}/'.encode(), b'"/strange/lake/'))
+
+
+LINES = Export(name="lines", mixes=("even",), format=EnergonJsonl(file_bytes=1_000_000))
+
+
+def exported(mill: Mill, weight: float = 1.0) -> None:
+    """The export of a shelf, of a mix whose stream has perhaps another weight than there."""
+    mix = replace(even(), streams=(replace(even().streams[0], weight=weight),))
+    mill.make(ExportStep(mix, "pages", LINES, "2024", ("gristmill", "testshelf")))
+    index_export(mill.store, mix, LINES, {"pages": mill.source()}, {"pages": ["2024"]})
+
+
+def shelf_of_lines(mill: Mill) -> None:
+    imports = "from gristmill.recipes.export import Export\nfrom gristmill.recipes.export_formats.energon import *\n"
+    own_shelf(mill, "exports", f"{imports}LINES = {LINES!r}\n")
+
+
+def weight_of_an_export(mill: Mill) -> None:
+    shelf_of_lines(mill)
+    exported(mill, 0.25)
+
+
+def older_release_of_an_export(mill: Mill) -> None:
+    shelf_of_lines(mill)
+    exported(mill)
+    before = [entry.path for entry in mill.store.list("exports/even/lines/index/")]
+    change_whole(mill)
+    exported(mill)
+    mill.store.put(next(path for path in before if "/release-" in path and path.endswith(".jsonl")), b"{}\n")
+
+
 def words_of_a_card(mill: Mill) -> None:
     shelves = "gristmill,testshelf"
     assert main(["release", str(mill.root), "even", "tiny-1", "first", "--shelves", shelves]) == 0
@@ -189,6 +229,12 @@ FORGED: dict[str, tuple[Callable[[Mill], None], str]] = {
         old_release,
         "the weights, the block and the packing in data.yaml: the index has changed",
     ),
+    "in a release, the lake": (another_lake, "reads the lake /strange/lake, from which this one was copied"),
+    "what only the recipes say of the release of an export": (
+        weight_of_an_export,
+        "exports/even/lines/index/release.json: not proven, recipe changed: the shelves have another value of weights",
+    ),
+    "older releases of an export": (older_release_of_an_export, "files of older releases; gc removes those"),
     "descriptions, owners": (words_of_a_card, "words of its card"),
 }
 """By the first words of an entry: who forges it, and what a note says of it."""
