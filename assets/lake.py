@@ -12,6 +12,7 @@ from assets.support.facts.red import Red, red_of
 from assets.support.facts.tables import table
 from assets.support.keys import LAKE, key_of
 from assets.support.lake_identity import check_lake
+from assets.support.pauses import paused
 from assets.support.report import failures
 from assets.support.runs.tags import LAYER
 from gristmill.lake.address import raw_asset
@@ -38,8 +39,8 @@ def lake_asset(catalogue: Catalogue, checks: Mapping[str, Sequence[str]], whole:
     @dg.asset(
         key=key_of(LAKE),
         group_name=LAKE,
-        description="The whole lake: what it holds, how old the newest data of each source are, and what is red."
-        " Made each morning from the ledgers, which takes seconds; **Materialize** counts anew.",
+        description="The whole lake: what it holds, how old the newest data of each source are, what is red and"
+        " what is paused. Made each morning from the ledgers, which takes seconds; **Materialize** counts anew.",
         owners=owners_of(catalogue.sources.values()),
         kinds={"totals"},
         tags={LAYER: LAKE},
@@ -55,7 +56,7 @@ def lake_asset(catalogue: Catalogue, checks: Mapping[str, Sequence[str]], whole:
             *(Red(raw_asset(name), "", "late") for name in _late(catalogue, arrived)),
             *(Red(path, "", f"its ledger cannot be read: {why}") for path, why in totals.unread.items()),
         ]
-        return dg.MaterializeResult(metadata=_facts(totals, arrived, red, time.time()))
+        return dg.MaterializeResult(metadata=_facts(totals, arrived, red, paused(instance), time.time()))
 
     return lake_in_totals
 
@@ -86,7 +87,9 @@ def _late(catalogue: Catalogue, arrived: Mapping[str, tuple[str, float]]) -> Ite
             yield source.name
 
 
-def _facts(totals: LakeTotals, arrived: Mapping[str, tuple[str, float]], red: list[Red], now: float) -> dict[str, Any]:
+def _facts(
+    totals: LakeTotals, arrived: Mapping[str, tuple[str, float]], red: list[Red], held: frozenset[str], now: float
+) -> dict[str, Any]:
     """The metadata: first in words, then the numbers, which Dagster draws over time, then where they come from."""
     rows = sum(each.rows for each in totals.sources.values())
     tokens = sum(each.tokens for each in totals.tokens.values())
@@ -94,6 +97,7 @@ def _facts(totals: LakeTotals, arrived: Mapping[str, tuple[str, float]], red: li
     facts: dict[str, Any] = {
         "in words": dg.MetadataValue.md(_words(totals, rows, tokens, newest, len(red), now)),
         "red": len(red),
+        "paused": ", ".join(sorted(held)) or "none",
         "what is red": table([{"asset": each.asset, "what": each.what, "why": each.why} for each in red[:NAMED]]),
         "dagster/row_count": rows,
         "tokens": tokens,

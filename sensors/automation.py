@@ -61,7 +61,6 @@ class AutomationMemory(msgspec.Struct, omit_defaults=True):
     """The cursor.
 
     Attributes:
-        said: what the last tick has requested. Dagster's list of ticks shows the beginning of a cursor.
         failed: of how many ticks in a row each unit could not be evaluated; units without failures are left out.
         newest: storage id of the newest event at the last tick.
         before: the same at the tick before. Events are looked at twice: one with a lower id may be written later.
@@ -69,7 +68,6 @@ class AutomationMemory(msgspec.Struct, omit_defaults=True):
         units: by name.
     """
 
-    said: str = ""
     failed: dict[str, int] = {}
     newest: int = -1
     before: int = -1
@@ -105,8 +103,8 @@ class Automation(dg.AutomationConditionSensorDefinition):
             "name": NAME,
             "minimum_interval_seconds": interval,
             "default_status": dg.DefaultSensorStatus.RUNNING,
-            "description": "Requests what is missing or out of date, once for each change; the column Cursor begins"
-            " with what was requested last",
+            "description": "Requests what is missing or out of date, once for each change. The log of a green tick says"
+            " what was requested; the page of the asset `lake` says what is paused",
         }
         with warnings.catch_warnings():  # beta in the pinned Dagster; only the code server knows our conditions
             warnings.filterwarnings("ignore", message="Parameter `use_user_code_server`", category=dg.BetaWarning)
@@ -148,12 +146,12 @@ class Automation(dg.AutomationConditionSensorDefinition):
             memory.failed.pop(unit.name, None)
             requests += [_with_checks(context, each) for each in result.run_requests or ()]
             evaluations += result.automation_condition_evaluations or ()
-        memory.said = _in_words(requests)
         for line in failed:
             context.log.error(line)
         cursor = msgspec.json.encode(memory).decode()
         found: dict[str, Any] = {"cursor": cursor, "automation_condition_evaluations": evaluations}
         if requests:
+            context.log.info(_in_words(requests))  # Dagster shows neither cursor nor words of such a sensor's tick
             return dg.SensorResult(run_requests=requests, **found)
         held = sorted(paused(context.instance))
         words = [f"not evaluated: {failed[0]}"] if failed else []
@@ -259,9 +257,7 @@ def _in_words(requests: Sequence[dg.RunRequest]) -> str:
         else "a backfill"
         for each in requests
     ]
-    return f"requested {', '.join(told[:NAMED])}{f' and {len(told) - NAMED} more' if len(told) > NAMED else ''}" * bool(
-        told
-    )
+    return f"requested {', '.join(told[:NAMED])}{f' and {len(told) - NAMED} more' if len(told) > NAMED else ''}"
 
 
 def automation_sensor(catalogue: Catalogue, interval: int = INTERVAL) -> Automation:

@@ -11,13 +11,14 @@ from assets.support.runs.own_checks import own_checks
 from gristmill.environment import INTERVAL
 from gristmill.errors import DataError, visible
 from gristmill.lake.address import attributes_asset, place
-from gristmill.lake.asset_kinds import MARKS, RESOLUTION, ledger_of_asset
+from gristmill.lake.asset_kinds import MARKS, RESOLUTION, ledger_of_asset, names_of
 from gristmill.lake.ledger.files import read_head
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.stages.dedupe.resolution import read_resolution
 from resources.lake import LakeResource
+from sensors.automation import why_held
 from sensors.ticks import requested, with_news, without_news
 
 MOST = 500
@@ -37,7 +38,7 @@ class ResolutionMark(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Attributes:
         etag: of the ledger of the resolution that was looked at.
-        wait: sets and snapshots that are out of date, but were being made, or were too many for one tick.
+        wait: sets and snapshots that are out of date, but were being made, paused, or too many for one tick.
     """
 
     etag: str
@@ -72,9 +73,7 @@ def resolution_sensors(catalogue: Catalogue, interval: int = INTERVAL) -> list[d
         interval: seconds between two ticks.
     """
     dedupes = list(catalogue.dedupes.values())
-    sets = [
-        attributes_asset(source, version, each.name) for each in dedupes for source, version in each.versions.items()
-    ]
+    sets = [attributes_asset(source, at, each.name) for each in dedupes for source, at in each.versions.items()]
 
     @dg.sensor(
         name="resolutions",
@@ -89,7 +88,7 @@ def resolution_sensors(catalogue: Catalogue, interval: int = INTERVAL) -> list[d
             return dg.SensorResult(skip_reason=dg.SkipReason(UNSHOWN), cursor=context.cursor)
         marks = msgspec.json.decode(without_news(context.cursor) or "{}", type=dict[str, ResolutionMark])
         asked: list[dg.RunRequest] = []
-        unread: list[str] = []
+        said: list[str] = []
         going = _going(context.instance)
         for dedupe in dedupes:
             entry = store.head(ledger_of_asset(RESOLUTION.at(dedupe=dedupe.name)))
@@ -99,20 +98,28 @@ def resolution_sensors(catalogue: Catalogue, interval: int = INTERVAL) -> list[d
             try:
                 stale = list(stale_sets(store, dedupe))
             except DataError as error:  # the resolutions of other recipes are looked at, and this one at the next tick
-                unread.append(visible(str(error)))
+                said.append(visible(str(error)))
                 continue
             if mark.etag == entry.etag:  # what was requested once and failed is left to people
                 stale = [each for each in stale if each in mark.wait]
-            due = [each for each in stale if each not in going][: MOST - len(asked)]
+            held = _held(context.instance, dedupe, {asset for asset, _ in stale})
+            said += [f"{asset} waits: {why}" for asset, why in sorted(held.items())]
+            due = [each for each in stale if each not in going and each[0] not in held][: MOST - len(asked)]
             asked += [_request(context, dedupe, *each) for each in due]
             marks[dedupe.name] = ResolutionMark(entry.etag, tuple(each for each in stale if each not in due))
         state = msgspec.json.encode(marks, order="sorted").decode()
         if asked:
             return dg.SensorResult(run_requests=asked, cursor=with_news(requested(asked), state))
-        told = "; ".join(unread) or "nothing new: no set is affected"
+        told = "; ".join(said) or "nothing new: no set is affected"
         return dg.SensorResult(skip_reason=dg.SkipReason(told), cursor=with_news(told, state))
 
     return [watch] if dedupes else []
+
+
+def _held(instance: dg.DagsterInstance, dedupe: Dedupe, assets: set[str]) -> dict[str, str]:
+    """Those sets of which nothing may be requested, because a person has said so, and why."""
+    held = {asset: why_held(instance, frozenset({names_of(asset)["source"], dedupe.name})) for asset in assets}
+    return {asset: why for asset, why in held.items() if why}
 
 
 def _going(instance: dg.DagsterInstance) -> set[tuple[str, str | None]]:

@@ -11,6 +11,7 @@ from dagster_kit import SHELVES, Works, environment_of, letter
 from ticking import Daemon, flat
 
 from assets.support.keys import address_of, key_of
+from assets.support.pauses import pause, resume
 from gristmill.lake.address import place
 from gristmill.lake.rows.shard_file import read_blocks, rows_of
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
@@ -42,6 +43,7 @@ class Watch:
     def __init__(self, works: Works) -> None:
         self.works = works
         self.cursor: str | None = None
+        self.said = ""
 
     def tick(self) -> set[tuple[str, str | None]]:
         """What is asked for, as (address, snapshot)."""
@@ -55,8 +57,8 @@ class Watch:
         ) as context:
             found: Any = sensor(context)
         self.cursor = found.cursor
-        told = found.skip_reason.skip_message if found.skip_reason else f"requested {len(found.run_requests)} run"
-        assert (self.cursor or "").startswith(told)
+        self.said = found.skip_reason.skip_message if found.skip_reason else f"requested {len(found.run_requests)} run"
+        assert (self.cursor or "").startswith(self.said)
         return {(address_of(key), r.partition_key) for r in found.run_requests or () for key in r.asset_selection}
 
 
@@ -127,6 +129,23 @@ def test_a_request_that_failed_is_not_repeated_until_the_next_resolution(works: 
     daemon.make({(DOCUMENTS, "2024")})
     daemon.make({(PRINTS, "2024")})
     daemon.make({(RESOLUTION, None)})
+    assert watch.tick() == {(SET, "2024")}
+    assert watch.tick() == set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["letters", "once-1"])
+def test_of_a_paused_source_or_recipe_no_set_is_requested_and_all_of_them_after_the_pause(
+    works: Works, name: str
+) -> None:
+    daemon, watch = Daemon(works), Watch(works)
+    for made in ((DOCUMENTS, "2024"), (PRINTS, "2024"), (RESOLUTION, None)):
+        daemon.make({made})
+    pause(works.instance, [name])
+    assert watch.tick() == set()
+    assert watch.said == f"{SET} waits: {name} is paused"
+    assert watch.tick() == set()
+    resume(works.instance, [name])
     assert watch.tick() == {(SET, "2024")}
     assert watch.tick() == set()
 

@@ -7,6 +7,7 @@ import pytest
 from dagster_kit import LETTERS_V0, TINY_LETTERS, Works
 
 from assets.support.keys import LAKE, key_of
+from assets.support.pauses import pause
 from gristmill.lake.address import place, raw_folder
 
 
@@ -41,6 +42,12 @@ def test_it_counts_documents_of_the_newest_versions_and_tokens_and_names_what_is
     assert words.startswith("**Nothing is red.**\n\n2 documents of 1 source, ")
     assert "1 source without data." in words
     assert len(words) < 1000  # Dagster's pages unfold no longer ones
+
+
+def test_it_names_what_is_paused(made: Works) -> None:
+    assert looked(made)["paused"] == "none"
+    pause(made.instance, ["letters", "blend"])
+    assert looked(made)["paused"] == "blend, letters"
 
 
 @pytest.mark.slow

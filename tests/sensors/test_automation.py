@@ -33,6 +33,7 @@ class Ticker:
         self.cursor: str | None = None
         self.said = ""
         self.errors: list[str] = []
+        self.logged: list[str] = []
         self._sensor = Automation(units_of(works.catalogue), 30, box, lambda: self.seconds)
 
     def tick(self) -> set[tuple[str, str | None]]:
@@ -43,7 +44,8 @@ class Ticker:
             cursor=self.cursor,
             repository_def=self.works.definitions.get_repository_def(),
         ) as context:
-            self.errors = []
+            self.errors, self.logged = [], []
+            context.log.info = lambda text, *_: self.logged.append(text)  # type: ignore[method-assign]  # to read it
             context.log.error = lambda text, *_: self.errors.append(text)  # type: ignore[method-assign]  # to read it
             told: Any = self._sensor.evaluate_tick(context)
         self.cursor, self.said = told.cursor, told.skip_message or ""
@@ -95,7 +97,7 @@ def test_only_what_something_has_happened_to_is_evaluated(ticker: Ticker) -> Non
     ticker.works.arrive("letters")
     assert (LETTERS_V0, "2024") in ticker.tick()
     assert ticker.evaluated == {"letters"}
-    assert json.loads(ticker.cursor or "")["said"].startswith("requested 2024: ")
+    assert ticker.logged[0].startswith("requested 2024: ")
 
 
 def test_what_no_event_tells_is_found_within_an_hour(ticker: Ticker) -> None:
@@ -157,6 +159,9 @@ def test_of_a_paused_source_nothing_is_requested_and_all_of_it_after_the_pause(t
     ticker.works.arrive("letters")
     assert [ticker.tick() for _ in range(3)] == [set()] * 3
     assert ticker.said == "paused: letters"
+    assert ticker.logged == []
     resume(ticker.works.instance, ["letters"])
-    assert (LETTERS_V0, "2024") in ticker.tick()
+    made = ticker.tick()
+    assert (LETTERS_V0, "2024") in made
+    assert ticker.logged == [f"requested 2024: {len(made)} assets"]
     assert [ticker.tick() for _ in range(3)] == [set()] * 3
