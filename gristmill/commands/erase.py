@@ -52,13 +52,16 @@ def run(arguments: Namespace) -> int:
         return 0
     store, shelves = lake.store(), Shelves(shelves_of(arguments), lake.options)
     asked = Wanted(read_wanted(arguments.ids, arguments.reason))
-    search = Finder(store, asked, shelves).run()
+    search = Finder(store, asked, shelves, left_out=True).run()
     nobody = unknown(store, asked, search)
     wanted = Wanted({pair: reason for pair, reason in asked.reasons.items() if pair not in nobody})
     for line in unknown_words(nobody, search):
         show(f"not erased: {line}")
-    for skipped in search.unsearched:
-        show(f"not searched: {skipped.what}")
+    unsearched = [each.what for each in search.unsearched] + [
+        f"{path}: {why}" for path, why in search.unread_raw.items()
+    ]
+    for line in unsearched:
+        show(f"not searched: {line}")
     if not wanted:
         return 1
     plan = erasure_plan(store, wanted, search, shelves)
@@ -77,7 +80,7 @@ def run(arguments: Namespace) -> int:
         show(f"not found: {id_!r} of {source!r}: no place of the lake has it, so nothing was cut; correct source or id")
     if plan.objects and not arguments.dry_run:
         show(f"next: gristmill make, gristmill gc, gristmill takedown --prove --ids {arguments.ids}")
-    return 1 if left or search.unsearched or nowhere or nobody else 0
+    return 1 if left or unsearched or nowhere or nobody else 0
 
 
 def _show_several(plan: ErasurePlan) -> None:

@@ -102,8 +102,7 @@ class DelimitedRows(RowDocuments):
 
         See gristmill.recipes.source.Source.convert.
         """
-        header = None if self.columns is None else self._checked(list(self.columns), raw)
-        number = 0
+        header, number = None if self.columns is None else self._checked(list(self.columns), raw), 0
         for record in self._records(raw):
             if header is None:
                 if record.trouble:
@@ -156,8 +155,9 @@ class DelimitedRows(RowDocuments):
             reason = "ragged row" if record.values else "empty line"
             return Refused(reason, f"{where}: {len(record.values)} fields, the header has {len(header)})", record.raw)
         made = self.document(dict(zip(header, record.values, strict=True)), raw, number, record.raw)
-        without = isinstance(made, Document) and isinstance(self.format, Text) and not made.text.strip()
-        return LeftOut("empty text") if without else made
+        if isinstance(made, Document) and isinstance(self.format, Text) and not made.text.strip():
+            return LeftOut("empty text", id=made.id, source=made.source)
+        return made
 
     def _time(self, fields: dict[str, Any], name: str, key: str | None) -> str | UnsetType | None:
         if fields.get(key or name) == "":

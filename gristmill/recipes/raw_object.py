@@ -24,12 +24,10 @@ IN_MEMORY = 32 << 20
 MOST_SEEKABLE = 16 << 30
 """Size in bytes above which an object is not copied to a temporary file, unless its converter says otherwise."""
 
-_FLOOR = 256 << 20
-"""Bytes to which every raw object may unpack."""
+_FLOOR = 256 << 20  # bytes to which every raw object may unpack
 _PER_ROW = 256
 """Bytes for which each row counts besides its own, where the size of an unpacked object is judged."""
-_COUNTERS = 100
-"""Most counters of a raw object that are told apart."""
+_COUNTERS = 100  # that are told apart, of a raw object
 
 
 class Refused(NamedTuple):
@@ -61,16 +59,19 @@ class Refused(NamedTuple):
 class LeftOut(NamedTuple):
     """Records that, by their kind, are not documents, such as images in a crawl; or that the recipe does not want.
 
-    Ledgers count them by `left out: <reason>`. They are not kept, and the source's quarantine_limit ignores them. A
-    record that should have been a document is a Refused, not this.
+    Ledgers count them by `left out: <reason>`, and quarantine_limit ignores them. What should be a document is Refused.
 
     Attributes:
         reason: short and stable, such as `image`. It names no record, because ledgers list each reason.
         records: how many of them.
+        id: of a single record that has one: takedowns find it. Of others they name the object as not searched.
+        source: of the same record.
     """
 
     reason: str
     records: int = 1
+    id: str = ""
+    source: str = ""
 
 
 class TooLong(DataError):  # noqa: N818 - the tree reads as English

@@ -30,6 +30,7 @@ from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.token_cache.part import read_part_record
+from gristmill.takedowns.erasing.left_out import left_out_places
 from gristmill.takedowns.id_rows import rows_by_shard, scanned_rows
 from gristmill.takedowns.places import AREA_OF_KIND, Area, FoundPlace, Search, shown_raw, shown_tokens
 from gristmill.takedowns.refused import quarantine_places, source_of
@@ -67,12 +68,21 @@ class Finder:
         shelves: recipes, to show where a document is in the raw data.
         proven: whether every index is read whole and compared with its digest.
         scan: whether rows are read where an index is missing.
+        left_out: whether raw objects are converted again, of which readers left records out.
     """
 
     def __init__(
-        self, store: Store, wanted: Wanted, shelves: Shelves, *, proven: bool = False, scan: bool = False
+        self,
+        store: Store,
+        wanted: Wanted,
+        shelves: Shelves,
+        *,
+        proven: bool = False,
+        scan: bool = False,
+        left_out: bool = False,
     ) -> None:
         self._store, self._wanted, self._shelves, self._proven, self._scan = store, wanted, shelves, proven, scan
+        self._left_out = left_out
         self._searched: dict[tuple[str, str], _SearchedRows] = {}
         self._stale: list[str] = []
         self.search = Search()
@@ -139,6 +149,10 @@ class Finder:
                 asset = next(each.asset for each in partition.head.inputs if kind_of(each.asset) is RAW)
                 self.search.found.append(FoundPlace(*pair, "raw", asset, there.snapshot, shard, where))
         self._columns(partition, [(pair, shard) for pair, shard, _ in self._rows_in(there.asset, there.snapshot)])
+        if first and self._left_out:
+            for each in left_out_places(self._store, partition, self._wanted, self.search, self._shelves):
+                self.search.left_out.append(each)
+                self._found(each.pair, "raw", there, each.shard, each.where)
         source = source_of(partition, self._shelves.packages)
         self._add(quarantine_places(self._store, partition, source, self._wanted, self.search))
 

@@ -1,13 +1,14 @@
 """The places in a lake that have a document, and what could not be searched for it."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from gristmill.errors import GristmillError
+from gristmill.lake.address import Place
 from gristmill.lake.identity import Pair
-from gristmill.tracing.raw import Shelves, raw_place
+from gristmill.tracing.raw import RawPlace, Shelves, raw_place
 from gristmill.tracing.rows import LocatedRow, Partition, row_of
 from gristmill.tracing.tokens import token_place
 
@@ -77,6 +78,24 @@ class Unsearched(msgspec.Struct, frozen=True):
     what: str
 
 
+class LeftOutPlace(NamedTuple):
+    """A record of a raw object that has the id of a document, and that a reader left out.
+
+    Attributes:
+        pair: the document.
+        documents: the partition that the object was converted for.
+        shard: name of the shard.
+        where: the place in words.
+        raw: the place.
+    """
+
+    pair: Pair
+    documents: Place
+    shard: str
+    where: str
+    raw: RawPlace
+
+
 class Search(msgspec.Struct):
     """The result of a search.
 
@@ -85,12 +104,16 @@ class Search(msgspec.Struct):
         unsearched: what could not be searched.
         searched: number of searched partitions by area.
         read: the objects beside shards that were read whole. A proof takes nothing else for read.
+        left_out: the raw records of the documents that readers left out.
+        unread_raw: why a raw object has records that were not searched, by its path.
     """
 
     found: list[FoundPlace] = []
     unsearched: list[Unsearched] = []
     searched: dict[str, int] = {}
     read: set[str] = set()
+    left_out: list[LeftOutPlace] = []
+    unread_raw: dict[str, str] = {}
 
     def of(self, pair: Pair) -> list[FoundPlace]:
         """The places of one document."""
@@ -115,9 +138,13 @@ def shown_raw(documents: Partition, shard: str, row: int, shelves: Shelves) -> s
         shelves: recipes, and the access to raw data outside of the lake.
     """
     try:
-        found = raw_place(documents, row_of(documents, shard, row), shelves)
+        return shown_place(raw_place(documents, row_of(documents, shard, row), shelves))
     except GristmillError as error:
         return f"not known: {error}"
+
+
+def shown_place(found: RawPlace) -> str:
+    """A place in the raw data in words."""
     path = found.path or found.object or found.asset
     member = f", member {found.member}" if found.member else ""
     span = f": {found.counted_in} {found.range[0]}-{found.range[1]}" if found.range else ""

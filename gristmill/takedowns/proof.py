@@ -89,7 +89,7 @@ def proof(
         DataError: a blocklist or the record of an erasure is wrong.
         StoreError: the lake does not answer.
     """
-    search = Finder(store, wanted, shelves, proven=True).run()
+    search = Finder(store, wanted, shelves, proven=True, left_out=True).run()
     nobody = unknown(store, wanted, search)
     if nobody:
         skipped = [f"not searched: {_some([each.what for each in search.unsearched])}"] if search.unsearched else []
@@ -108,7 +108,9 @@ def proof(
     assets = {each.asset for each in list_ledgers(store)} if scan else set()
     made_ids = why_not_in_rows(wanted, shelves.packages, assets) if scan else ""
     unread_raw = search_foreign(store, left.raw, wanted, scan=scan, exclude=exclude, raw=True, made_ids=made_ids)
-    yield _raw(search, unread_raw, left.elsewhere, unfinished(store, wanted))
+    left_out = search_foreign(store, search.unread_raw, wanted, scan=False, exclude=exclude)
+    unread_raw.excluded += left_out.excluded
+    yield _raw(search, unread_raw, left_out.unread, left.elsewhere, unfinished(store, wanted))
     yield _strays(left.strays)
     foreign = dict.fromkeys(left.foreign, "not a file of the lake")
     yield _foreign(search_foreign(store, foreign, wanted, scan=scan, exclude=exclude, made_ids=made_ids))
@@ -209,7 +211,11 @@ def _count(search: Search, area: Area) -> str:
 
 
 def _raw(
-    search: Search, files: ForeignFiles, elsewhere: Sequence[str], half_erased: Mapping[str, Sequence[str]]
+    search: Search,
+    files: ForeignFiles,
+    left_out: Mapping[str, str],
+    elsewhere: Sequence[str],
+    half_erased: Mapping[str, Sequence[str]],
 ) -> ProofLine:
     """What raw data have. Objects that are as they were read are searched through the rows that were made of them."""
     what = "raw"
@@ -224,6 +230,9 @@ def _raw(
         mend = "make them (gristmill make), or remove them; --scan reads rows with an id, --exclude PATH leaves one out"
         return _unsearched(what, files.unread, f"; {mend}")
     line = _kept(what, search, ("raw",), "documents")
+    if left_out:
+        unsearched = _unsearched(what, left_out, "; look there, and name these objects by --exclude PATH")
+        return unsearched if line.state == "absent" else _with(line, unsearched)
     if line.state != "absent":
         return line
     read = f", and {len(files.read)} other objects have no row with these ids" if files.read else ""
@@ -234,6 +243,10 @@ def _raw(
     left = "; ".join([*([_some(skipped)] if skipped else []), NOT_SEARCHED])
     why = f"no row of {_count(search, 'documents')} was made of them{read}; not searched: {left}"
     return ProofLine(what, "absent", why)
+
+
+def _with(line: ProofLine, other: ProofLine) -> ProofLine:
+    return ProofLine(line.what, line.state, f"{line.why}; {other.why}")
 
 
 def _unsearched(what: str, unread: Mapping[str, str], mend: str = "") -> ProofLine:

@@ -26,6 +26,8 @@ from gristmill.takedowns.side_files import NUMBER, pairs_in
 from gristmill.takedowns.wanted import Wanted
 from gristmill.tracing.rows import Partition
 
+EMPTY_LINE = "empty line"
+"""The reason for the only refused row that has no byte: of others without one, none was kept."""
 _WINDOW = 1 << 20
 _MOST = 100
 """Ids that a row may have, if it has the keys of its id at several places."""
@@ -92,7 +94,17 @@ def _pairs(row: QuarantinedRow, source: Source | None, wanted: Wanted) -> list[P
     """The wanted documents that a row names: by its own id, or by one of its strings."""
     own = _own_ids(row.id, row.raw, source) if source else set()
     made = [pair for name in sorted(own & wanted.by_id.keys()) for pair in wanted.by_id[name]]
-    return made or pairs_in(row.id, row.raw, wanted)
+    return made or pairs_in(row.id, row.raw, wanted) or ([] if _is_json(row.raw) else _pairs_in_text(row.raw, wanted))
+
+
+def _is_json(text: str) -> bool:
+    return text.lstrip()[:1] in {"{", "["}
+
+
+def _pairs_in_text(text: str, wanted: Wanted) -> list[Pair]:
+    """The wanted documents whose id stands in a row that is no JSON, such as one of a table or of a web archive."""
+    found = [name for name in wanted.by_id if name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)]
+    return [pair for name in found for pair in wanted.by_id[name]]
 
 
 def _own_ids(name: str, text: str, source: Source) -> set[str]:
@@ -142,7 +154,8 @@ def quarantine_places(
         for pair in found:
             where = f"{path}: row {number} ({row.reason})"
             yield FoundPlace(*pair, "quarantine", there.asset, there.snapshot, shard, where)
-        why = "" if found or len(row.raw.encode()) < HEAD else _why_unsearched(store, documents, row, wanted)
+        whole = bool(row.id or row.raw or row.reason == EMPTY_LINE) and len(row.raw.encode()) < HEAD
+        why = "" if found or whole else _why_unsearched(store, documents, row, wanted)
         if why:
             search.skip("quarantine", f"{path}: row {number} ({row.reason})", why)
 
@@ -170,7 +183,7 @@ def _rows(store: Store, documents: Partition) -> Iterator[tuple[str, str, int, Q
 
 def _why_unsearched(store: Store, documents: Partition, row: QuarantinedRow, wanted: Wanted) -> str:
     """Why a row of which the quarantine has the first bytes only may be of a wanted document; empty if it is not."""
-    short = f"the quarantine has its first {HEAD >> 20} MiB only"
+    short = f"the quarantine has its first {HEAD >> 20} MiB only" if row.raw else "the quarantine has no byte of it"
     mend = "take the row out of the raw object, and make it again"
     if row.offset is None or row.member:
         return f"{short}, and its place in {row.file or 'the raw data'} is not known to the byte; {mend}"
@@ -178,7 +191,8 @@ def _why_unsearched(store: Store, documents: Partition, row: QuarantinedRow, wan
     try:
         for path in (f"{folder}{documents.place.snapshot}/{row.file}", f"{folder}{row.file}"):
             if store.head(path) is not None:
-                named = any(_names(text, wanted) for text in _texts(store, path, row.offset, _longest(wanted)))
+                texts = _texts(store, path, row.offset, _longest(wanted))
+                named = any(_names(text, wanted, json=_is_json(row.raw)) for text in texts)
                 return f"{short}, and {path} has such an id behind byte {row.offset}; {mend}" if named else ""
     except GristmillError as error:
         return f"{short}, and {error}"
@@ -216,6 +230,8 @@ def _plain(data: bytes) -> str:
     return _ESCAPE.sub(lambda found: found[2] or chr(int(found[1], 16)), data.decode("utf-8", "replace"))
 
 
-def _names(text: str, wanted: Wanted) -> bool:
-    """Whether a text may name a wanted document."""
+def _names(text: str, wanted: Wanted, *, json: bool) -> bool:
+    """Whether a text may name a wanted document. `json`: it is of a row of JSON."""
+    if not json:
+        return bool(_pairs_in_text(text, wanted))
     return any(f'"{name}"' in text for name in wanted.by_id) or not wanted.by_id.keys().isdisjoint(NUMBER.findall(text))

@@ -4,14 +4,15 @@ Conversion writes these raw spans at the end of v0's id index, if the source's c
 Gristmill 0.1 have none. For these, raw objects are converted again, until the converter gives the same row as v0.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
 
-from gristmill.errors import RecipeError
+from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import raw_folder
 from gristmill.lake.asset_kinds import RAW, kind_of, names_of
+from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.id_index import IdIndex
 from gristmill.lake.ledger.model import Input
 from gristmill.lake.rows.document import Document
@@ -20,7 +21,7 @@ from gristmill.lake.rows.raw_spans import RawSpan, find_raw_span
 from gristmill.lake.rows.shard_file import PACKINGS, suffix
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.roots import open_raw
-from gristmill.recipes.raw_object import Converted, Copied, RawObject
+from gristmill.recipes.raw_object import Converted, Copied, LeftOut, RawObject
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
 from gristmill.stages.conversion.converter import converted
@@ -107,6 +108,31 @@ def _within(part: PartEdges, found: RawPlace) -> RawPlace:
     return msgspec.structs.replace(found, part=tuple(part.part))
 
 
+def left_out_again(
+    documents: Partition, read: Input, shelves: Shelves, wanted: Collection[Pair]
+) -> Iterator[tuple[LeftOut, RawPlace | None]]:
+    """What a reader leaves out of a raw object: the object is converted again, because no ledger keeps these records.
+
+    Args:
+        documents: the partition of v0 that the object was converted for.
+        read: the object, as an input of a shard.
+        shelves: recipes.
+        wanted: the documents whose places are told.
+
+    Yields:
+        What was left out, and the place of a record that is wanted.
+
+    Raises:
+        DataError: the object is gone, or the converter fails.
+        RecipeError: no recipe reads it.
+        StoreError: the object is being replaced, or the lake does not answer.
+    """
+    finder = _Finder(documents, shelves, names_of(read.asset)["source"])
+    for row, raw_span in finder.again(read):
+        if isinstance(row, LeftOut):
+            yield row, finder.placed(read, raw_span) if (row.source, row.id) in wanted else None
+
+
 class _Object(NamedTuple):
     """A raw object: its `path` in the store, and the path `shown` to people. If it is missing, both are empty."""
 
@@ -157,21 +183,32 @@ class _Finder:
     def _recipe(self) -> Source:
         return find("sources", Source, self._shelves.packages, self._source)
 
+    def again(self, read: Input) -> Iterator[tuple[Converted, RawSpan | None]]:
+        """The rows that a raw object gives today, each with its span.
+
+        Raises:
+            DataError: the object is gone, or the converter fails.
+            RecipeError: no recipe reads it.
+        """
+        recipe, listed = self._recipe(), self._object(read.shard)
+        entry = listed.store.head(listed.path) if listed.path else None
+        if entry is None:
+            raise DataError(f"{read.asset}/{self._snapshot}/{read.shard}: {listed.why or 'there is no such object'}")
+        raw = RawObject(listed.store, listed.path, read.shard, entry.size, recipe.limits)
+        for row in converted(recipe, raw, self._snapshot):
+            yield row, raw.take_raw_span()
+
     def by_conversion(self, inputs: Sequence[Input], located: LocatedRow) -> RawPlace:
         """Converts raw objects again, until one gives the row."""
         asset, old = inputs[0].asset, "v0 was made before raw spans were recorded"
         try:
-            recipe = self._recipe()
+            self._recipe()
         except RecipeError as error:
             return RawPlace(asset, why=f"{old}, and {error}")
         for read in inputs:
-            listed = self._object(read.shard)
-            entry = listed.store.head(listed.path) if listed.path else None
-            if entry is None:
+            if not self._object(read.shard).path:
                 continue
-            raw = RawObject(listed.store, listed.path, read.shard, entry.size, recipe.limits)
-            for row in converted(recipe, raw, self._snapshot):
-                raw_span = raw.take_raw_span()
+            for row, raw_span in self.again(read):
                 if _gives(row, located):
                     return self.placed(read, raw_span)
         return RawPlace(asset, why=f"{old}, and no raw object gives this row any longer: convert again")

@@ -98,6 +98,7 @@ def erasure_plan(store: Store, wanted: Wanted, search: Search, shelves: Shelves)
     """
     plan = ErasurePlan({}, [])
     first = {(each.asset, each.snapshot) for each in search.found if each.area in {"documents", "quarantine"}}
+    first |= {(each.documents.asset, each.documents.snapshot) for each in search.left_out}
     for asset, snapshot in sorted(first):
         partition = find_partition(store, place(asset, snapshot))
         if partition is None or not any(kind_of(each.asset) is RAW for each in partition.head.inputs):
@@ -127,6 +128,7 @@ def _raw_places(
     for each in search.found:
         if each.area == "documents" and (each.asset, each.snapshot) == (there.asset, there.snapshot):
             yield each.pair, raw_place(documents, row_of(documents, each.shard, each.row), shelves)
+    yield from ((each.pair, each.raw) for each in search.left_out if each.documents == there)
     name = names_of(there.asset)["source"]
     source = source_of(documents, shelves.packages)
     for refused in refused_rows(store, documents, source, wanted):

@@ -234,7 +234,7 @@ def _outcome(row: Converted) -> tuple[Any, ...]:
     if isinstance(row, Refused):
         return "refused", row.id, row.raw, row.reason
     if isinstance(row, LeftOut):
-        return "left out", "", row.reason, row.records
+        return "left out", row.id, row.source, (row.reason, row.records)
     return "row", row.id, row.source, _encoder.encode(row)
 
 
@@ -242,7 +242,7 @@ def _is_erased(row: tuple[Any, ...], source: Source, wanted: Wanted) -> bool:
     kind, name, third, _ = row
     if kind == "refused":
         return bool(own_pairs(name, third.decode("utf-8", "replace"), source, wanted))
-    return kind == "row" and (third, name) in wanted.reasons
+    return (third, name) in wanted.reasons
 
 
 def _replace(store: Store, entry: Entry, local: FolderStore) -> None:

@@ -41,13 +41,13 @@ def test_values_come_back_as_they_went_in_whatever_they_hold(tmp_path: Path) -> 
 def test_a_record_without_text_is_left_out_and_the_others_keep_their_numbers(tmp_path: Path) -> None:
     data = b'title,body\nA,one\nB,\nC,""\nD," \t"\nE,two\n'
     made = read(tmp_path, data, id_key=None, format=Text(text_key="body"))
-    assert made[1:4] == [LeftOut("empty text")] * 3
+    assert made[1:4] == [LeftOut("empty text", id=f"2024/a.csv:{n}", source="tweets") for n in (1, 2, 3)]
     assert [(each.id[-1], each.text, each.metadata) for each in (made[0], made[4])] == [
         ("0", "one", {"title": "A"}),
         ("4", "two", {"title": "E"}),
     ]
     joined = read(tmp_path, b"id,title,body\n1,A,\n2,,\n", text_keys=("title", "body"))
-    assert joined == [Document(id="1", text="A", source="tweets"), LeftOut("empty text")]
+    assert joined == [Document(id="1", text="A", source="tweets"), LeftOut("empty text", id="2", source="tweets")]
 
 
 def test_an_empty_cell_is_no_time(tmp_path: Path) -> None:
