@@ -14,8 +14,8 @@ OF_KIND: Mapping[str, str] = {
     "TooManyRefused": "do what the message says; the run's page has a table of the reasons, each with the place of an"
     f" example. A raw file that is replaced is made again by itself; else {_RERUN}",
     "DataError": f"do what the message says. A raw file that is replaced is made again by itself; else {_RERUN}",
-    "RecipeError": "do what the message says. A recipe under another name is made by itself; else reload the code if it"
-    " has changed, and launch the run again",
+    "RecipeError": "do what the message says. A recipe under another name is made by itself, and so is what lacked a"
+    " blocklist; else reload the code if it has changed, and launch the run again",
     "Superseded": "nothing: a newer run has taken the partition over",
     "StoreError": f"do what the message says, and see that the lake answers; then {_RERUN}; finished shards are kept",
     "bug": "the trace is in the run's log: please report it; `gristmill plan` shows what is missing meanwhile",

@@ -28,6 +28,7 @@ def test_every_check_says_what_to_run_next_if_it_has_failed() -> None:
 def test_what_comes_after_the_mend_also_fits_code_and_the_configuration_of_a_run() -> None:
     assert "reload the code" in OF_KIND["DataError"]
     assert "launch the run again" in OF_KIND["RecipeError"]
+    assert "what lacked a blocklist" in OF_KIND["RecipeError"]  # the sensor of blocklists requests it
     assert "force" not in OF_AUDIT  # the findings name the shard to remove, and only that is made again
 
 
