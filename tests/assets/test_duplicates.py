@@ -96,7 +96,9 @@ def test_by_itself_a_new_snapshot_is_compared_and_only_its_own_set_is_made(works
     facts = said(works, RESOLUTION)
     assert "warnings" not in facts
     assert "data:image/svg+xml;base64," in facts["who repeats whom"]
-    [largest] = [record.data for record in facts["largest clusters"].records]
+    [largest] = [record.data for record in facts["most frequent units"].records]
+    ranks = [(record.data["rank"], record.data["snapshot"]) for record in facts["snapshots by rank"].records]
+    assert ranks == [(0, "letters/2024"), (1, "letters/2025")]
     assert largest == {"times": 3, "source": "letters", "snapshot": "2024", "shard": "a", "span": 0}
     assert said(works, SET)["labels"] is not None
 

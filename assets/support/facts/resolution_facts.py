@@ -30,13 +30,14 @@ def resolution_facts(store: Store, dedupe: Dedupe, resolution: Resolution) -> di
     matrix = {(rank, first): units for rank, first, units in resolution.matrix}
     rows = [
         {
+            "rank": rank,
             "snapshot": name,
             "round": each.round,
             "rows": each.counts.get("documents", 0),
             f"{dedupe.hashed} compared": each.counts.get("compared", 0),
             f"duplicate {dedupe.marked}": each.counts.get("duplicates", 0),
         }
-        for name, each in zip(names, resolution.snapshots, strict=True)
+        for rank, (name, each) in enumerate(zip(names, resolution.snapshots, strict=True))
     ]
     doubtful = why_doubtful(each.counts for each in resolution.snapshots)
     characters = [each for each in duplicate_characters(store, dedupe, resolution) if each is not None]
@@ -44,7 +45,9 @@ def resolution_facts(store: Store, dedupe: Dedupe, resolution: Resolution) -> di
         "who repeats whom": _drawn(draw_matrix(names, totals, matrix, dedupe.hashed)),
         "occurrences": _drawn(draw_occurrences(resolution.occurrences, dedupe.hashed)),
         "snapshots by rank": table(rows),
-        "largest clusters": table([each.facts(near=dedupe.near) for each in resolution.largest]),
+        "largest clusters" if dedupe.near else "most frequent units": table(
+            [each.facts(near=dedupe.near) for each in resolution.largest]
+        ),
         **({"duplicate characters": sum(characters)} if characters else {}),  # known when the attribute sets are made
         "scope": dedupe.scope,
         **warned(filter(None, [doubtful])),
