@@ -41,7 +41,7 @@ from gristmill.stages.tokenization.files import read_tokenizer_ledger
 from resources.lake import LakeResource
 
 TOLD = 10
-"""The newest snapshots of each asset that are reported with all that a run tells: a thousand would take minutes."""
+"""The newest snapshots of each asset that are reported with all that a run tells. Of the others numbers are told."""
 READ = 64 << 20
 """Bytes of labels that one run of `sync` reads, to draw the newest snapshot of each set that nobody has described."""
 
@@ -166,9 +166,8 @@ def _sync_whole(instance: dg.DagsterInstance, store: Store, catalogue: Catalogue
         if folder is None:
             _forget(instance, address, set())
         else:
-            reported += _report_whole(
-                instance, address, LedgerEntry(folder.fingerprint, folder_facts(store, folder)), report
-            )
+            entry = LedgerEntry(folder.fingerprint, folder_facts(store, folder))
+            reported += _report_whole(instance, address, entry, report)
     for dedupe in catalogue.dedupes.values():
         address = RESOLUTION.at(dedupe=dedupe.name)
         resolution, closed = read_resolution(store, dedupe.name), read_index_ledger(store, ledger_of_asset(address))
@@ -182,9 +181,8 @@ def _sync_whole(instance: dg.DagsterInstance, store: Store, catalogue: Catalogue
         if index is None:
             _forget(instance, address, set())
         else:
-            reported += _report_whole(
-                instance, address, LedgerEntry(index.fingerprint, read_index_facts(store, catalogue, index)), report
-            )
+            entry = LedgerEntry(index.fingerprint, read_index_facts(store, catalogue, index))
+            reported += _report_whole(instance, address, entry, report)
     return reported
 
 
@@ -207,9 +205,8 @@ def _forget_packings(instance: dg.DagsterInstance, store: Store, catalogue: Cata
 
 def _ledgers(store: Store, catalogue: Catalogue) -> dict[str, list[Place]]:
     """The finished partitions of each asset. Lists only the folders of ledgers: raw data may be a million objects."""
-    tops = {ledgers_folder(asset) for asset, _ in catalogue.slices()}
     partitions: dict[str, list[Place]] = {}
-    for top in sorted(tops):
+    for top in sorted({ledgers_folder(asset) for asset, _ in catalogue.slices()}):
         for place in list_ledgers(store, top):
             partitions.setdefault(place.asset, []).append(place)
     return partitions
@@ -296,8 +293,7 @@ def _report_slices(
     new = {place: head for place, head in heads.items() if head and recorded.get(place.snapshot) != head.fingerprint}
     ordered = sorted(new, key=lambda place: place.snapshot)
     older, newest = ordered[:-TOLD], ordered[-TOLD:]
-    told = {place: LedgerEntry(new[place].fingerprint, ledger_facts(store, place, new[place])) for place in older}
-    record_events(instance, [_event(output.address, entry, place.snapshot) for place, entry in told.items()])
+    record_events(instance, [_older(store, place, new[place]) for place in older])
     for place in newest:
         head, facts = new[place], ledger_facts(store, place, new[place])
         drawn = place == newest[-1] and place.kind is ATTRIBUTES and labels.covers(head.totals.get("bytes", 0))
@@ -311,6 +307,13 @@ def _report_slices(
     return len(new)
 
 
+def _older(store: Store, place: Place, head: Ledger) -> dg.AssetMaterialization:
+    """The event of an older snapshot. It has the numbers, which Dagster plots: to record more would take minutes."""
+    facts = ledger_facts(store, place, head).items()
+    numbers = {name: value for name, value in facts if isinstance(value, int | float)}
+    return _event(place.asset, LedgerEntry(head.fingerprint, numbers), place.snapshot)
+
+
 def _event(address: str, entry: LedgerEntry, snapshot: str | None = None) -> dg.AssetMaterialization:
     return dg.AssetMaterialization(
         asset_key=key_of(address),
@@ -322,12 +325,11 @@ def _event(address: str, entry: LedgerEntry, snapshot: str | None = None) -> dg.
 
 
 def _report(place: Place, entry: LedgerEntry, report: Report) -> None:
-    key = key_of(place.asset)
     report(_event(place.asset, entry, place.snapshot))
     for check in entry.passed:
         report(
             dg.AssetCheckEvaluation(
-                asset_key=key,
+                asset_key=key_of(place.asset),
                 check_name=check,
                 passed=True,
                 metadata={"source": "a ledger is published only after its blocking checks have passed"},

@@ -95,7 +95,7 @@ def when_needed(address: str, source: str, reads: Sequence[str]) -> Needed:
         whole = _due_alone() & ready
     else:
         whole = _due_together(address) & ready & ~_deps_behind()
-    words = "An input or the recipe has changed, and all inputs are ready"
+    words = "Due, and all inputs are ready"
     return Needed(words, whole & ~Paused(frozenset({source, names_of(address).get("mix", source)})))
 
 

@@ -45,7 +45,7 @@ CLAIMS = {
 }
 """What each blocking check claims, for people."""
 
-VOLUME_CLAIM = "size, dropped share and scores are as in earlier snapshots"
+VOLUME_CLAIM = "size, dropped share and scores as before"
 """What the check of all partitions claims. It blocks if the recipe has bounds; else it warns."""
 
 

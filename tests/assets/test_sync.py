@@ -109,6 +109,15 @@ def test_the_newest_snapshots_alone_are_told_in_full_and_the_newest_is_drawn(wor
     assert {key for key, words in told.items() if words} == set(keys[2:])
     assert {key for key, words in told.items() if "data:image" in words} == {keys[-1]}
     assert told[keys[-2]].startswith("not described yet: Materialize")
+    [older, *_] = (
+        each.asset_materialization
+        for each in works.instance.fetch_materializations(key_of(COUNT_V0), limit=99).records
+        if each.partition_key == keys[0]
+    )
+    assert older is not None
+    numbers = {name: value.value for name, value in older.metadata.items()}
+    assert numbers["dagster/row_count"] == numbers["shards"] == 1
+    assert {type(each) for each in numbers.values()} == {int}
     assert works.run("__ASSET_JOB", keys[-2], only=[COUNT_V0]).success
     assert "data:image" in scores(works)[keys[-2]]
 
