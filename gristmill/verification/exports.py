@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterator
 from contextlib import suppress
 
+import msgspec
 import xxhash
 
 from gristmill.errors import DataError, RecipeError, StoreError
@@ -25,6 +26,7 @@ from gristmill.stages.export.part_table import against, parts_agree
 from gristmill.stages.export.release import large_files, meaning_of, read_release, release_of, release_path, small_files
 from gristmill.stages.mixing.held_out import held_rows
 from gristmill.stages.mixing.index import Slice, index_path
+from gristmill.verification.derived_files.as_written import unknown_field, why_not_as_written
 from gristmill.verification.derived_files.expected_files import unlike
 from gristmill.verification.documents import table_of
 from gristmill.verification.ledger import LedgerProof, input_of, part_strays, upstream_head
@@ -68,8 +70,8 @@ def _files(store: Store, partition: Place, part: Shard) -> Iterator[Finding]:
         folder = f"{partition.folder}{part_folder(part.recipe, part.inputs)}/" if part.inputs else "none"
         if record.folder != folder:
             yield Finding(partition.table, None, f"part {part.name}: {differs('its folder is', folder, record.folder)}")
-    for field in sorted(part.extra.keys() - set(ExportedPart.__struct_fields__)):
-        yield Finding(partition.table, None, f"part {part.name}: its field extra has {field!r}, which no part has")
+        if (field := unknown_field(part.extra, msgspec.to_builtins(record))) is not None:
+            yield Finding(partition.table, None, f"part {part.name}: its field extra has {field!r}, which no part has")
     for path, (sha256, size) in sorted((part.objects or {}).items()):
         wrong = list(prove_object(store, path, sha256, size))
         yield from wrong
@@ -212,6 +214,8 @@ def release_contradictions(store: Store, ledger: IndexLedger, heads: list[Ledger
         if release != again:
             yield path, "it does not follow from the parts of the slices"
             return
+        if what := why_not_as_written(store.read(path), release):
+            yield path, what
         if not release.sizes.keys() <= ledger.files.keys():
             yield path, "the ledger of the index does not name all its files"
             return

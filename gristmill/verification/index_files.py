@@ -1,6 +1,7 @@
 """Compares the files beside an index: merged ledgers, catalogue, configuration, consolidated copies, packing plans."""
 
 import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -8,14 +9,15 @@ from typing import Any
 import msgspec
 
 from gristmill.errors import DataError, RecipeError
+from gristmill.execution.work import Say
 from gristmill.formats.levanter.cache import CacheReader
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, CacheLedger, consolidated, dump_ledger, load_ledger
 from gristmill.formats.levanter.checksums import CHECKSUMS, open_checked
-from gristmill.lake.address import SPLITS, cache_asset, packing_stem, place
-from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.address import SPLITS, cache_asset, cache_index, packing_stem, place
+from gristmill.lake.asset_kinds import ledger_of_asset, names_of
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.files import read_ledger
-from gristmill.lake.ledger.index_ledger import IndexLedger
+from gristmill.lake.ledger.index_ledger import IndexLedger, read_index_ledger
 from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
@@ -25,6 +27,7 @@ from gristmill.stages.token_cache.levanter_config import CATALOG, DATA_YAML, cac
 from gristmill.stages.token_cache.merged_ledger import merge_slices
 from gristmill.stages.token_cache.part import RowDigests, read_part_objects
 from gristmill.stages.token_cache.token_stream import open_split
+from gristmill.verification.derived_files.as_written import why_not_as_written
 from gristmill.verification.trainer_config import misconfigured, recorded_format
 
 Merged = Mapping[tuple[str, str], tuple[str, CacheLedger]]
@@ -91,8 +94,17 @@ def copied_objects(store: Store, ledger: IndexLedger) -> set[str]:
     return named
 
 
-def copy_contradictions(store: Store, ledger: IndexLedger, heads: Sequence[Ledger]) -> Iterator[tuple[str, str]]:
-    """Consolidated copies that do not hold the rows of the slices, and configuration that names other copies."""
+def copy_contradictions(
+    store: Store, ledger: IndexLedger, heads: Sequence[Ledger], say: Say
+) -> Iterator[tuple[str, str]]:
+    """Consolidated copies that do not hold the rows of the slices, and configuration that names other copies.
+
+    Args:
+        store: the lake.
+        ledger: of the copies.
+        heads: the heads of their slices.
+        say: receives a note if only the recipe's settings differ from those of the index.
+    """
     copies: dict[str, dict[str, CacheReader]] = {each.asset.rpartition("/")[2]: {} for each in ledger.inputs}
     merged: dict[tuple[str, str], tuple[str, CacheLedger]] = {}
     for path in (path for path in ledger.files if path.endswith(f"/{CHECKSUMS}")):
@@ -117,6 +129,21 @@ def copy_contradictions(store: Store, ledger: IndexLedger, heads: Sequence[Ledge
             return
     caches = {stream: folder.rpartition("/")[0] for (_, stream), (folder, _) in merged.items()}
     yield from _configuration(store, ledger, heads, merged, caches)
+    config = f"{ledger.asset}/{DATA_YAML}"
+    of_index = f"{cache_index(names_of(ledger.asset)['mix'], names_of(ledger.asset)['tokenizer'])}/{DATA_YAML}"
+    if _settings(store, config) != _settings(store, of_index):
+        say(f"{config}: not proven, its weights, its block or its packing are not those of {of_index}")
+
+
+def _settings(store: Store, path: str) -> Any:
+    """What a `data.yaml` says beside the places of the caches; None if it is not there, or cannot be read."""
+    tagged = store.read_tagged(path)
+    try:
+        config: dict[str, Any] = json.loads(tagged[0] if tagged else b"{}")
+        components = {name: {**each, "cache_dir": None} for name, each in config["components"].items()}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+    return {**config, "cache_catalog": None, "components": components}
 
 
 def _miscopied(store: Store, slices: Sequence[Ledger], copies: Mapping[str, CacheReader]) -> str | None:
@@ -143,7 +170,7 @@ def _miscopied(store: Store, slices: Sequence[Ledger], copies: Mapping[str, Cach
     for split, reader in copies.items():
         counts = {field: reader.count(field) for field in reader.fields}
         expected = consolidated(shard_rows[split], counts, metadata.get(split, {}).get("preprocessor_metadata"))
-        if reader.ledger != expected:
+        if reader.ledger != expected or store.read(f"{reader.path}/{LEDGER_NAME}") != dump_ledger(expected):
             return f"{split}/{LEDGER_NAME} does not follow from the parts of the slices"
     return None
 
@@ -158,12 +185,26 @@ def _digests(reader: CacheReader, first: int, last: int) -> list[str]:
 
 def plan_contradictions(store: Store, ledger: IndexLedger, heads: Sequence[Ledger]) -> Iterator[tuple[str, str]]:
     """Packing plans that do not follow from the merged ledgers of the lake: (path, what is wrong)."""
+    sound = True
+    for each in _plans(store, ledger, heads):
+        sound = False
+        yield each
+    names = names_of(ledger.asset)
+    index = read_index_ledger(store, ledger_of_asset(cache_index(names["mix"], names["tokenizer"])))
+    if sound and index is not None and index.inputs != ledger.inputs:  # else they are old
+        yield ledger.asset, "its slices are not those of the index of its token cache"
+
+
+def _plans(store: Store, ledger: IndexLedger, heads: Sequence[Ledger]) -> Iterator[tuple[str, str]]:
     formats = {head.asset: head.recipe.parameters for head in heads}
     for path in (path for path in ledger.files if path.endswith(".json")):
         try:
             plan = msgspec.json.decode(store.read(path), type=PackingPlan)
         except NOT_DECODED as error:
             yield path, f"not a packing plan ({error})"
+            continue
+        if what := why_not_as_written(store.read(path), plan):
+            yield path, what
             continue
         if plan.cache not in formats or plan.split not in SPLITS:
             yield path, f"of {plan.cache} ({plan.split}), which is no split of these slices"

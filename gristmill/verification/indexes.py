@@ -42,6 +42,7 @@ from gristmill.stages.mixing.index import (
     read_index,
     totals_of_slices,
 )
+from gristmill.verification.derived_files.as_written import why_not_as_written
 from gristmill.verification.derived_files.expected_files import file_contradictions
 from gristmill.verification.derived_files.export_release import undeclared_release
 from gristmill.verification.derived_files.finished_slices import slice_findings
@@ -149,7 +150,7 @@ def _contradictions(
     kind = kind_of(ledger.asset)
     yield from file_contradictions(ledger, heads)
     if kind is CONSOLIDATED:
-        yield from copy_contradictions(store, ledger, heads)
+        yield from copy_contradictions(store, ledger, heads, say)
     elif kind is RESOLUTION:
         yield from resolution_contradictions(store, ledger)
     elif kind is PACKING:
@@ -160,6 +161,8 @@ def _contradictions(
         if index is None:
             yield path, "the ledger names no file index.json that can be read"
             return
+        if what := why_not_as_written(store.read(path), index):
+            yield path, what
         yield from ((path, what) for what in _of_index(index, ledger.inputs, heads))
         if kind is TOKEN_CACHE_INDEX:
             yield from merge_contradictions(store, ledger, heads)

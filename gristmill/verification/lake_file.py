@@ -8,6 +8,7 @@ from gristmill.errors import DataError
 from gristmill.execution.finding import AuditedStore, Finding, guarded
 from gristmill.execution.mend import with_mend
 from gristmill.execution.work import Say
+from gristmill.lake.asset_kinds import rank_of
 from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.ledger.lake_id import LAKE_FILE, read_lake_id
 from gristmill.lake.ledger.receipts import read_run_note
@@ -15,6 +16,7 @@ from gristmill.lake.store.json_object import NOT_DECODED, decode_object
 from gristmill.lake.store.protocol import Store
 from gristmill.releases.pinned import RELEASES, PinnedRelease, name_of_release
 from gristmill.releases.proof import pinned_findings
+from gristmill.verification.derived_files.as_written import why_not_as_written
 from gristmill.verification.derived_files.pinned_release import release_contradictions
 
 _MEND = "restore it from a copy; or remove it and run Dagster's job `sync`, which draws a new id"
@@ -48,7 +50,10 @@ def lake_file_findings(store: Store) -> Iterator[Finding]:
     A lake that only plain Python has written needs none.
     """
     try:
-        if read_lake_id(store) is not None:
+        lake_id = read_lake_id(store)
+        if lake_id is not None:
+            if why := why_not_as_written(store.read(LAKE_FILE), lake_id):
+                yield Finding(LAKE_FILE, None, why, _MEND)
             return
     except DataError:
         yield Finding(LAKE_FILE, None, "it does not contain a lake's id", _MEND)
@@ -102,6 +107,12 @@ def _pinned(store: Store, path: str, data: bytes, say: Say, shelves: Sequence[st
     except DataError as error:
         yield Finding(path, None, str(error).removeprefix(f"{path}: "), "restore it from a copy")
         return
+    if what := why_not_as_written(data, release):
+        yield Finding(path, None, what, "restore it from a copy")
+    order = [(rank_of(each.asset), each.asset, each.snapshot) for each in release.ledgers]
+    if order != sorted(set(order)):
+        what = "its ledgers are not in the order in which they are made, each once"
+        yield Finding(path, None, what, "restore it from a copy")
     if release.name != name_of_release(path):
         yield Finding(path, None, f"it says that its name is {release.name!r}", "restore it from a copy")
         return

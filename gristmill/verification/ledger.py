@@ -13,6 +13,7 @@ from gristmill.execution.work import Say
 from gristmill.lake.address import Place, part_at, place
 from gristmill.lake.asset_kind import AssetKind
 from gristmill.lake.asset_kinds import (
+    BLOCKLIST,
     CLUSTERS,
     DOCUMENTS,
     FINGERPRINTS,
@@ -117,11 +118,13 @@ class LedgerProof:
         inputs = [(each.asset, each.snapshot) for each in head.inputs]
         if len(inputs) != len(set(inputs)):
             yield Finding(partition.ledger, None, "it names an input twice")
-        composed = compose(partition, head.recipe, tuple(_open(i) for i in head.inputs), shards)
+        composed = compose(partition, head.recipe, tuple(_open(i, shards) for i in head.inputs), shards)
         for name in ("asset", "snapshot", "inputs", "totals", "dropped", "fingerprint"):
             recorded, expected = getattr(head, name), getattr(composed, name)
             if recorded != expected:
                 yield Finding(partition.ledger, None, f"{name} is {recorded}, but the table gives {expected}")
+        if head.schema < 1:
+            yield Finding(partition.ledger, None, f"its schema is {head.schema}, but the first one is 1")
         if head.table.shards != len(shards):
             yield Finding(partition.ledger, None, f"it counts {head.table.shards} shards, the table {len(shards)}")
         for shard in shards:
@@ -255,9 +258,16 @@ def _say_old(partition: Place, old: set[str], pinned: Mapping[str, Sequence[str]
         say(f"{what} {len(naming)} parts that its ledger does not name; gc keeps them for {files}")
 
 
-def _open(upstream: Upstream) -> Upstream:
-    """Clears the fingerprint of raw data, so that compose() computes it from the inputs of the shards."""
-    return msgspec.structs.replace(upstream, fingerprint="") if kind_of(upstream.asset) is RAW else upstream
+def _open(upstream: Upstream, shards: Sequence[Shard]) -> Upstream:
+    """Clears a fingerprint that compose() computes from the inputs of the shards: of raw data, and of a blocklist.
+
+    Gristmill 0.1 took that of a blocklist over all its pairs; then no shard names the pairs that it contains.
+    """
+    kind = kind_of(upstream.asset)
+    of_shards = kind is BLOCKLIST and any(
+        each.asset == upstream.asset and each.shard == shard.name for shard in shards for each in shard.inputs
+    )
+    return msgspec.structs.replace(upstream, fingerprint="") if kind is RAW or of_shards else upstream
 
 
 def _named(upstream: Upstream) -> str:

@@ -10,7 +10,7 @@ from gristmill.execution.finding import Finding, differs, unreadable
 from gristmill.execution.mend import REMOVE_STRAY
 from gristmill.execution.work import Say
 from gristmill.formats.levanter.cache import CacheReader, ranges_of
-from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, load_ledger
+from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, dump_ledger, load_ledger
 from gristmill.lake.address import SPLITS, Place, place, tokenizer_asset
 from gristmill.lake.asset_kinds import MIX, kind_of
 from gristmill.lake.identity import digest_of
@@ -20,6 +20,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.stages.token_cache.part import TOKEN_BYTES, PartRecord, RowDigests, folder_names, part_records
 from gristmill.stages.token_cache.part_table import PartTable, ids_of
 from gristmill.stages.tokenization.files import TokenizerLedger, ledger_path, read_tokenizer_ledger, tokenizer_path
+from gristmill.verification.derived_files.as_written import unknown_field
 from gristmill.verification.documents import table_of
 from gristmill.verification.ledger import LedgerProof, input_of, part_strays, upstream_head
 from gristmill.verification.shard import prove_object
@@ -92,6 +93,8 @@ def _part(
         try:
             reader = CacheReader(ranges_of(store), folder.rstrip("/"))
             objects.update(reader.objects)
+            if store.read(folder + LEDGER_NAME) != dump_ledger(reader.ledger):
+                yield Finding(folder + LEDGER_NAME, None, "it is not as Gristmill writes such a ledger")
             digests += [split, *_decode(reader, record, split, folder)]
         except (DataError, IndexError) as error:
             yield Finding(folder, None, str(error))
@@ -114,8 +117,8 @@ def _row(partition: Place, part: Shard, record: PartRecord) -> Iterator[Finding]
         if folder.rstrip("/") not in {partition.part_folder(split) + name for name in names}:
             what = differs(f"the folder of its {split} is", partition.part_folder(split) + names[0], folder)
             yield Finding(partition.table, None, f"part {part.name}: {what}")
-    if foreign := sorted(part.extra.keys() - set(PartRecord.__struct_fields__)):
-        yield Finding(partition.table, None, f"part {part.name}: its field extra has {foreign[0]!r}, which no part has")
+    if (foreign := unknown_field(part.extra, record.as_extra())) is not None:
+        yield Finding(partition.table, None, f"part {part.name}: its field extra has {foreign!r}, which no part has")
     read = {(each.shard, each.content) for each in part.inputs if kind_of(each.asset) is MIX}
     if read != {(name, shard.content) for name, shard in record.shards.items()}:
         yield Finding(partition.table, None, f"part {part.name}: it was made from other shards than it has")

@@ -22,8 +22,13 @@ BLOSC_HEADER = struct.Struct(
     "<BBBBIII"
 )  # format version, zstd version, flags, item bytes, data bytes, block bytes, frame bytes
 MEND = "write the cache again"
-_COMPRESSION = ("blocksize", "clevel", "cname", "shuffle")
-"""How blosc packed the frames. Each frame says it too, so nothing depends on these."""
+_COMPRESSION = {
+    "blocksize": range(1 << 31),
+    "clevel": range(10),
+    "cname": ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"),
+    "shuffle": ("noshuffle", "shuffle", "bitshuffle"),
+}
+"""How blosc may have packed the frames. Each frame says it too; but a trainer's reader refuses other words."""
 
 
 class RangeRead(Protocol):
@@ -70,7 +75,11 @@ def _form(path: str, description: bytes) -> _Form:
         levanter["chunk_grid"]["configuration"]["chunk_shape"] = [shard_elements]
         same = levanter["codecs"][0]["configuration"]
         same["chunk_shape"] = [chunk]
-        same["codecs"][1]["configuration"] |= {key: inner["codecs"][1]["configuration"][key] for key in _COMPRESSION}
+        same["codecs"][1]["configuration"] |= {
+            key: found
+            for key, known in _COMPRESSION.items()
+            if (found := inner["codecs"][1]["configuration"][key]) in known
+        }
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
         raise DataError(f"{path}: not a sharded zarr v3 array of Levanter's ({error!r}); {MEND}") from error
     differ = [key for key in sorted(levanter.keys() | array.keys()) if levanter.get(key) != array.get(key)]

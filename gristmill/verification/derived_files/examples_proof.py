@@ -2,6 +2,8 @@
 
 from collections.abc import Collection, Iterator, Sequence
 
+import msgspec
+
 from gristmill.execution.finding import Finding
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, documents_asset, place
@@ -16,6 +18,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.scores.described import described_before
 from gristmill.scores.examples import Example, extremes, stated_examples
 from gristmill.scores.excerpts import document_at, excerpt_of
+from gristmill.verification.derived_files.as_written import unknown_field
 
 MEND = "delete it: `gristmill report` or `gristmill preview` makes it again"
 """The mend of a file that is derived."""
@@ -34,6 +37,9 @@ def extreme_findings(store: Store, partition: Place, shards: Sequence[Shard], sa
     if stated is None:
         return
     path = examples_path(partition)
+    written = msgspec.json.decode(store.read(path))
+    if field := unknown_field(written, {"contents": written["contents"], "examples": msgspec.to_builtins(stated)}):
+        yield Finding(path, None, f"it has the field {field!r}, which no example has", MEND)
     described = described_before(store, partition, shards)
     if described is None:
         say(f"{path}: not proven to be the extremes: columns of its set are missing; {MEND}")

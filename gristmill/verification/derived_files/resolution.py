@@ -9,6 +9,7 @@ from gristmill.lake.ledger.index_ledger import IndexLedger
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.dedupe.resolution import composed, read_order, read_resolution, resolution_path
 from gristmill.stages.fingerprints.order import Order, order_path
+from gristmill.verification.derived_files.as_written import why_not_as_written
 
 
 def resolution_contradictions(store: Store, ledger: IndexLedger) -> Iterator[tuple[str, str]]:
@@ -39,5 +40,9 @@ def resolution_contradictions(store: Store, ledger: IndexLedger) -> Iterator[tup
         return
     if tuple(marks) != ledger.inputs:
         yield path, "its marks are not those that its ledger names"
+    if why := why_not_as_written(store.read(order_path(name)), order):
+        yield order_path(name), why
     if result is None or dump(result) != dump(expected):
         yield path, "it does not follow from the ledgers of what it compared"
+    elif why := why_not_as_written(store.read(path), result):
+        yield path, why

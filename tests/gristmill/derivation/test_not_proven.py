@@ -13,16 +13,20 @@ import pytest
 from adoptions import adopt, document, write_rows
 from dedupeshelf.dedupes import texts
 from labelrows import write_rows as write_labels
+from lies import part_object
 from msgspec.structs import replace as replace_fields
 from releasekit import change_whole, write_whole
+from resealed import Seals
 from testkit import Mill, make_documents, own_shelf
 from wholelake import STREAM, TOKENIZER, WORDS, even, make_cache, reseal_shard
 
 from gristmill.__main__ import main
 from gristmill.lake.address import place
 from gristmill.lake.identity import HASH_BYTES
+from gristmill.lake.ledger.derived import examples_path
 from gristmill.lake.ledger.files import dump, read_ledger
 from gristmill.lake.ledger.index_ledger import compose_index, content_digest, read_index_ledger
+from gristmill.lake.ledger.lake_id import LAKE_FILE, LakeId
 from gristmill.recipes.adopted.dataset import Adopted
 from gristmill.recipes.export import Export
 from gristmill.recipes.export_formats.energon import EnergonJsonl
@@ -207,6 +211,23 @@ def packed_otherwise(mill: Mill) -> None:
     reseal_shard(mill, documents, row.name, sha256=hashlib.sha256(commented).hexdigest(), bytes=len(commented))
 
 
+def of_other_rows(mill: Mill) -> None:
+    mill.store.put(examples_path(WORDS), b'{"contents":{"a":"of other rows"},"examples":[]}')
+
+
+def less_metadata(mill: Mill) -> None:
+    seals, path = Seals(mill), part_object(mill, "/shard_ledger.json")
+    ledger = json.loads(mill.store.read(path))
+    del ledger["metadata"]["preprocessor_metadata"]["append_eos"]
+    mill.store.put(path, json.dumps(ledger).encode())
+    assert seals.seal(path)
+    index_cache(mill.store, even(), TOKENIZER, {"pages": mill.source()}, {"pages": ["2024"]})
+
+
+def other_id(mill: Mill) -> None:
+    mill.store.put(LAKE_FILE, dump(LakeId("0" * 32)))
+
+
 FORGED: dict[str, tuple[Callable[[Mill], None], str]] = {
     "raw data, labelled sets, models": (raw_data, ""),
     "how bytes are packed": (packed_otherwise, ""),
@@ -236,6 +257,9 @@ FORGED: dict[str, tuple[Callable[[Mill], None], str]] = {
     ),
     "older releases of an export": (older_release_of_an_export, "files of older releases; gc removes those"),
     "descriptions, owners": (words_of_a_card, "words of its card"),
+    "columns and excerpts": (of_other_rows, ""),
+    "metadata that a Levanter ledger": (less_metadata, "it says nothing of append_eos"),
+    "the lake's id": (other_id, ""),
 }
 """By the first words of an entry: who forges it, and what a note says of it."""
 

@@ -1,0 +1,3 @@
+from oldshelf.sources.exams import EXAMS
+
+__all__ = ["EXAMS"]

@@ -1,0 +1,3 @@
+from quizshelf.sources.quiz import QUIZ
+
+__all__ = ["QUIZ"]

@@ -1,0 +1,3 @@
+from oldshelf.sources.talks import TALKS
+
+__all__ = ["TALKS"]

@@ -1,0 +1,3 @@
+from gristmill.recipes.models.overlaps import overlap_tagger
+
+ASKED = overlap_tagger("asked-1", "questions-1", ["quiz"], only=("papers",))

@@ -1,0 +1,3 @@
+from gristmill.taggers.length import LENGTH
+
+__all__ = ["LENGTH"]
