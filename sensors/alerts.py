@@ -66,12 +66,13 @@ def alert_sensor(
     def alerts(context: dg.SensorEvaluationContext) -> dg.SkipReason | Found:
         memory = load_memory(context.cursor)
         if memory is None:  # the first tick: what failed before is history
-            memory = Memory(after={kind.value: newest(context.instance, kind) for kind in KINDS})
+            after = {kind.value: newest(context.instance, kind) for kind in KINDS}
+            memory = Memory("failures from now on are posted", after)
             context.update_cursor(json.dumps(asdict(memory)))
-            return dg.SkipReason("failures from now on are posted")
+            return dg.SkipReason(memory.said)
         tick = _Tick(context.instance, environment, memory, hours, post, now(), box)
         words = tick.run()
-        memory.said = words if tick.posted else ""
+        memory.said = words
         context.update_cursor(json.dumps(asdict(memory)))
         if not tick.posted:
             return dg.SkipReason(words)

@@ -141,7 +141,7 @@ def _result(
     waiting: Sequence[str],
 ) -> dg.SkipReason | Found:
     news = {name: each for name, each in looked.items() if each.told}
-    memory.said = "; ".join(f"{name}: {'; '.join(each.told)}" for name, each in [*news.items()][:NAMED])
+    memory.said = "; ".join(f"{name}: {'; '.join(each.told)}" for name, each in [*news.items()][:NAMED]) or NOTHING
     lines = [f"{raw_asset(name)}: not looked at: {visible(shorten(str(error), 500))}" for name, error in wrong.items()]
     for line in lines:
         context.log.error(line)
