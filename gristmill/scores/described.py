@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.model import Shard
+from gristmill.lake.rows.label_values import declared_as
 from gristmill.lake.store.protocol import Store
 from gristmill.scores.column_file import open_columns
 from gristmill.scores.label_columns import ColumnsHead, make_columns
@@ -58,9 +59,23 @@ def describe(store: Store, partition: Place, shards: Sequence[Shard], kinds: Map
     heads: list[ColumnsHead] = []
     read = 0
     for shard, head in zip(shards, column_heads(store, partition, shards), strict=True):
-        read += head is None
-        heads.append(head or make_columns(store, partition, shard, kinds))
+        right = head is not None and has_kinds(head, kinds)
+        read += not right
+        lists = head.lists if head else ()
+        heads.append(head if head and right else make_columns(store, partition, shard, kinds, lists=lists))
     return _described(partition, shards, heads, read)
+
+
+def has_kinds(head: ColumnsHead, kinds: Mapping[str, str] | None) -> bool:
+    """Whether columns have the kinds that a tagger declares. Who made them may not have had its shelf.
+
+    Args:
+        head: of the columns.
+        kinds: of labels, as their tagger declares them; None: nobody knows, so any are right.
+    """
+    return kinds is None or all(
+        (declared_as(label, kinds) == "score") == (kind == "score") for label, kind in head.kinds.items()
+    )
 
 
 def described_before(store: Store, partition: Place, shards: Sequence[Shard]) -> Described | None:

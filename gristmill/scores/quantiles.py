@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.protocol import Store
-from gristmill.scores.described import MOST_SHOWN, column_heads
+from gristmill.scores.described import MOST_SHOWN, column_heads, has_kinds
 from gristmill.scores.label_columns import ColumnsHead, make_columns
 from gristmill.scores.statistics import LabelStatistics, added
 
@@ -64,8 +64,8 @@ def describe_sampled(store: Store, partition: Place, shards: Sequence[Shard], ki
     """
     chosen = sampled(shards)
     for shard, head in zip(chosen, column_heads(store, partition, chosen), strict=True):
-        if head is None:
-            make_columns(store, partition, shard, kinds)
+        if head is None or not has_kinds(head, kinds):
+            make_columns(store, partition, shard, kinds, lists=head.lists if head else ())
 
 
 def sampled(shards: Sequence[Shard]) -> Sequence[Shard]:
