@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from gristmill.execution.plan import PartitionState, Target, Want
 from gristmill.lake.ledger.code import Code, Codes
-from gristmill.lake.ledger.files import changed_fields, compose
+from gristmill.lake.ledger.files import compose, written_apart
 from gristmill.lake.ledger.model import Upstream
 from gristmill.lake.ledger.receipts import Receipt
 
@@ -29,7 +29,7 @@ def why_stale(state: PartitionState, target: Target, keep: Sequence[Receipt], to
 
 def _reasons(state: PartitionState, target: Target, keep: Sequence[Receipt], todo: Sequence[Want]) -> Iterator[str]:
     if state.head is not None and state.head.recipe.digest != target.recipe.digest:
-        yield f"the recipe changed: {', '.join(changed_fields(state.head.recipe, target.recipe))}"
+        yield f"the recipe changed: {', '.join(written_apart(state.head.recipe, target.recipe))}"
     if target.code.changed(state.codes):
         yield _other_code(target.code, state.codes)
     if state.root is not None and state.root != target.root and target.root is not None:

@@ -122,6 +122,8 @@ def _scalar_mend(value: Any, hint: type) -> str:
         return "" if isinstance(value, hint) else _words(hint)
     if isinstance(value, bool) or not isinstance(value, int if hint is int else (int, float)):
         return _words(hint)
+    if isinstance(value, float) and type(value) is not float:  # such as numpy.float64: a ledger cannot record it
+        return f"Python's own number, such as float({float(value)!r})"
     if isinstance(value, int):
         return "" if -(1 << 63) <= value < 1 << 64 else "a number of 64 bits"
     return "" if math.isfinite(value) else "a finite number"

@@ -80,7 +80,7 @@ def test_a_changed_recipe_that_is_no_draft_is_refused_once_and_left_alone(daemon
     assert {(COUNT_V0, "2024"), (COUNT_V1, "2024")} <= asked
     daemon.make(asked, well=False)
     [run] = daemon.runs[-1:]
-    words = "was made by another recipe of the same name: by was None, is 'white space'"
+    words = "was made by another recipe of the same name: by was absent, is 'white space'"
     assert any(words in each for each in run.failures.values())
     assert works.fingerprint(COUNT_V1) == before
     assert [daemon.tick() for _ in range(3)] == [set(), set(), set()]
@@ -96,7 +96,9 @@ def test_the_other_sets_of_the_version_are_made_although_one_is_refused(made: Wo
     done = works.run("letters_journey")
     [(step, said)] = done.failures.items()
     assert step.endswith("commit_moody_1")
-    assert said.startswith(f"{MOODY_V1} (2024) was made by another recipe of the same name: mood was None, is 'worse'.")
+    assert said.startswith(
+        f"{MOODY_V1} (2024) was made by another recipe of the same name: mood was absent, is 'worse'."
+    )
     assert works.fingerprint(MOODY_V1) == moody
     assert works.fingerprint(COUNT_V1) != count
 

@@ -213,6 +213,35 @@ def changed_fields(old: Recipe, new: Recipe) -> list[str]:
     return [n for n in ("name", "version") if getattr(old, n) != getattr(new, n)] + changed
 
 
+def written_apart(old: Recipe, new: Recipe) -> list[str]:
+    """The changed fields of two recipes; if no value has changed, the parameters that JSON writes in another way.
+
+    Python takes 1, 1.0 and True as equal, and so their recipes; their digests differ.
+
+    >>> written_apart(Recipe("a-1", 1, {"rate": 1}), Recipe("a-1", 1, {"rate": 1.0}))
+    ['rate']
+    """
+    names = sorted(set(old.parameters) | set(new.parameters))
+    apart = [n for n in names if _differ(old.parameters.get(n, ABSENT), new.parameters.get(n, ABSENT))]
+    return changed_fields(old, new) or apart
+
+
+class _Absent:
+    """Stands for a parameter that a recipe does not have."""
+
+    def __repr__(self) -> str:
+        """The word for messages."""
+        return "absent"
+
+
+ABSENT = _Absent()
+
+
+def _differ(old: object, new: object) -> bool:
+    """Whether JSON writes two values in different ways."""
+    return (old is not new) if ABSENT in (old, new) else digest_of(old) != digest_of(new)
+
+
 def told_change(name: str, old: object, new: object) -> str:
     """What has changed in a field, for messages. Of two mappings only the keys that differ are told.
 
@@ -225,8 +254,9 @@ def told_change(name: str, old: object, new: object) -> str:
     "format.key was 'id', is ''"
     """
     if isinstance(old, Mapping) and isinstance(new, Mapping) and old and new:
-        keys = [key for key in sorted(old.keys() | new.keys()) if old.get(key) != new.get(key)]
-        told = [told_change(f"{name}.{key}", old.get(key), new.get(key)) for key in keys[:MOST]]
+        pairs = {key: (old.get(key, ABSENT), new.get(key, ABSENT)) for key in sorted(old.keys() | new.keys())}
+        keys = [key for key, pair in pairs.items() if _differ(*pair)]
+        told = [told_change(f"{name}.{key}", *pairs[key]) for key in keys[:MOST]]
         return "; ".join([*told, f"and {len(keys) - MOST} more of {name}"] if len(keys) > MOST else told)
     was, is_ = shown_apart(repr(old), repr(new))
     return f"{name} was {was}, is {is_}"
@@ -255,9 +285,9 @@ def told_changes(old: Recipe, new: Recipe) -> str:
     >>> told_changes(Recipe("a-1", 1, {"size": 300, "eos": "|"}), Recipe("a-1", 1, {"size": 400, "eos": "|"}))
     'size was 300, is 400'
     """
-    names = changed_fields(old, new)
+    names = written_apart(old, new)
     told = [
-        told_change(n, getattr(old, n, old.parameters.get(n)), getattr(new, n, new.parameters.get(n)))
+        told_change(n, getattr(old, n, old.parameters.get(n, ABSENT)), getattr(new, n, new.parameters.get(n, ABSENT)))
         for n in names[:MOST]
     ]
     return "; ".join([*told, f"and {len(names) - MOST} more fields"] if len(names) > MOST else told)

@@ -1,13 +1,21 @@
 """The data types of a ledger: recipe, inputs, shards (the rows of the table) and head. See docs/reference/ledger.md."""
 
 from collections.abc import Mapping
+from dataclasses import is_dataclass
+from datetime import date, datetime, time
+from enum import Enum
 from typing import Any
+from uuid import UUID
 
 import msgspec
+import orjson
 
 from gristmill.lake.identity import digest_of
 from gristmill.lake.rows.shard_file import Written
 from gristmill.lake.store.json_object import Count, Integer
+
+_OTHERS = (date, datetime, time, UUID, Enum)
+"""The types beside those of JSON that the digest of a recipe takes, as orjson writes them."""
 
 
 class Recipe(msgspec.Struct, frozen=True):
@@ -26,8 +34,8 @@ class Recipe(msgspec.Struct, frozen=True):
     draft: bool = False
 
     def __post_init__(self) -> None:
-        """Makes lists of tuples, as JSON does: else a recipe would differ from the one that its ledger gives back."""
-        msgspec.structs.force_setattr(self, "parameters", _with_lists(self.parameters))
+        """Makes values of JSON: else a recipe would differ from the one that its ledger gives back."""
+        msgspec.structs.force_setattr(self, "parameters", _as_json(self.parameters))
 
     @property
     def digest(self) -> str:
@@ -35,10 +43,15 @@ class Recipe(msgspec.Struct, frozen=True):
         return digest_of([self.name, self.version, self.parameters])
 
 
-def _with_lists(value: Any) -> Any:
+def _as_json(value: Any) -> Any:
+    """A value as JSON gives it back: lists of tuples, and words of dates, UUIDs, enumerations and dataclasses."""
     if isinstance(value, dict):
-        return {key: _with_lists(each) for key, each in value.items()}
-    return [_with_lists(each) for each in value] if isinstance(value, list | tuple) else value
+        return {key: _as_json(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_as_json(each) for each in value]
+    if isinstance(value, _OTHERS) or is_dataclass(value):
+        return orjson.loads(orjson.dumps(value, option=orjson.OPT_SORT_KEYS))
+    return value
 
 
 class Input(msgspec.Struct, frozen=True, gc=False):

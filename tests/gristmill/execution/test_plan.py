@@ -185,7 +185,7 @@ def test_another_recipe_of_the_same_name_is_refused_before_anything_is_planned(m
     target = target_of(mill)
     state = read_state(mill.store, target.place)
     other = replace(target, recipe=replace(target.recipe, parameters={"other": 1}))
-    with pytest.raises(RecipeError, match="other was None, is 1"):
+    with pytest.raises(RecipeError, match="other was absent, is 1"):
         plan_changes(state, other, mill.store)
     draft = replace(other, recipe=replace(other.recipe, draft=True))
     with pytest.raises(RecipeError, match="a draft replaces only what a draft made"):

@@ -4,6 +4,7 @@ import inspect
 from datetime import date
 from typing import Any
 
+import numpy as np
 import pytest
 
 from gristmill.errors import RecipeError
@@ -38,6 +39,8 @@ PAGES = (Stream(source="pages", version="v0"),)
         (Training, {"special": "<|pad|>"}, "special is '<|pad|>'"),
         (Stream, {"weight": "2"}, "weight is '2'"),
         (Stream, {"rate": True}, "rate is True"),
+        (Stream, {"rate": np.float64(0.5)}, r"rate is np.float64\(0.5\); give Python's own number, such as float"),
+        (Mix, {"proportions": {"pages": np.float64(1)}}, "proportions is .*; give Python's own number"),
     ],
 )
 def test_an_option_of_another_type_is_refused(recipe: Any, options: dict[str, Any], said: str) -> None:

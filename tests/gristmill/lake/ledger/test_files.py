@@ -171,7 +171,7 @@ def test_another_recipe_of_the_same_name_names_what_changed(mill: Mill) -> None:
     mill.convert()
     before = mill.stamps()
     changed = dataclasses.replace(mill.source(), select=r"\.gz$", parameters={"fold": True})
-    with pytest.raises(RecipeError, match=r"fold was None, is True; select was None, is '.*next number"):
+    with pytest.raises(RecipeError, match=r"fold was absent, is True; select was None, is '.*next number"):
         mill.make(ConversionStep(changed, SNAPSHOT, ("gristmill", "testshelf")))
     assert mill.stamps() == before
 
@@ -192,6 +192,21 @@ def test_changed_recipes_of_many_fields_are_told_in_part() -> None:
     old, new = (Recipe("a-1", 1, {f"f{n}": value for n in range(10)} | {"g": {"h": value}}) for value in (1, 2))
     told = told_changes(old, new).split("; ")
     assert (len(told), told[0], told[-1]) == (9, "f0 was 1, is 2", "and 3 more fields")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ({"rate": 1}, {"rate": 1.0}, "rate was 1, is 1.0"),
+        ({"fold": True}, {"fold": 1}, "fold was True, is 1"),
+        ({"format": {"pack": 1, "length": 8}}, {"format": {"pack": 1.0, "length": 8}}, "format.pack was 1, is 1.0"),
+        ({}, {"fold": None}, "fold was absent, is None"),
+    ],
+)
+def test_a_change_that_python_takes_as_equal_is_told_too(old: dict[str, Any], new: dict[str, Any], told: str) -> None:
+    before, after = Recipe("a-1", 1, old), Recipe("a-1", 1, new)
+    assert before.digest != after.digest
+    assert told_changes(before, after) == told
 
 
 def test_a_draft_may_change_and_other_fields_never_count(mill: Mill) -> None:

@@ -49,7 +49,7 @@ def test_a_changed_tagger_of_the_same_name_is_refused_with_what_changed(mill: Mi
     (tagger,) = mill.tagging("words-1").taggers
     mill.tag("words-1")
     changed = replace(tagger, parameters={"threshold": 2})
-    with pytest.raises(RecipeError, match=r"attributes/words-1 \(2024\).*threshold was None, is 2"):
+    with pytest.raises(RecipeError, match=r"attributes/words-1 \(2024\).*threshold was absent, is 2"):
         mill.make(TaggingStep("pages", "v0", SNAPSHOT, (changed,), SHELVES))
 
 
