@@ -23,11 +23,11 @@ class ReasonRow(NamedTuple):
 
     Attributes:
         reason: why documents are dropped; or `all`, or `kept`.
-        documents: their number.
-        share: of all documents, from 0 to 1.
-        bytes: of their texts.
-        tokens: estimated.
-        alone: documents that only this rule drops; None if there are none.
+        documents: number of documents.
+        share: their part of all documents, from 0 to 1.
+        bytes: size of their texts in UTF-8.
+        tokens: estimated number of tokens of their texts.
+        alone: number of documents that this rule drops and no other rule; None without such a document.
     """
 
     reason: str

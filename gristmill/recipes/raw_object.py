@@ -64,8 +64,8 @@ class LeftOut(NamedTuple):
     Attributes:
         reason: short and stable, such as `image`. It names no record, because ledgers list each reason.
         records: how many of them.
-        id: of a single record that has one: takedowns find it. Of others they name the object as not searched.
-        source: of the same record.
+        id: the id of a single record, so that takedowns find it; empty: they name the object as not searched.
+        source: the source of that record.
     """
 
     reason: str

@@ -53,7 +53,7 @@ def check_kept(store: Store, release: PinnedRelease) -> None:
 
 
 def _unnamed(store: Store, release: PinnedRelease) -> str:
-    """A partition or a folder of the release that is another one now; empty if there is none."""
+    """The first partition or folder of the release that has changed since; an empty string if all are the same."""
     for each in release.ledgers:
         if kind_of(each.asset) not in _WITH_PARTS:
             continue

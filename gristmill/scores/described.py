@@ -70,8 +70,8 @@ def has_kinds(head: ColumnsHead, kinds: Mapping[str, str] | None) -> bool:
     """Whether columns have the kinds that a tagger declares. Who made them may not have had its shelf.
 
     Args:
-        head: of the columns.
-        kinds: of labels, as their tagger declares them; None: nobody knows, so any are right.
+        head: the head of the columns file.
+        kinds: the kind of each label, as its tagger declares it; None: the tagger is not known, so any kind is right.
     """
     return kinds is None or all(
         (declared_as(label, kinds) == "score") == (kind == "score") for label, kind in head.kinds.items()

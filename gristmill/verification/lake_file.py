@@ -8,7 +8,6 @@ from gristmill.errors import DataError
 from gristmill.execution.finding import AuditedStore, Finding, guarded
 from gristmill.execution.mend import with_mend
 from gristmill.execution.work import Say
-from gristmill.lake.asset_kinds import rank_of
 from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.ledger.lake_id import LAKE_FILE, read_lake_id
 from gristmill.lake.ledger.receipts import read_run_note
@@ -108,10 +107,6 @@ def _pinned(store: Store, path: str, data: bytes, say: Say, shelves: Sequence[st
         yield Finding(path, None, str(error).removeprefix(f"{path}: "), "restore it from a copy")
         return
     if what := why_not_as_written(data, release):
-        yield Finding(path, None, what, "restore it from a copy")
-    order = [(rank_of(each.asset), each.asset, each.snapshot) for each in release.ledgers]
-    if order != sorted(set(order)):
-        what = "its ledgers are not in the order in which they are made, each once"
         yield Finding(path, None, what, "restore it from a copy")
     if release.name != name_of_release(path):
         yield Finding(path, None, f"it says that its name is {release.name!r}", "restore it from a copy")

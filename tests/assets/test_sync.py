@@ -93,7 +93,7 @@ SHOWN = {
     **{each: {"scores", "labels", "dagster/column_schema", "shard table"} for each in (COUNT_V0, COUNT_V1, MOODY_V1)},
     BLEND_LETTERS: {"dagster/column_lineage", "shard table"},
     TINY_LETTERS: {"document lengths", "bytes of text a token", "shard table"},
-    TINY: {"characters", "trained on", "file"},
+    TINY: {"characters read", "trained on", "file"},
     TINY_INDEX: {"streams in training"},
 }
 

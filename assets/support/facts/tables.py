@@ -21,7 +21,7 @@ def table(rows: Sequence[Mapping[str, Any]]) -> dg.TableMetadataValue | str:
 
 
 def warned(warnings: Iterable[str]) -> dict[str, str]:
-    """Warnings as metadata of one name; nothing if there are none.
+    """Warnings as metadata with the name `warnings`; without a warning, no metadata.
 
     Args:
         warnings: in words.

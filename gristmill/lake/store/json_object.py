@@ -63,7 +63,7 @@ def says_same(found: bytes, made: bytes) -> bool:
 
     Args:
         found: the bytes of an object that a decoder took.
-        made: those that its value gives.
+        made: the bytes that encoding the decoded value gives.
 
     >>> says_same(b'{"weight":3}', b'{"weight":3.0}'), says_same(b'{"weight":3}', b'{"weight":3,"more":1}')
     (True, False)

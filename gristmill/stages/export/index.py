@@ -108,7 +108,7 @@ def declared_release(store: Store, mix: Mix, export: Export, index: Index) -> Re
         store: the lake.
         mix: the mix's recipe.
         export: the export's recipe.
-        index: of the export.
+        index: the index of the export: its slices.
 
     Raises:
         TokensMissing: the format asks for an epoch, and the token cache does not have a slice yet.

@@ -29,11 +29,14 @@ def why_not_as_written(data: bytes, value: object) -> str:
 
 
 def unknown_field(given: Any, known: Any) -> str | None:
-    """The first field or number of an entry that a value of JSON has and another one has not; None if there is none.
+    """The name of the first field that one JSON value has and another lacks; of a list, the number of the first entry.
 
     Args:
-        given: as it was read.
-        known: what its type has taken of it.
+        given: the value as it was read.
+        known: the same value with only the fields that its type knows.
+
+    Returns:
+        The name or the number; None if the second value lacks nothing.
 
     >>> unknown_field({"a": [{"b": 1, "c": 2}]}, {"a": [{"b": 1}], "d": 3})
     'c'

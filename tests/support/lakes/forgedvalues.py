@@ -41,7 +41,7 @@ class Forged(NamedTuple):
 
     Attributes:
         path: the object.
-        value: where it stands in it, with `*` for the number of an entry.
+        value: path of the value inside the object, with `*` in place of the number of a list entry.
         what: what was done to it.
         plant: does it.
     """

@@ -46,7 +46,7 @@ _STYLES = list(styles())
 
 
 def style_of(data: bytes) -> Style | None:
-    """How a file of JSON is written; None if it is none, or in another way."""
+    """The style in which a JSON file is written; None if the file is not JSON, or its style is unknown."""
     try:
         value = json.loads(data)
     except ValueError:
