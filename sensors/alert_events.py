@@ -7,7 +7,15 @@ import dagster as dg
 
 from assets.support.keys import address_of
 from assets.support.last_reading import is_news
-from assets.support.next_steps import OF_DEAD, OF_FORGOTTEN, OF_KIND, OF_UNSTARTED, RUN_NEXT, next_of_check
+from assets.support.next_steps import (
+    OF_DEAD,
+    OF_FORGOTTEN,
+    OF_KIND,
+    OF_UNSTARTED,
+    OF_WITHOUT_ASSETS,
+    RUN_NEXT,
+    next_of_check,
+)
 from assets.support.runs.tags import RETRIED_BY, WILL_RETRY
 from gristmill.errors import shorten, visible
 from sensors.alert_messages import Alert
@@ -83,11 +91,11 @@ def alert_of(instance: dg.DagsterInstance, entry: dg.EventLogEntry, hours: Mappi
         words, kind, following = _failure(entry.dagster_event)
         if run.tags.get(WILL_RETRY) == "true" or kind == "Superseded":
             return None
-        if not kind and never_started(instance, run.run_id):
-            following = OF_UNSTARTED
-        elif not kind and was_forgotten(instance, run):
-            following = OF_FORGOTTEN
         assets = _assets(instance, run)
+        if not kind and never_started(instance, run.run_id):
+            following = OF_UNSTARTED if assets else OF_WITHOUT_ASSETS
+        elif not kind and was_forgotten(instance, run):
+            following = OF_FORGOTTEN if assets else OF_WITHOUT_ASSETS
         return Alert(event="run_failure", assets=assets, check="", error=_short(words), next=following, **common)
     return Alert(
         event="check_failure",

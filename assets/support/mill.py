@@ -190,7 +190,7 @@ class Mill:
                     words = told.description if told else event.step_failure_data.error_display_string
                     for line in f"failed: {event.step_key}: {words}"[:2000].splitlines():
                         self.say(line)
-            raise DataError(f"run {result.run_id} of {job} failed; `gristmill ui` shows it, and what was made is kept")
+            raise DataError(f"run {result.run_id} of {job} failed: see Runs in the UI; what was made is kept")
 
     def needed(self, what: str, partition: str, steps: Iterable[Step]) -> bool:
         """Whether there is work, by the ledgers; and says so."""

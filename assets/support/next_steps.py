@@ -42,8 +42,8 @@ OF_CHECK: Mapping[str, str] = {
 """By the name of a check that a commit does, and of `ids_unique_across`."""
 
 OF_AUDIT = (
-    "do what the findings say (`gristmill verify` lists all of them), then execute this audit again: it stays red until"
-    " then"
+    "see `gristmill plan`: if it lists this partition, nothing is damaged, and a run is still to make it. Else do what"
+    " the findings say (`gristmill verify` lists all of them). Then execute this audit again: it stays red until then"
 )
 OF_CHECKSUMS = (
     "download the named raw objects again; the sensor reports them, and their documents are made again; then execute"
@@ -59,6 +59,11 @@ OF_FORGOTTEN = (
     " requested again by itself, at most three times"
 )
 """If the code server was away when a dead run was to be started again."""
+OF_WITHOUT_ASSETS = (
+    "nothing launches this job again by itself, for it makes no asset: see that the code server runs, then launch it"
+    " again"
+)
+"""If such a run, or one that never started, was of a job as `sync` or `pause`."""
 OF_ABSENT = (
     "nothing while a run makes them; else open the page of the absent slice: a red partition names its failed run. The"
     " index is made again when the slice is"

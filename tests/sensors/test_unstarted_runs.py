@@ -204,6 +204,13 @@ def test_the_alert_says_that_it_is_requested_again(watch: Watch) -> None:
     assert (alert.assets, alert.snapshot) == ([LETTERS_V0], "2024")
 
 
+def test_a_job_without_assets_is_left_to_people_and_the_alert_says_so(watch: Watch) -> None:
+    job = watch.works.definitions.resolve_job_def("sync")
+    watch.give_up(watch.works.instance.create_run_for_job(job))
+    assert watch.tick() == []
+    assert "nothing launches this job again by itself" in watch.alert().next
+
+
 def test_a_run_that_died_while_no_code_server_answered_is_requested_again_and_told(retrying: Watch) -> None:
     run = retrying.queued(LETTERS_V0)
     retrying.die(run)

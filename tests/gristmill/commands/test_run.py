@@ -66,7 +66,7 @@ def test_a_failed_run_is_an_error_and_what_waits_is_not_tried(lake: Path, capsys
     assert main(["run", str(lake), "letters"]) == 2
     said = capsys.readouterr()
     assert "a.jsonl.gz" in said.out
-    assert "failed; `gristmill ui` shows it, and what was made is kept" in said.err
+    assert "failed: see Runs in the UI; what was made is kept" in said.err
     assert recorded(lake.parent / "home", LETTERS_V0) == set()
 
 
