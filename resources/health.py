@@ -24,6 +24,8 @@ FAILURES = 3
 """A sensor of which so many ticks in a row failed counts as failing."""
 FORGOTTEN = 3600.0
 """Seconds without a tick, after which nobody looks at a sensor: the code has it no more, or the daemon is gone."""
+REMEMBERED = 7 * 86_400.0
+"""Seconds for which the newest tick of a sensor counts."""
 LIMIT = 10.0
 """Seconds that a look waits for each part."""
 WAITING = (dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING)
@@ -70,6 +72,8 @@ class Looker:
         self._instance, self._locations = instance, locations
         self._lake = Lake(environment.lake, environment.options)
         self._hanging: dict[str, threading.Thread] = {}
+        self._daemons: dict[str, list[str]] = {}
+        self._two_daemons = -GONE
 
     def look(self, now: float) -> Health:
         """Looks at everything, which takes at most LIMIT seconds a part.
@@ -113,8 +117,11 @@ class Looker:
         runs = self._instance.get_run_records(dg.RunsFilter(statuses=list(WAITING)), ascending=True)
         oldest = min((record.create_timestamp.timestamp() for record in runs), default=now)
         ticks, sensors, alert = self._of_sensors(now)
+        daemons = self._of_daemons(now)
+        if not daemons and ticks is not None and now - ticks > GONE:
+            daemons = {"ticks": f"no sensor has had a tick for {GONE:.0f} s, though the daemon lives"}
         return {
-            "daemons": self._of_daemons(now),
+            "daemons": daemons,
             "sensors": sensors,
             "queued": len(runs),
             "queue_seconds": _since(oldest, now),
@@ -124,6 +131,9 @@ class Looker:
 
     def _of_daemons(self, now: float) -> dict[str, str]:
         beats = self._instance.get_daemon_heartbeats()
+        self._remember_daemons(beats, now)
+        if now - self._two_daemons < GONE:
+            return {"second daemon": "two daemons are at work at once: each run is requested twice"}
         gone = [
             kind.lower().replace("_", " ")
             for kind in sorted(self._instance.get_required_daemon_types())
@@ -132,6 +142,14 @@ class Looker:
         if not gone:
             return {}
         return {"daemon": f"the daemon has shown no sign of life for {GONE:.0f} s ({', '.join(gone)})"}
+
+    def _remember_daemons(self, beats: Mapping[str, Any], now: float) -> None:
+        """Notes when a daemon was seen that another one had replaced. A daemon that was restarted has a new id."""
+        for kind, beat in beats.items():
+            seen = self._daemons.setdefault(kind, [])
+            if beat.daemon_id in seen[:-1]:
+                self._two_daemons = now
+            seen[:] = [*(each for each in seen if each != beat.daemon_id), beat.daemon_id][-3:]
 
     def _of_sensors(self, now: float) -> tuple[float | None, dict[str, str], float | None]:
         """When the newest tick was, which sensors fail, and when an alert was posted last."""
@@ -145,8 +163,9 @@ class Looker:
         posted: list[float] = []
         for state in states:
             key = state.instigator_origin_id, state.selector_id
-            last = self._instance.get_ticks(*key, after=now - FORGOTTEN, limit=FAILURES + 1)
+            last = self._instance.get_ticks(*key, after=now - REMEMBERED, limit=FAILURES + 1)
             newest += [tick.timestamp for tick in last[:1]]
+            last = [tick for tick in last if tick.timestamp > now - FORGOTTEN]
             ended = [tick for tick in last if tick.status.value != "STARTED"][:FAILURES]
             if len(ended) == FAILURES and all(tick.status.value == "FAILURE" for tick in ended):
                 failing[f"sensor {state.name}"] = f"the last {FAILURES} ticks of the sensor {state.name} failed"

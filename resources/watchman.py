@@ -19,8 +19,8 @@ from gristmill.threads import begin
 from resources.health import Health, Looker
 from resources.webhook import post
 
-EVERY = 30.0
-"""Seconds between two looks."""
+EVERY = 25.0
+"""Seconds between two looks. A daemon has a heartbeat every 30 s: of two daemons, both are then seen."""
 PATIENCE = 120.0
 """Seconds for which a thing must be wrong before it is told: a part that is started again answers soon."""
 DAY = 86_400.0
@@ -29,6 +29,8 @@ KEY = "gristmill/watchman"
 """Where Dagster's database has the memory of the watchman, which several web servers share."""
 NEXT: Mapping[str, str] = {
     "daemon": "see whether dagster-daemon runs, and what its log says; start it again",
+    "ticks": "see the daemon's log, and whether the database of Dagster takes writes: a lock, or a full disk",
+    "second daemon": "find the two processes dagster-daemon, and end one of them",
     "sensor": "open the sensor's page: its newest tick has the error; the sensor goes on by itself once that is mended",
     "code server": "see whether the code server runs; start it again, or reload the code if it does not load",
     "database": "see whether the database of Dagster answers",

@@ -41,9 +41,9 @@ NOW = 1_800_000_000.0
 DAEMON = "the daemon has shown no sign of life for 300 s"
 
 
-def beat(instance: dg.DagsterInstance, now: float = NOW) -> None:
+def beat(instance: dg.DagsterInstance, now: float = NOW, daemon: str = "d") -> None:
     for kind in instance.get_required_daemon_types():
-        instance.add_daemon_heartbeat(DaemonHeartbeat(now, kind, "d", None))
+        instance.add_daemon_heartbeat(DaemonHeartbeat(now, kind, daemon, None))
 
 
 def sensor(instance: dg.DagsterInstance, name: str, *ticks: str, cursor: str = "", stopped: bool = False) -> None:
@@ -70,6 +70,33 @@ def test_all_is_well(instance: dg.DagsterInstance, environment: Environment) -> 
     sensor(instance, "alerts", "SUCCESS", cursor='{"posted": {"a": [1799999910.0, 0], "b": [1799999000.0, 2]}}')
     found = looked(instance, environment, mine=SimpleNamespace(code_location=SimpleNamespace(get_repositories=dict)))
     assert found == health.Health(queued=0, queue_seconds=0, tick_seconds=0, alert_seconds=90, code_servers=1)
+
+
+def test_sensors_that_stand_still_though_the_daemon_lives_are_told(
+    instance: dg.DagsterInstance, environment: Environment
+) -> None:
+    sensor(instance, "alerts", "SUCCESS")
+    told = {"ticks": "no sensor has had a tick for 300 s, though the daemon lives"}
+    for later, wrong in ((300, {}), (301, told), (90_000, told)):
+        beat(instance, NOW + later)
+        assert Looker(instance, dict, environment).look(NOW + later).wrong == wrong
+    beat(instance, NOW)
+    assert Looker(instance, dict, environment).look(NOW + 301).wrong.keys() == {"daemon"}
+
+
+def test_two_daemons_at_once_are_told_until_one_has_ended_and_a_restart_is_not(
+    instance: dg.DagsterInstance, environment: Environment
+) -> None:
+    looker = Looker(instance, dict, environment)
+    found: list[str] = []
+    for number, daemon in enumerate(["first", "second", "second", "third", "second", "third", "third"]):
+        now = NOW + 100 * number
+        beat(instance, now, daemon)
+        found.append(looker.look(now).wrong.get("second daemon", ""))
+    two = "two daemons are at work at once: each run is requested twice"
+    assert found == ["", "", "", "", two, two, two]
+    beat(instance, NOW + 800, "third")
+    assert looker.look(NOW + 800).wrong == {}
 
 
 def test_a_daemon_without_a_heartbeat_is_gone(instance: dg.DagsterInstance, environment: Environment) -> None:
