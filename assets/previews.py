@@ -25,10 +25,10 @@ from gristmill.previews.mix_preview import (
 from gristmill.previews.page import retention_plots
 from gristmill.previews.token_ratio import token_ratio
 from gristmill.previews.words import table_rows
-from gristmill.reading.label_kinds import declared_kinds
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.reports.sizes import percent
+from gristmill.scores.label_kinds import declared_kinds
 from gristmill.stages.mixing.step import MixingStep, stream_step
 from resources.lake import LakeResource
 

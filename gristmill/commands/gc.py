@@ -7,16 +7,20 @@ import os
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from gristmill.commands._shared.chosen_lake import chosen_lake
 from gristmill.commands._shared.terminal import add_lake, show
 from gristmill.lake.store.protocol import Store
 from gristmill.maintenance.gc import (
+    Unnamed,
+    check_unnamed,
     find_foreign,
     find_strays,
     find_unnamed,
     find_uploads,
+    let_go,
     remove_strays,
     remove_unnamed,
 )
@@ -45,44 +49,83 @@ def declare(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Removes unused objects, and shows their names before and after.
+    """Removes unused objects, and shows their names before and after. Places where a run is at work are left.
 
     Returns:
         0; 1 if a note names objects that are not its partition's: these are shown, and not removed.
 
     Raises:
         DataError: a ledger or a release cannot be read. Nothing was removed.
-        StoreError: the lake does not answer.
+        StoreError: the lake does not answer, or another process took a place over while objects were removed there.
     """
     store, dry = chosen_lake(arguments).store(), arguments.dry_run
     if dry:
         _show_root(store.url)
     else:
         store.sweep()
+        let_go(store)
     foreign = find_foreign(store)
     for finding in foreign:
         show(f"WRONG  {finding}")
-    removed = size = 0
+    removing = _Removing(dry=dry)
     gone: list[str] = []
-    for release in find_old_releases(store, show):  # first, because its files name parts
+    for release in find_old_releases(store, removing.leave):  # first, because its files name parts
         shown = f"{release.folder}: {len(release.entries)} objects"
-        if _remove(shown, [], release.bytes, partial(remove_release, store, release), dry=dry):
-            size += release.bytes
+        if removing.remove(shown, [], release.bytes, partial(remove_release, store, release)):
+            removing.size += release.bytes
             gone.append(release.folder)
-    parts, leftovers = find_unnamed(store, show, gone), find_strays(store, show)
+    parts, leftovers = find_unnamed(store, removing.leave, gone), find_strays(store, removing.leave)
     for left in leftovers:
         shown = f"{left.place.asset} ({left.place.snapshot}): {len(left.entries)} objects left by a run"
         names = [entry.path for entry in left.entries]
-        _remove(shown, names, left.bytes, partial(remove_strays, store, left), dry=dry)
+        removing.remove(shown, names, left.bytes, partial(remove_strays, store, left))
+    removed: list[Unnamed] = []
     for garbage in parts:
         shown = f"{garbage.folder}: {len(garbage.entries)} objects"
-        if _remove(shown, [], garbage.bytes, partial(remove_unnamed, store, garbage), dry=dry):
-            removed += 1
-            size += garbage.bytes
+        if removing.remove(shown, [], garbage.bytes, partial(remove_unnamed, store, garbage)):
+            removed.append(garbage)
+            removing.size += garbage.bytes
+    if not dry:
+        check_unnamed(store, removed)
     _abort_uploads(store, arguments.upload_days, dry=dry)
     verb = "would be removed" if dry else "removed"
-    show(f"{removed} parts {verb}, {size_in_words(size)}")
+    left_alone = f"; {removing.left} left alone, as said above: run gc again later" if removing.left else ""
+    show(f"{len(removed)} parts {verb}, {size_in_words(removing.size)}{left_alone}")
     return 1 if foreign else 0
+
+
+@dataclass
+class _Removing:
+    """Removes things, and shows each before and after.
+
+    Attributes:
+        dry: whether nothing is removed.
+        size: bytes of parts and releases that were removed.
+        left: number of things that were left alone.
+    """
+
+    dry: bool
+    size: int = 0
+    left: int = 0
+
+    def leave(self, line: str) -> None:
+        """Shows why something is left alone."""
+        self.left += 1
+        show(line)
+
+    def remove(self, shown: str, names: Sequence[str], size: int, removing: Callable[[], bool]) -> bool:
+        """Removes something. Returns whether it was removed, or would be in a dry run."""
+        words = size_in_words(size)
+        show(f"would remove {shown}, {words}" if self.dry else f"removing {shown}, {words}")
+        for name in names:
+            show(f"         {name}")
+        if self.dry:
+            return True
+        if removing():
+            show(f"removed {shown}, {words}")
+            return True
+        self.leave(f"kept    {shown}: a run has started to use it")
+        return False
 
 
 def _show_root(url: str) -> None:
@@ -90,18 +133,6 @@ def _show_root(url: str) -> None:
     real = url if "://" in url else os.path.realpath(url)
     if real != url:
         show(f"note   {url} is {real}")
-
-
-def _remove(shown: str, names: Sequence[str], size: int, removing: Callable[[], bool], *, dry: bool) -> bool:
-    """Removes something, and shows it before and after. Returns whether it was removed, or would be in a dry run."""
-    show(f"would remove {shown}, {size_in_words(size)}" if dry else f"removing {shown}, {size_in_words(size)}")
-    for name in names:
-        show(f"         {name}")
-    if dry:
-        return True
-    done = removing()
-    show(f"removed {shown}, {size_in_words(size)}" if done else f"kept    {shown}: a run has started to use it")
-    return done
 
 
 def _abort_uploads(store: Store, days: float, *, dry: bool) -> None:

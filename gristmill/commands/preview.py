@@ -30,11 +30,11 @@ from gristmill.previews.page import preview_page
 from gristmill.previews.token_ratio import TokenRatio, token_ratio
 from gristmill.previews.words import lines_of
 from gristmill.project import is_lake
-from gristmill.reading.label_kinds import declared_kinds
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
 from gristmill.recipes.sql.process import start_early
 from gristmill.reports.sizes import size_in_words
+from gristmill.scores.label_kinds import declared_kinds
 from gristmill.stages.mixing.held_out import held_out_words
 from gristmill.stages.mixing.step import MixingStep, revision_step, stream_step
 

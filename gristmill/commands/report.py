@@ -12,12 +12,12 @@ from gristmill.commands._shared.terminal import add_options, add_shelves, lake_o
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import attributes_asset, place
 from gristmill.lake.asset_kinds import DOCUMENTS, RESOLUTION, names_of
-from gristmill.reading.label_kinds import declared_kinds, declared_meanings
 from gristmill.reading.partitions import known_snapshots, named_asset, open_partition
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.shelf import read_shelf
 from gristmill.scores.described import describe
 from gristmill.scores.examples import read_examples, write_examples
+from gristmill.scores.label_kinds import declared_kinds, declared_meanings
 from gristmill.scores.page import page_of
 from gristmill.stages.dedupe.resolution import read_resolution
 from gristmill.stages.dedupe.resolution_report import resolution_report

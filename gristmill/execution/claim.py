@@ -2,6 +2,8 @@
 
 A run of `make` also names its process, and leaves a partition to a process of another `make` that still runs. A run of
 Dagster has several processes, names none, and never asks: its retries take over what they began.
+
+`gc` claims a partition while it deletes there (`gristmill.maintenance.gc_hold`). Every run leaves it alone until then.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,6 +23,9 @@ from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 from gristmill.process import Process, this_process
 
+GC = "gc"
+"""The work of a claim that `gc` holds."""
+
 
 class Claim(Process, frozen=True, omit_defaults=True):
     """The content of a claim.
@@ -28,10 +33,12 @@ class Claim(Process, frozen=True, omit_defaults=True):
     Attributes:
         token: names the run. The fields of its process are empty for a run of Dagster.
         ended: `yes` if a run of `make` has given up.
+        work: GC if `gc` holds it, which deletes there; empty: a run makes the partition.
     """
 
     token: str | None = None
     ended: str = ""
+    work: str = ""
 
 
 class Claimant(NamedTuple):
@@ -63,32 +70,67 @@ def write_claim(store: Store, place: Place, token: str, by: Claimant | None = No
     Raises:
         AtWork: the partition is left to another process.
     """
+    what = f"{place.asset} ({place.snapshot})"
     if by is None:
-        store.put(place.claim, dump({"token": token}))
+        take(store, place.claim, dump({"token": token}), what)
         return
     process = by.process
     claim = Claim(**msgspec.structs.asdict(process), token=token)
     if by.takes_over:
-        store.put(place.claim, dump(claim))
+        take(store, place.claim, dump(claim), what, unseen=True)
         return
     stored = store.read_tagged(place.claim)
-    _leave_to_holder(place, stored, process)
+    _leave_to_holder(what, stored, process)
     try:
         store.put_if(place.claim, dump(claim), stored[1] if stored else None)
     except Conflict:  # another run was first, at this moment
-        _leave_to_holder(place, store.read_tagged(place.claim), process)
+        _leave_to_holder(what, store.read_tagged(place.claim), process)
         raise
 
 
-def _leave_to_holder(place: Place, stored: tuple[bytes, str] | None, process: Process) -> None:
-    holder = _claim(stored[0]) if stored else None
+def take(store: Store, path: str, data: bytes, what: str, *, unseen: bool = False) -> None:
+    """Writes a claim over that of any run, but leaves the place to a `gc` that deletes there.
+
+    Args:
+        store: the lake.
+        path: of the claim, or of another object that says that a run works there.
+        data: its bytes.
+        what: the place, for the message.
+        unseen: whether it is also taken from a `gc` of which it cannot be seen here whether it still runs.
+
+    Raises:
+        AtWork: `gc` is deleting there.
+    """
+    while True:
+        stored = store.read_tagged(path)
+        _leave_to_gc(what, parse_claim(stored[0]) if stored else None, unseen=unseen)
+        with suppress(Conflict):  # another was first, at this moment: it may be gc
+            store.put_if(path, data, stored[1] if stored else None)
+            return
+
+
+def _leave_to_gc(what: str, holder: Claim | None, *, unseen: bool = False) -> None:
+    if holder is None or holder.work != GC:
+        return
+    runs = holder.runs(this_process())
+    if runs or (runs is None and not unseen):
+        mend = "" if runs else ". It cannot be seen from here whether it still runs: if not, run `gristmill gc` again"
+        raise AtWork(
+            f"{what}: gc ({holder}) has been removing what is no longer in use there since {shorten(holder.since)}."
+            f" Wait until it ends{mend}"
+        )
+
+
+def _leave_to_holder(what: str, stored: tuple[bytes, str] | None, process: Process) -> None:
+    holder = parse_claim(stored[0]) if stored else None
+    _leave_to_gc(what, holder)
     if holder is None or not holder.pid or holder.is_same(process):
         return
     runs = holder.runs(process)
     if runs is not False:
         unseen = "" if runs else "; it cannot be seen from here whether that still runs"
         raise AtWork(
-            f"{place.asset} ({place.snapshot}): {holder} has been making it since {shorten(holder.since)}{unseen}. Wait"
+            f"{what}: {holder} has been making it since {shorten(holder.since)}{unseen}. Wait"
             " until it ends, or add --take-over to go on in its place: it then stops at its next shard"
         )
 
@@ -125,10 +167,22 @@ def is_left(store: Store, place: Place) -> bool:
         place: the partition.
     """
     stored = store.read_tagged(place.claim)
-    claim = _claim(stored[0]) if stored else None
+    claim = parse_claim(stored[0]) if stored else None
     if claim is None:
         return False
     return bool(claim.ended) or (bool(claim.pid) and claim.runs(this_process()) is False)
+
+
+def claimed_by_run(store: Store, path: str) -> bool:
+    """Whether a run has a claim, at work or killed. What `gc` holds, or has left there, is none: it makes nothing.
+
+    Args:
+        store: the lake.
+        path: of the claim.
+    """
+    stored = store.read_tagged(path)
+    claim = parse_claim(stored[0]) if stored else None
+    return stored is not None and (claim is None or claim.work != GC)
 
 
 def claimed_by(store: Store, place: Place) -> str | None:
@@ -138,11 +192,12 @@ def claimed_by(store: Store, place: Place) -> str | None:
 
 
 def _token(data: bytes) -> str | None:
-    claim = _claim(data)
+    claim = parse_claim(data)
     return claim.token if claim else None
 
 
-def _claim(data: bytes) -> Claim | None:
+def parse_claim(data: bytes) -> Claim | None:
+    """A claim as it is stored; None if these bytes are none."""
     try:
         return msgspec.json.decode(data, type=Claim)
     except NOT_DECODED:  # a broken file belongs to no run
@@ -184,7 +239,7 @@ def check_claim(store: Store, place: Place, token: str) -> None:
         Superseded: a newer run claimed the partition, or has finished it already.
     """
     stored = store.read_tagged(place.claim)
-    claim = _claim(stored[0]) if stored else None
+    claim = parse_claim(stored[0]) if stored else None
     if claim is None or claim.token != token:
         raise superseded(place, claim)
 
@@ -216,7 +271,7 @@ def named_loss(store: Store, place: Place, token: str, error: GristmillError, *,
         return error
     with suppress(StoreError):  # a lake that does not answer is the error itself
         stored = store.read_tagged(place.claim)
-        holder = _claim(stored[0]) if stored else None
+        holder = parse_claim(stored[0]) if stored else None
         if stored is None:
             next(iter(store.list(place.claim)), None)  # a lake that is gone has no claims either
         if (holder is None or holder.token != token) and (ended or stored is not None):

@@ -313,7 +313,9 @@ def publish(store: Store, partition: PartitionPlan, assembled: Assembled) -> Led
         store.put(place.run, dump(assembled.note))  # new etags of a copied lake: else every run would hash its objects
     # While another run may read the stray objects, they stay: the next publish, or gc, removes them.
     if assembled.strays and not others_at_work(store, place, partition.token):
+        check_claim(store, place, partition.token)  # a newer run may make them again
         store.delete(assembled.strays)
+        check_claim(store, place, partition.token)
     mostly_new = 2 * partition.todo > len(assembled.shards)  # most shards have a receipt: delete by name, unlisted
     release(store, partition, [shard.name for shard in assembled.shards] if mostly_new else ())
     return assembled.ledger

@@ -4,6 +4,8 @@ These are parts of token caches and exports that no ledger, merged ledger, index
 did not delete because another run may have been reading them; and uploads that were never finished.
 
 What a file of the lake names is deleted only if the partition itself may own it. Other names are findings.
+
+Before it deletes in a place, `gc` claims it and looks again. So no run makes there what is deleted (`held_by_gc`).
 """
 
 import re
@@ -12,24 +14,26 @@ from dataclasses import dataclass
 
 import orjson
 
-from gristmill.errors import DataError
-from gristmill.execution.claim import others_at_work
+from gristmill.errors import DataError, StoreError
+from gristmill.execution.claim import claimed_by_run, others_at_work
 from gristmill.execution.finding import Finding, foreign_names
 from gristmill.execution.work import Say
-from gristmill.lake.address import Place, part_at
+from gristmill.lake.address import Place, part_at, place_of_ledger
 from gristmill.lake.asset_kind import expression_of
-from gristmill.lake.asset_kinds import ATTRIBUTES, DOCUMENTS, KINDS, PARTITIONED, RAW, in_ledgers
+from gristmill.lake.asset_kinds import ATTRIBUTES, DOCUMENTS, EXPORT_INDEX, KINDS, PARTITIONED, RAW, in_ledgers
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.derived import columns_folder, columns_path, examples_path
 from gristmill.lake.ledger.files import list_ledgers, read_ledger
 from gristmill.lake.ledger.ownership import owns
 from gristmill.lake.ledger.receipts import objects_of, read_run_note
-from gristmill.lake.ledger.walk import ledger_folders
+from gristmill.lake.ledger.walk import ledger_folders, list_assets
 from gristmill.lake.rows.blocklist import listed_pairs
 from gristmill.lake.store.protocol import Entry, Store, UnfinishedUpload
 from gristmill.maintenance.folder_objects import FolderObjects
+from gristmill.maintenance.gc_hold import held_by_gc, let_go_of_left
 from gristmill.releases.pins import pins
 from gristmill.scores.examples import holds_listed
+from gristmill.stages.export.index import WRITING
 
 _NAME = re.compile(rb"part-[0-9]+-[0-9a-f]+")
 TOPS = tuple(dict.fromkeys(kind.top for kind in KINDS if kind.immutable))
@@ -78,8 +82,9 @@ def find_unnamed(store: Store, say: Say, gone: Sequence[str] = ()) -> list[Unnam
 
 
 def is_busy(store: Store, place: Place) -> bool:
-    """Whether a partition has receipts or a claim: a run is working on it, or was killed."""
-    return next(iter(store.list(place.receipts)), None) is not None
+    """Whether a partition has receipts, or a claim of a run: a run is working on it, or was killed."""
+    beside = [entry.path for entry in store.list(place.receipts)]
+    return any(path != place.claim for path in beside) or (bool(beside) and claimed_by_run(store, place.claim))
 
 
 def _entries(store: Store) -> Iterator[Entry]:
@@ -130,12 +135,33 @@ def remove_unnamed(store: Store, garbage: Unnamed) -> bool:
         Whether the part was removed.
 
     Raises:
-        StoreError: the lake does not answer.
+        StoreError: the lake does not answer, or another process took the slice over meanwhile.
     """
-    if is_busy(store, garbage.place) or garbage.folder in _folders(store, garbage.place):
-        return False
-    store.delete([entry.path for entry in garbage.entries])
+    place = garbage.place
+    with held_by_gc(store, place.claim, f"{place.asset} ({place.snapshot})") as held:
+        if not held or is_busy(store, place) or garbage.folder in _folders(store, place):
+            return False
+        store.delete([entry.path for entry in garbage.entries])
     return True
+
+
+def check_unnamed(store: Store, removed: Sequence[Unnamed]) -> None:
+    """Looks again, after parts were removed, whether an index or a release names one now. No claim keeps these away.
+
+    Args:
+        store: the lake.
+        removed: the parts.
+
+    Raises:
+        StoreError: one names a part. It was written meanwhile from a ledger of before.
+    """
+    named = set(_named(store, ())) if removed else set()
+    for garbage in removed:
+        if garbage.name in named:
+            raise StoreError(
+                f"{garbage.folder}: an index or a release that was written while gc removed this part names it: run"
+                " gristmill make, then gristmill verify"
+            )
 
 
 @dataclass(frozen=True)
@@ -172,20 +198,25 @@ def find_strays(store: Store, say: Say) -> list[StrayObjects]:
     leftovers: list[StrayObjects] = []
     blocked = listed_pairs(store)
     for place in _places(store):
-        left = [path for path in read_run_note(store, place).left if owns(place, path)]
-        left += _derived(store, place, blocked) if place.kind in {ATTRIBUTES, DOCUMENTS} else []
-        entries = tuple(entry for path in left if (entry := store.head(path)) is not None)
-        if not entries:
+        free = _free(store, place, blocked)
+        if not free:
             continue
-        free = _free(store, place, entries)
-        if free is None:
+        if is_busy(store, place) or others_at_work(store, place, ""):
             say(
                 f"{place.asset} ({place.snapshot}): a run is at work that may read it, or was killed: nothing is"
                 " touched"
             )
-        elif free:
+        else:
             leftovers.append(StrayObjects(place, free))
     return leftovers
+
+
+def _free(store: Store, place: Place, blocked: set[Pair]) -> tuple[Entry, ...]:
+    """The objects that its last run left, and derived files of nothing. The ledger does not name them."""
+    named = {path for row in read_ledger(store, place)[1] for path, _, _ in objects_of(row, place)}
+    left = [path for path in read_run_note(store, place).left if owns(place, path) and path not in named]
+    left += _derived(store, place, blocked) if place.kind in {ATTRIBUTES, DOCUMENTS} else []
+    return tuple(entry for path in left if (entry := store.head(path)) is not None)
 
 
 def _derived(store: Store, place: Place, blocked: set[Pair]) -> list[str]:
@@ -206,28 +237,39 @@ def _places(store: Store) -> Iterator[Place]:
         yield from list_ledgers(store, top)
 
 
-def _free(store: Store, place: Place, entries: tuple[Entry, ...]) -> tuple[Entry, ...] | None:
-    """The objects that the ledger does not name; None while a run may read them."""
-    if is_busy(store, place) or others_at_work(store, place, ""):
-        return None
-    named = {path for row in read_ledger(store, place)[1] for path, _, _ in objects_of(row, place)}
-    return tuple(entry for entry in entries if entry.path not in named)
-
-
 def remove_strays(store: Store, leftovers: StrayObjects) -> bool:
-    """Removes leftovers, unless a run has meanwhile started on the snapshot.
+    """Removes leftovers, unless a run has meanwhile started on the snapshot. What is no leftover any more is kept.
 
     Returns:
         Whether they were removed.
 
     Raises:
+        StoreError: the lake does not answer, or another process took the partition over meanwhile.
+    """
+    place = leftovers.place
+    with held_by_gc(store, place.claim, f"{place.asset} ({place.snapshot})") as held:
+        if not held or is_busy(store, place) or others_at_work(store, place, ""):
+            return False
+        free = {entry.path for entry in _free(store, place, listed_pairs(store))}
+        store.delete([entry.path for entry in leftovers.entries if entry.path in free])
+    return True
+
+
+def let_go(store: Store) -> None:
+    """Removes the claims that a `gc` left behind when it was killed.
+
+    Raises:
         StoreError: the lake does not answer.
     """
-    free = _free(store, leftovers.place, leftovers.entries)
-    if free is None:
-        return False
-    store.delete([entry.path for entry in free])
-    return True
+    for folder in ledger_folders(store):
+        for entry in store.list(folder):
+            if not entry.path.endswith("/.claim"):
+                continue
+            place = place_of_ledger(f"{entry.path.removesuffix('.receipts/.claim')}.json")
+            if place is not None and place.claim == entry.path:
+                let_go_of_left(store, place.claim, f"{place.asset} ({place.snapshot})")
+    for index in list_assets(store, EXPORT_INDEX):
+        let_go_of_left(store, f"{index}/{WRITING}", index)
 
 
 def find_uploads(store: Store, before: float) -> list[UnfinishedUpload]:

@@ -3,11 +3,13 @@
 import re
 from dataclasses import dataclass
 
+from gristmill.execution.claim import claimed_by_run
 from gristmill.execution.work import Say
 from gristmill.lake.asset_kinds import EXPORT_INDEX, ledger_of_asset
 from gristmill.lake.ledger.index_ledger import IndexLedger, read_index_ledger
 from gristmill.lake.store.protocol import Store
 from gristmill.maintenance.folder_objects import FolderObjects
+from gristmill.maintenance.gc_hold import held_by_gc
 from gristmill.releases.pins import pins
 from gristmill.stages.export.index import WRITING, release_folder
 
@@ -59,7 +61,7 @@ def find_old_releases(store: Store, say: Say) -> list[OldRelease]:
 
 
 def _is_busy(store: Store, index: str) -> bool:
-    return store.head(f"{index}/{WRITING}") is not None
+    return claimed_by_run(store, f"{index}/{WRITING}")
 
 
 def _ledger(store: Store, index: str) -> IndexLedger | None:
@@ -78,9 +80,10 @@ def remove_release(store: Store, release: OldRelease) -> bool:
         Whether it was removed.
 
     Raises:
-        StoreError: the lake does not answer.
+        StoreError: the lake does not answer, or another process took the index over meanwhile.
     """
-    if _is_busy(store, release.index) or _is_current(release, _ledger(store, release.index)):
-        return False
-    store.delete([entry.path for entry in release.entries])
+    with held_by_gc(store, f"{release.index}/{WRITING}", release.index) as held:
+        if not held or _is_current(release, _ledger(store, release.index)):
+            return False
+        store.delete([entry.path for entry in release.entries])
     return True

@@ -22,6 +22,7 @@ from gristmill.recipes.edits.transform import Transform
 from gristmill.recipes.rules import Column
 from gristmill.recipes.selection import Selection, is_attribute, label_of, set_of
 from gristmill.scores.column_file import ColumnsFile, open_columns, open_document_columns
+from gristmill.scores.described import has_kinds
 from gristmill.scores.document_columns import DocumentColumnsHead, Field, column_of, make_document_columns
 from gristmill.scores.label_columns import LIST, WHOLE_TEXT, ColumnsHead, make_columns
 from gristmill.stages.mixing.columns.column_reader import origin_value
@@ -217,7 +218,9 @@ class RowReader:
 
     def _opened_set(self, name: str, shard: Shard) -> ColumnsFile[ColumnsHead] | None:
         file = open_columns(self._store, attributes_beside(self._documents, name), shard)
-        return file if file and self._lists[name] & set(file.head.kinds) <= set(file.head.lists) else None
+        if file is None or not has_kinds(file.head, self._kinds.get(name)):
+            return None
+        return file if self._lists[name] & set(file.head.kinds) <= set(file.head.lists) else None
 
     def _made(self, shard: Shard) -> ColumnsFile[DocumentColumnsHead]:
         """Makes the columns of a shard. Fields that other selections have asked for are kept, if they still can be."""

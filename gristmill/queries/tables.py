@@ -2,7 +2,7 @@
 
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from gristmill.reading.partitions import partitions_of
 from gristmill.reading.rows import Rows
 from gristmill.reading.token_rows import snapshots_of_split
 from gristmill.scores.column_file import ColumnsFile, open_columns
+from gristmill.scores.described import has_kinds
 from gristmill.scores.label_columns import PLACES, ColumnsHead, columns_of_label, make_columns
 
 LEDGERS = "ledgers"
@@ -151,29 +152,30 @@ class Tables:
         folder, because a query writes nothing to the lake.
         """
         name = names_of(address)["set"]
+        kinds = self._lake.kinds(name)
         files: list[tuple[Place, Shard, ColumnsFile[ColumnsHead]]] = []
         missing = 0
         for partition in partitions_of(self._store, address, self._snapshots):
             for _, shard in sorted(partition.shards.items()):
                 found = open_columns(self._store, partition.place, shard)
-                if found is None:
+                if found is None or not has_kinds(found.head, kinds):
                     missing += 1
                     if missing == 1:
                         self._say(f"{address}: shards without columns are read; `gristmill report` keeps columns")
-                    found = self._make(partition.place, shard, name)
+                    found = self._make(partition.place, shard, kinds)
                 files.append((partition.place, shard, found))
-        kinds = {label: kind for _, _, file in files for label, kind in file.head.kinds.items()}
+        labels = {label: kind for _, _, file in files for label, kind in file.head.kinds.items()}
         inner = {
-            field: kind for label, each in sorted(kinds.items()) for field, kind in columns_of_label(name, label, each)
+            field: kind for label, each in sorted(labels.items()) for field, kind in columns_of_label(name, label, each)
         }
         shown = _shown(list(inner), f"{name}__")
         schema = pa.schema([*PLACES, *((shown[field], kind) for field, kind in inner.items()), *_ORIGINS])
         fields = {each: field for field, each in shown.items()}
         return LakeTable(schema, lambda names: _batches(files, schema, fields, names))
 
-    def _make(self, partition: Place, shard: Shard, name: str) -> ColumnsFile[ColumnsHead]:
+    def _make(self, partition: Place, shard: Shard, kinds: Mapping[str, str] | None) -> ColumnsFile[ColumnsHead]:
         target = open_store(self._made.name, {})
-        make_columns(self._store, partition, shard, self._lake.kinds(name), target)
+        make_columns(self._store, partition, shard, kinds, target)
         found = open_columns(target, partition, shard)
         if found is None:
             raise RecipeError(f"{Path(self._made.name)}: files there were removed; query again")

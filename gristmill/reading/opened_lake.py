@@ -12,13 +12,13 @@ from gristmill.lake.store.open import Lake
 from gristmill.reading.arguments import check_name, check_names
 from gristmill.reading.columns import Kinds, columns_of
 from gristmill.reading.document_rows import DocumentRows
-from gristmill.reading.label_kinds import declared_kinds
 from gristmill.reading.lake_contents import LakeContents, lake_contents
 from gristmill.reading.mix_partitions import mix_partitions
 from gristmill.reading.partitions import named_asset, partitions_of, shards_of
 from gristmill.reading.record_batches import BatchReader
 from gristmill.reading.token_rows import TokenRows
 from gristmill.recipes.rules import Column
+from gristmill.scores.label_kinds import declared_kinds
 from gristmill.stages.tokenization import files
 from gristmill.threads import make_ready
 

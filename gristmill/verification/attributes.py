@@ -22,8 +22,10 @@ from gristmill.verification.ledger import LedgerProof
 from gristmill.verification.shard import ShardProof
 
 
-def attribute_findings(store: Store, partition: Place, documents: Place, say: Say) -> Iterator[Finding]:
-    """Findings on a partition of an attribute set, in the order of reading."""
+def attribute_findings(
+    store: Store, partition: Place, documents: Place, say: Say, shelves: Sequence[str] = ()
+) -> Iterator[Finding]:
+    """Findings on a partition of an attribute set, in the order of reading. `shelves` are those of its tagger."""
     proof = LedgerProof(store, partition)
     yield from proof.findings
     if proof.head is None:
@@ -47,7 +49,7 @@ def attribute_findings(store: Store, partition: Place, documents: Place, say: Sa
         yield Finding(partition.shard(name), None, f"its documents have a shard {name}, this set has not")
     yield from proof.strays(say)
     yield from examples.findings(damaged)
-    yield from guarded(store, partition.ledger, derived_findings(store, partition, proof.shards, say))
+    yield from guarded(store, partition.ledger, derived_findings(store, partition, proof.shards, say, shelves))
 
 
 class _AttributeReading:

@@ -7,6 +7,7 @@ the lake does not answer.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain, islice
 
 from gristmill.errors import RecipeError
@@ -61,21 +62,20 @@ Proof = Callable[[Store, Place, Say], Iterator[Finding]]
 """A function that yields the findings on a partition, in the order of reading; it raises the errors of audit_ledger."""
 
 
-def _attributes(store: Store, partition: Place, say: Say) -> Iterator[Finding]:
+def _of_attributes(shelves: Sequence[str], store: Store, partition: Place, say: Say) -> Iterator[Finding]:
     names = names_of(partition.asset)
     documents = place(documents_asset(names["source"], names["version"]), partition.snapshot)
-    return attribute_findings(store, partition, documents, say)
+    return attribute_findings(store, partition, documents, say, shelves)
 
 
 PROOFS: Mapping[AssetKind, Proof] = {
     DOCUMENTS: document_findings,
-    ATTRIBUTES: _attributes,
     MIX: document_findings,
     TOKEN_CACHE: cache_findings,
     EXPORT: export_findings,
     **dict.fromkeys((FINGERPRINTS, HASH_RUNS, VERDICTS, CLUSTERS, MARKS), dedupe_findings),
 }
-"""The proofs of the kinds that have partitions."""
+"""The proofs of the kinds that have partitions; that of attribute sets also gets the shelves."""
 
 
 def audit_reencoding(
@@ -133,7 +133,8 @@ def audit_ledger(
     partition, whole = place_of_ledger(path), whole_asset_of(path)
     kind = kind_of(whole) if whole else None
     if partition is not None:
-        findings = PROOFS[partition.kind](store, partition, say)
+        proof = partial(_of_attributes, shelves) if partition.kind is ATTRIBUTES else PROOFS[partition.kind]
+        findings = proof(store, partition, say)
         if partition.kind in {DOCUMENTS, MIX}:
             edited = edit_findings(store, partition, shelves, say)
             findings = chain(guarded(store, path, findings), guarded(store, path, edited))

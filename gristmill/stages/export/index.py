@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from gristmill.errors import DataError, NewerSchema, RecipeError
+from gristmill.execution.claim import take
 from gristmill.lake.address import export_asset, export_index
 from gristmill.lake.asset_kind import expression_of
 from gristmill.lake.asset_kinds import EXPORT_INDEX, ledger_of_asset
@@ -25,7 +26,10 @@ from gristmill.stages.mixing.sound_mix import check_closed_mix
 _RELEASE = re.compile(rf"{expression_of(EXPORT_INDEX.address)}/(release-[0-9a-f]+/|metadataset-[0-9a-f]+\.yaml$)")
 
 WRITING = "writing.json"
-"""The object of an index that marks a release as being written. While it is there, gc removes no release."""
+"""The object of an index that marks a release as being written. While it is there, gc removes no release.
+
+While gc removes one, it holds this object itself.
+"""
 
 
 def index_export(
@@ -50,6 +54,7 @@ def index_export(
         StoreError: a slice is being rebuilt, an object of a part is damaged, or the lake does not answer.
         TokensMissing: the format asks for an epoch, and the token cache does not have a slice yet.
         Conflict: another run wrote the index meanwhile.
+        AtWork: gc is removing old releases of the index.
     """
     store.sweep()
     slices = _slices(store, mix, export, known)
@@ -60,9 +65,9 @@ def index_export(
     _check_release(mix, export, release, slices)
     writer = IndexWriter(store, index.asset)
     writing = f"{index.asset}/{WRITING}"
+    take(store, writing, dump({"folder": release.folder}), index.asset)
     digests = _kept(store, index.asset, release)
     if digests is None:
-        store.put(writing, dump({"folder": release.folder}))
         digests = write_large_files(store, release, export.format)
     for path, sha256 in digests.items():
         writer.add(path, sha256)

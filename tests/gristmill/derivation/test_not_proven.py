@@ -34,7 +34,6 @@ from gristmill.recipes.row_format import Text
 from gristmill.releases.card import DataCard
 from gristmill.releases.card_text import card_text
 from gristmill.releases.pinned import pinned_path, read_pinned
-from gristmill.scores.label_columns import make_columns
 from gristmill.stages.cache_index.index import index_cache
 from gristmill.stages.export.index import index_export
 from gristmill.stages.export.step import ExportStep
@@ -216,13 +215,6 @@ def of_other_rows(mill: Mill) -> None:
     mill.store.put(examples_path(WORDS), b'{"contents":{"a":"of other rows"},"examples":[]}')
 
 
-def of_other_kinds(mill: Mill) -> None:
-    shard = read_ledger(mill.store, WORDS)[1][0]
-    stated = make_columns(mill.store, WORDS, shard, None).kinds
-    flipped = {label: "spans" if kind == "score" else "score" for label, kind in stated.items()}
-    assert make_columns(mill.store, WORDS, shard, flipped).kinds != stated
-
-
 def less_metadata(mill: Mill) -> None:
     seals, path = Seals(mill), part_object(mill, "/shard_ledger.json")
     ledger = json.loads(mill.store.read(path))
@@ -266,7 +258,6 @@ FORGED: dict[str, tuple[Callable[[Mill], None], str]] = {
     "older releases of an export": (older_release_of_an_export, "files of older releases; gc removes those"),
     "descriptions, owners": (words_of_a_card, "words of its card"),
     "columns and excerpts": (of_other_rows, ""),
-    "the kinds of labels": (of_other_kinds, ""),
     "metadata that a Levanter ledger": (less_metadata, "it says nothing of append_eos"),
     "the lake's id": (other_id, ""),
 }

@@ -242,7 +242,7 @@ def test_what_an_older_run_publishes_before_the_claim_is_seen_after_it(mill: Mil
     older, asset, assembled = ready(mill, "older")
     (target,) = mill.conversion().plan(mill.store).targets
     newer = mill.lake.store()
-    before(newer, "put", target.place.claim, lambda: publish_one(older, asset, assembled))
+    before(newer, "put_if", target.place.claim, lambda: publish_one(older, asset, assembled))
     partition, todo, state = claim_and_plan(newer, target, "newer")
     assert (todo, partition.kept, state.head) == ([], 2, assembled.ledger)
     assert partition.head_etag == mill.stamps()[target.place.ledger]

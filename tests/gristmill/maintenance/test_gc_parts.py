@@ -1,14 +1,20 @@
 """gc and parts of token caches: what holds a part, and what comes between the search and the removal."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import asdict, replace
 from testkit import Mill
 from wholelake import CACHE, make_cache, reseal_shard, table
 
-from gristmill.errors import DataError, StoreError
+from gristmill.errors import AtWork, DataError, StoreError
+from gristmill.execution.claim import Claim
 from gristmill.lake.address import part_at
-from gristmill.maintenance.gc import find_unnamed, remove_unnamed
+from gristmill.lake.ledger.files import dump
+from gristmill.lake.store.folder import FolderStore
+from gristmill.maintenance.gc import check_unnamed, find_unnamed, let_go, remove_unnamed
+from gristmill.process import this_process
 
 ANOTHER = b'{"token":"another"}'
 TRAIN = f"{CACHE.asset}/train/"
@@ -88,3 +94,57 @@ def test_a_part_behind_a_link_out_of_the_lake_is_not_removed(whole: Mill, tmp_pa
     with pytest.raises(StoreError, match=f"part-00009-0123456789abcdef: a link to {outside}"):
         find_unnamed(whole.store, whole.said.append)
     assert (outside / "precious").read_bytes() == b"precious"
+
+
+@pytest.mark.parametrize("run", ["make", "a release of an older Gristmill"])
+def test_no_run_makes_a_part_between_the_last_look_and_the_deletion(whole: Mill, run: str) -> None:
+    """A run that makes the slice again waits; what takes no claim and names the part is told."""
+    only_the_ledger_names_them(whole)
+    (folder,) = folders(whole)
+    whole.store.delete([CACHE.ledger])
+    (found,) = find_unnamed(whole.store, whole.said.append)
+    said: list[str] = []
+
+    class Late(FolderStore):
+        """A lake in which the deletion of a part comes late: a run is faster."""
+
+        def delete(self, paths: Iterable[str]) -> None:
+            paths = list(paths)
+            if any(path.startswith(folder) for path in paths):
+                if run == "make":
+                    with pytest.raises(AtWork) as waits:
+                        make_cache(whole)
+                    said.append(str(waits.value))
+                else:
+                    whole.store.put("releases/spring.json", dump({"parts": [found.name]}))
+            super().delete(paths)
+
+    late = Late(whole.lake.url)
+    assert remove_unnamed(late, found)
+    if run == "make":
+        assert f"{CACHE.asset} (2024): gc (process " in said[0]
+        check_unnamed(late, [found])
+        make_cache(whole)
+        assert folders(whole) == [folder]
+        assert whole.store.head(CACHE.claim) is None
+    else:
+        with pytest.raises(StoreError, match=f"{folder}: an index or a release that was written while gc removed"):
+            check_unnamed(late, [found])
+
+
+def test_gc_goes_on_where_a_gc_was_killed(whole: Mill) -> None:
+    only_the_ledger_names_them(whole)
+    ledger = whole.store.read(CACHE.ledger)
+    whole.store.delete([CACHE.ledger])
+    killed = Claim(**asdict(replace(this_process(), started="1")), token="gc-1", work="gc")
+    whole.store.put(CACHE.claim, dump(killed))
+    (part,) = find_unnamed(whole.store, whole.said.append)
+    assert remove_unnamed(whole.store, part)
+    assert (folders(whole), whole.store.head(CACHE.claim)) == ([], None)
+    whole.store.put(CACHE.ledger, ledger)
+    whole.store.put(CACHE.claim, dump(killed))
+    let_go(whole.store)
+    assert whole.store.head(CACHE.claim) is None
+    whole.store.put(CACHE.claim, ANOTHER)
+    let_go(whole.store)
+    assert whole.store.read(CACHE.claim) == ANOTHER

@@ -132,6 +132,12 @@ def test_damaged_columns_end_the_query_with_their_name_and_the_mend(whole: Mill)
     assert [finding.path for finding in derived_findings(whole.store, WORDS, table(whole, WORDS), print)] == [path]
 
 
+def test_columns_that_state_other_kinds_than_the_tagger_declares_are_not_read(whole: Mill) -> None:
+    expected = rows(whole, "select sum(count) from pages_v0_words_1")
+    describe(whole.store, WORDS, table(whole, WORDS), None)  # by who has not the shelf: all labels are spans
+    assert rows(whole, "select sum(count) from pages_v0_words_1") == expected
+
+
 def test_a_query_that_is_not_utf_8_is_told(whole: Mill) -> None:
     with pytest.raises(RecipeError, match="not UTF-8"):
         rows(whole, "select '\udcff'")

@@ -1,8 +1,9 @@
 import json
 
 import pyarrow.parquet as pq
+import pytest
 from labelrows import write_labels
-from testkit import Mill
+from testkit import SHELVES, Mill
 from wholelake import DOCUMENTS, WORDS, table
 
 from gristmill.lake.ledger.derived import columns_path, examples_path
@@ -10,6 +11,7 @@ from gristmill.maintenance.gc import find_strays, remove_strays
 from gristmill.scores.described import describe
 from gristmill.scores.document_columns import make_document_columns
 from gristmill.scores.examples import write_examples
+from gristmill.scores.label_columns import make_columns
 from gristmill.verification.derived_files.findings import derived_findings
 
 KINDS = {"count": "score", "first": "spans", "silent": "score"}
@@ -21,7 +23,7 @@ def derived(mill: Mill) -> None:
 
 
 def found(mill: Mill, said: list[str]) -> list[str]:
-    return [str(each) for each in derived_findings(mill.store, WORDS, table(mill, WORDS), said.append)]
+    return [str(each) for each in derived_findings(mill.store, WORDS, table(mill, WORDS), said.append, SHELVES)]
 
 
 def collected(mill: Mill) -> list[str]:
@@ -45,6 +47,29 @@ def test_columns_with_other_values_are_found(whole: Mill) -> None:
     [finding] = found(whole, [])
     assert "2024.columns/a.parquet" in finding
     assert "its values are not those of its shard" in finding
+
+
+@pytest.mark.parametrize("stated", [None, {"count": "spans", "first": "spans"}, {"count": "score", "first": "score"}])
+def test_columns_that_state_other_kinds_than_the_tagger_declares_are_found(
+    whole: Mill, stated: dict[str, str] | None
+) -> None:
+    """They have the values of their shard: only the tagger tells that `count` is a score and `first` spans."""
+    shard, _ = table(whole, WORDS)
+    make_columns(whole.store, WORDS, shard, stated)
+    [finding] = found(whole, [])
+    path = columns_path(WORDS, "a")
+    assert finding.startswith(f"{path}: its labels have other kinds than their tagger declares")
+    whole.store.delete([path])
+    derived(whole)
+    assert found(whole, []) == []
+
+
+def test_kinds_that_no_recipe_on_the_shelves_declares_are_told(whole: Mill) -> None:
+    derived(whole)
+    said: list[str] = []
+    assert list(derived_findings(whole.store, WORDS, table(whole, WORDS), said.append, ("gristmill",))) == []
+    [note] = said
+    assert note.endswith("not proven, the kinds of the labels of words-1: no recipe on the shelves declares them")
 
 
 def test_columns_of_no_shard_are_told_and_removed(whole: Mill) -> None:

@@ -4,7 +4,7 @@ import pytest
 from testkit import SHELVES
 
 from gristmill.errors import RecipeError
-from gristmill.reading.label_kinds import declared_kinds, declared_meanings
+from gristmill.scores.label_kinds import declared_kinds, declared_meanings
 
 LAKE = "s3://corpus/lake"
 

@@ -1,16 +1,15 @@
 """Which labels an attribute set has, and of which kind, as its tagger or dedupe recipe declares them on a shelf."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from gristmill.lake.rows.label_values import ANY
-from gristmill.reading.columns import Kinds
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.label import Score, Spans
 from gristmill.recipes.shelf import HOME, check_outside, read_shelf
 from gristmill.recipes.tagger import Tagger
 
 
-def declared_kinds(shelves: Sequence[str], name: str, lake: str) -> Kinds | None:
+def declared_kinds(shelves: Sequence[str], name: str, lake: str) -> Mapping[str, str] | None:
     """`score` or `spans` for each label of a set; None if no recipe on the shelves declares its labels.
 
     Args:

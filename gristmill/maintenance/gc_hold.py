@@ -1,0 +1,94 @@
+"""What `gc` holds from its last look at a place to its last deletion there, so that no run makes there what it deletes.
+
+It is the claim that a run takes too: that of a partition, or the object that says that an export's release is being
+written. A run asks before it takes either, and leaves the place to a `gc` that runs. It takes the claim of one that was
+killed. The next `gc` also takes a claim of which it cannot be seen whether its `gc` runs.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from uuid import uuid4
+
+import msgspec
+
+from gristmill.errors import Conflict, StoreError
+from gristmill.execution.claim import GC, Claim, parse_claim
+from gristmill.lake.ledger.files import dump
+from gristmill.lake.store.protocol import Store
+from gristmill.process import this_process
+
+
+@contextmanager
+def held_by_gc(store: Store, path: str, what: str) -> Iterator[bool]:
+    """Holds a place for `gc`, which may delete there as long as the block runs.
+
+    Args:
+        store: the lake.
+        path: of the claim of this place.
+        what: the place, for the message.
+
+    Yields:
+        Whether it is held. If not, a run is at work there or was killed, or another `gc` is.
+
+    Raises:
+        StoreError: another took the claim while it was held, so some of what that made may have been deleted.
+    """
+    data = dump(Claim(**msgspec.structs.asdict(this_process()), token=uuid4().hex, work=GC))
+    if not _hold(store, path, data):
+        yield False
+        return
+    try:
+        yield True
+    except BaseException:
+        with suppress(StoreError):
+            _let_go(store, path, data)
+        raise
+    if not _let_go(store, path, data):
+        raise StoreError(
+            f"{what}: another process took it over while gc removed objects there, so some of what that made may be"
+            " gone: run gristmill make, then gristmill verify"
+        )
+
+
+def _hold(store: Store, path: str, data: bytes) -> bool:
+    """Writes the claim, unless another holds it. Returns whether it was written."""
+    stored = store.read_tagged(path)
+    if stored is not None and not _is_left(stored[0]):
+        return False
+    try:
+        store.put_if(path, data, stored[1] if stored else None)
+    except Conflict:
+        return False
+    return True
+
+
+def _is_left(data: bytes) -> bool:
+    """Whether a claim is one of a `gc` that has ended, or of which it cannot be seen whether it runs."""
+    claim = parse_claim(data)
+    return claim is not None and claim.work == GC and not claim.runs(this_process())
+
+
+def _let_go(store: Store, path: str, data: bytes) -> bool:
+    """Removes the claim with these bytes. Returns False if another has it now."""
+    stored = store.read_tagged(path)
+    if stored is None or stored[0] != data:
+        return False
+    store.delete([path])
+    return True
+
+
+def let_go_of_left(store: Store, path: str, what: str) -> None:
+    """Removes a claim that a `gc` left behind when it was killed. All else is left alone.
+
+    Args:
+        store: the lake.
+        path: of the claim.
+        what: the place, for the message.
+
+    Raises:
+        StoreError: as for held_by_gc().
+    """
+    stored = store.read_tagged(path)
+    if stored is not None and _is_left(stored[0]):
+        with held_by_gc(store, path, what):
+            pass

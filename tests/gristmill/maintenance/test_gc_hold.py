@@ -1,0 +1,111 @@
+"""What gc holds while it deletes: who waits for it, who takes it over, and what it says if another did."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from gristmill.errors import AtWork, StoreError
+from gristmill.execution.claim import Claim, Claimant, claimed_by, claimed_by_run, is_left, write_claim
+from gristmill.lake.address import documents_asset, place
+from gristmill.lake.ledger.files import dump
+from gristmill.lake.store.folder import FolderStore
+from gristmill.maintenance.gc_hold import held_by_gc, let_go_of_left
+from gristmill.process import Process, this_process
+
+PAGES = place(documents_asset("pages", "v0"), "2024")
+HERE = this_process()
+DEAD = msgspec.structs.replace(HERE, started="1")
+FAR = msgspec.structs.replace(HERE, host="far")
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> FolderStore:
+    return FolderStore(str(tmp_path))
+
+
+def leave(lake: FolderStore, process: Process) -> None:
+    """The claim of a gc of this process."""
+    claim = Claim(**msgspec.structs.asdict(process), token="gc-1", work="gc")
+    lake.put(PAGES.claim, dump(claim))
+
+
+RUNS = {
+    "Dagster": None,
+    "make": Claimant(HERE),
+    "make --take-over": Claimant(HERE, takes_over=True),
+}
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_every_run_leaves_a_place_to_a_gc_that_runs(lake: FolderStore, run: str) -> None:
+    with held_by_gc(lake, PAGES.claim, "pages") as held:
+        assert held
+        words = rf"\(2024\): gc \(process {HERE.pid} on .*\) has been removing .* there since 20.* Wait until it ends$"
+        with pytest.raises(AtWork, match=words):
+            write_claim(lake, PAGES, "mine", RUNS[run])
+        assert not claimed_by_run(lake, PAGES.claim)
+    write_claim(lake, PAGES, "mine", RUNS[run])
+    assert claimed_by(lake, PAGES) == "mine"
+    assert claimed_by_run(lake, PAGES.claim)
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_every_run_takes_the_claim_of_a_gc_that_was_killed(lake: FolderStore, run: str) -> None:
+    leave(lake, DEAD)
+    assert is_left(lake, PAGES)
+    write_claim(lake, PAGES, "mine", RUNS[run])
+    assert claimed_by(lake, PAGES) == "mine"
+
+
+def test_a_gc_of_another_machine_is_waited_for_until_the_next_gc(lake: FolderStore) -> None:
+    leave(lake, FAR)
+    for run in ("Dagster", "make"):
+        with pytest.raises(AtWork, match="whether it still runs: if not, run `gristmill gc` again"):
+            write_claim(lake, PAGES, "mine", RUNS[run])
+    write_claim(lake, PAGES, "mine", RUNS["make --take-over"])
+    assert claimed_by(lake, PAGES) == "mine"
+    leave(lake, FAR)
+    let_go_of_left(lake, PAGES.claim, "pages")
+    assert lake.head(PAGES.claim) is None
+
+
+@pytest.mark.parametrize("holder", ["a run", "a run that was killed", "a gc"])
+def test_gc_leaves_a_place_that_another_holds(lake: FolderStore, holder: str) -> None:
+    if holder == "a gc":
+        leave(lake, HERE)
+    else:
+        write_claim(lake, PAGES, "first", Claimant(HERE if holder == "a run" else DEAD))
+    before = lake.read(PAGES.claim)
+    with held_by_gc(lake, PAGES.claim, "pages") as held:
+        assert not held
+    let_go_of_left(lake, PAGES.claim, "pages")
+    assert lake.read(PAGES.claim) == before
+
+
+def test_of_gc_and_a_run_of_dagster_at_the_same_moment_one_gets_the_claim(lake: FolderStore) -> None:
+    class Late(FolderStore):
+        """gc claims the place right after a run has looked."""
+
+        def read_tagged(self, path: str) -> tuple[bytes, str] | None:
+            found = super().read_tagged(path)
+            if found is None:
+                leave(lake, HERE)
+            return found
+
+    with pytest.raises(AtWork):
+        write_claim(Late(lake.url), PAGES, "run-0")
+    assert claimed_by(lake, PAGES) == "gc-1"
+
+
+def test_gc_that_was_taken_over_while_it_deleted_does_not_end_well(lake: FolderStore) -> None:
+    words = "pages: another process took it over while .* run gristmill make, then"
+    with pytest.raises(StoreError, match=words), held_by_gc(lake, PAGES.claim, "pages"):
+        lake.put(PAGES.claim, b'{"token":"an older Gristmill"}')
+    assert claimed_by(lake, PAGES) == "an older Gristmill"
+
+
+def test_gc_that_fails_lets_go(lake: FolderStore) -> None:
+    with pytest.raises(StoreError, match="the lake is gone"), held_by_gc(lake, PAGES.claim, "pages"):
+        raise StoreError("the lake is gone")
+    assert lake.head(PAGES.claim) is None
