@@ -20,13 +20,16 @@ def pinned_findings(store: Store, release: PinnedRelease, say: Say) -> Iterator[
     Args:
         store: the lake.
         release: the release.
-        say: receives a note on each file that names another lake, from which this one was copied.
+        say: receives a note on each file that names another lake, from which this one was copied, and on a release
+            without a digest.
 
     Raises:
         StoreError: the lake does not answer.
     """
     where = pinned_path(release.name)
-    if release.digest and release != release.sealed:
+    if not release.digest:
+        say(f"{where}: not proven: it has no digest of itself, like releases of older versions")
+    elif release != release.sealed:
         yield Finding(where, None, "it was edited: it has not the digest that it names", _MEND)
     for path, (sha256, size) in sorted(release.objects.items()):
         yield from guarded(store, path, _of_object(store, where, path, sha256, size))

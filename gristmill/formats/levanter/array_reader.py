@@ -83,7 +83,8 @@ def _form(path: str, description: bytes) -> _Form:
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
         raise DataError(f"{path}: not a sharded zarr v3 array of Levanter's ({error!r}); {MEND}") from error
     differ = [key for key in sorted(levanter.keys() | array.keys()) if levanter.get(key) != array.get(key)]
-    if differ or rest:
+    numbers = type(chunk) is type(shard_elements) is int and 0 < chunk <= shard_elements
+    if differ or rest or not numbers:
         shown = ", ".join(f"{key} {array.get(key)!r}" for key in differ or ["chunk_grid"])
         raise DataError(f"{path}: no array as Levanter writes it, by {shorten(shown, 300)}; {MEND}")
     return _Form(np.dtype(array["data_type"]).newbyteorder("<"), chunk, chunks)

@@ -40,6 +40,7 @@ from gristmill.stages.export.step import ExportStep
 from gristmill.stages.mixing.index import index_mix
 from gristmill.stages.mixing.step import stream_step
 from gristmill.stages.packing.plans import plan_cache
+from gristmill.stages.tokenization.files import ledger_path, read_tokenizer_ledger
 
 ROOT = Path(__file__).parents[3]
 OPTIONS = ["--raw", "--reconvert", "1", "--retag", "1", "--remix", "1", "--reencode", "1", "--all"]
@@ -141,6 +142,15 @@ def another_lake(mill: Mill) -> None:
     for name in ("data.yaml", "cache_catalog.json"):
         path = f"releases/first/{name}"
         mill.store.put(path, mill.store.read(path).replace(f'"{mill.store.url}/'.encode(), b'"/strange/lake/'))
+
+
+def no_digests(mill: Mill) -> None:
+    """Like a release and a tokenizer of older versions."""
+    write_whole(mill)
+    tokenizer = read_tokenizer_ledger(mill.store, TOKENIZER.name)
+    assert tokenizer is not None
+    mill.store.put(ledger_path(TOKENIZER.name), dump(replace_fields(tokenizer, digest="")))
+    mill.store.put(pinned_path("first"), dump(replace_fields(read_pinned(mill.store, "first"), digest="")))
 
 
 LINES = Export(name="lines", mixes=("even",), format=EnergonJsonl(file_bytes=1_000_000))
@@ -251,6 +261,10 @@ FORGED: dict[str, tuple[Callable[[Mill], None], str]] = {
         "the weights, the block and the packing in data.yaml: the index has changed",
     ),
     "in a release, the lake": (another_lake, "reads the lake /strange/lake, from which this one was copied"),
+    "the digest of a release or of a tokenizer": (
+        no_digests,
+        "releases/first.json: not proven: it has no digest of itself",
+    ),
     "what only the recipes say of the release of an export": (
         weight_of_an_export,
         "exports/even/lines/index/release.json: not proven, recipe changed: the shelves have another value of weights",

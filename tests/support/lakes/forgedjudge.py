@@ -18,6 +18,7 @@ from gristmill.lake.ledger.shard_sample import ShardSample
 from gristmill.verification.audit import audit_ledger, audit_reencoding
 from gristmill.verification.lake_file import audit_unledgered
 
+_REENCODED = "encoded again"
 OPTIONS = ("--raw", "--reconvert", "1", "--retag", "1", "--remix", "1", "--reencode", "1")
 
 
@@ -35,12 +36,11 @@ class Judge:
         assert code == 0, told
         self._notes = _notes(told)
 
-    def told(self, forged: Forged, *, own_only: bool = False) -> tuple[str, str]:
+    def told(self, forged: Forged) -> tuple[str, str]:
         """How a forged value is found, and the words; the lake is as before afterwards.
 
         Args:
             forged: the value.
-            own_only: whether only the asset's own proofs are asked.
         """
         try:
             forged.plant(self._mill)
@@ -49,9 +49,9 @@ class Judge:
             notes: list[str] = []
             for finding in self._own(forged.path, notes.append):
                 return "own", str(finding)
-            if own_only:
-                changed = next((each for each in notes if "changed" in each), "")
-                return ("note", changed) if changed else ("unfound", "")
+            own = next((each for each in notes if f"note   {each}" not in self._notes and _REENCODED not in each), "")
+            if own:  # `verify` says it too
+                return "note", own
             _, told = self._verify()
             found = _findings(told)
             if not forged.path.startswith("releases/"):  # what pins an asset is no proof of it
@@ -93,7 +93,7 @@ class Judge:
 
 
 def _notes(told: str) -> set[str]:
-    return {line for line in told.splitlines() if line.startswith("note ") and "encoded again" not in line}
+    return {line for line in told.splitlines() if line.startswith("note ") and _REENCODED not in line}
 
 
 def _findings(told: str) -> list[str]:

@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import json
 import os
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from itertools import product
@@ -26,6 +27,9 @@ JSON = (".json", ".yaml", TABLE)
 ROUNDS = 40
 """Digests stand in digests, from raw data to a release, so often at most."""
 
+
+_QUOTED = re.compile(rb'"([0-9a-f]{16,64})"')
+"""A digest that stands alone in a text of JSON."""
 
 Style = Callable[[Any], bytes]
 
@@ -71,6 +75,16 @@ def plain(path: str, data: bytes) -> bytes:
         return data
 
 
+def _stats(folder: str) -> Iterator[tuple[str, os.stat_result]]:
+    """Each file below a folder, by its path there."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                yield from ((f"{entry.name}/{path}", stat) for path, stat in _stats(entry.path))
+            else:
+                yield entry.name, entry.stat()
+
+
 class Seals:
     """The objects of a lake, and what of each stands in others.
 
@@ -82,16 +96,17 @@ class Seals:
         self.root, self._store = mill.root, mill.store
         self.good = {each.path: mill.store.read(each.path) for each in mill.store.list("")}
         self._texts = {path: plain(path, data) for path, data in self.good.items() if _is_json(path)}
+        self._styles = {path: style_of(text) for path, text in self._texts.items() if not path.endswith(TABLE)}
+        self._naming: dict[bytes, list[str]] = {}
+        for path, text in self._texts.items():
+            for word in set(_QUOTED.findall(text)):
+                self._naming.setdefault(word, []).append(path)
         self._stamps = self._stamped()
         self._now: dict[str, bytes] = {}
+        self._written: list[str] | None = None
 
     def _stamped(self) -> dict[str, tuple[int, int]]:
-        found: dict[str, tuple[int, int]] = {}
-        for folder, _, names in os.walk(self.root):
-            for name in names:
-                path = f"{folder}/{name}"
-                stat = os.stat(path)  # noqa: PTH116 - thousands of times
-                found[path[len(str(self.root)) + 1 :]] = (stat.st_mtime_ns, stat.st_ino)
+        found = {path: (stat.st_mtime_ns, stat.st_ino) for path, stat in _stats(str(self.root))}
         found.pop(".lock", None)
         return found
 
@@ -103,14 +118,16 @@ class Seals:
         return self._now.get(path, self.good.get(path))
 
     def restore(self) -> None:
-        """Puts everything back."""
-        self._now = {}
-        for path in self._other():
+        """Puts everything back that was planted or sealed."""
+        for path in self._other() if self._written is None else sorted({*self._written, *self._now}):
+            self._stamps.pop(path, None)
             if path in self.good:
                 self._store.put(path, self.good[path])
+                stat = (self.root / path).stat()
+                self._stamps[path] = (stat.st_mtime_ns, stat.st_ino)
             elif (self.root / path).is_file():
                 (self.root / path).unlink()
-        self._stamps = self._stamped()
+        self._now, self._written = {}, None
 
     def seal(self, forged_path: str) -> bool:
         """Makes all digests fit what was changed in the folder. Returns whether anything is other than before.
@@ -118,7 +135,8 @@ class Seals:
         Args:
             forged_path: the object whose own values stay as they are.
         """
-        written = {path: (self.root / path).read_bytes() for path in self._other() if (self.root / path).is_file()}
+        self._written = self._other()
+        written = {path: (self.root / path).read_bytes() for path in self._written if (self.root / path).is_file()}
         self._now = {path: data for path, data in written.items() if data != self.good.get(path)}
         forged = {path: data for path, data in self._now.items() if path == forged_path}
         known = dict(self.good)
@@ -132,19 +150,22 @@ class Seals:
                     self._now[path] = derived
             due = [path for path, data in self._now.items() if data != known.get(path)]
             words: dict[str, str] = {}
+            recipes: dict[str, dict[str, str]] = {}
             numbers: dict[int, int] = {}
             for path in due:
                 old, new = known.get(path), self._read(path)
                 if old is None or new is None:
                     continue
-                now = self._words(path, new)
-                words |= {word: now[of] for of, word in self._words(path, old).items() if of in now}
+                was, now = self._words(path, old), self._words(path, new)
+                words |= {word: now[of] for of, word in was.items() if of in now}
+                was, now = _recipe_of(path, old), _recipe_of(path, new)
+                recipes[path] = {word: now[of] for of, word in was.items() if now.get(of, word) != word}
                 numbers |= {len(old): len(new)}
                 if path.endswith(".gz"):
                     numbers |= {len(plain(path, old)): len(plain(path, new))}
                 known[path] = new
             words = {old: new for old, new in words.items() if old != new}
-            due = self._replaced(words, {old: new for old, new in numbers.items() if old != new})
+            due = self._replaced(words, recipes, {old: new for old, new in numbers.items() if old != new})
         for path, data in self._now.items():
             self._store.put(path, data)  # a file may have two names, and is never changed in place
         return any(data != self.good.get(path) for path, data in self._now.items())
@@ -158,8 +179,6 @@ class Seals:
             found["rootless"] = content_digest(data, path, str(self.root))
         if path.endswith(".json") and isinstance(own := _loaded(data), dict):
             found["fingerprint"] = str(own.get("fingerprint", ""))
-            if isinstance(recipe := own.get("recipe"), dict) and recipe.keys() >= _RECIPE:
-                found["recipe"] = digest_of([recipe[name] for name in ("name", "version", "parameters")])
         if path.endswith(TABLE):
             for row in map(_loaded, unpacked.splitlines()):
                 if isinstance(row, dict):
@@ -168,27 +187,45 @@ class Seals:
                     }
         return found
 
-    def _replaced(self, words: dict[str, str], numbers: dict[int, int]) -> list[str]:
-        words = {old: new for old, new in words.items() if old and new}
+    def _replaced(
+        self, known: dict[str, str], recipes: dict[str, dict[str, str]], numbers: dict[int, int]
+    ) -> list[str]:
+        """Puts other words in place of those that objects have of others. Returns the paths of what has changed.
+
+        Args:
+            known: the words, and what they are now.
+            recipes: the same of the recipe of each ledger, which other snapshots and other lakes may have too.
+            numbers: sizes, and what they are now.
+        """
+        known = {old: new for old, new in known.items() if old and new}
         found: list[str] = []
-        olds = [old.encode() for old in words]
-        for path in self._texts:
+        naming = {path for old in known for path in self._naming.get(old.encode(), ())}
+        naming |= self._now.keys() | {of for path in recipes for of in (path, path.removesuffix(".json") + TABLE)}
+        for path in sorted(naming & self._texts.keys()):
             data = self._read(path)
             text = plain(path, data) if data and path in self._now else self._texts[path]
-            if not any(old in text for old in olds):
+            words = known | recipes.get(path.removesuffix(TABLE).removesuffix(".json") + ".json", {})
+            if not any(old.encode() in text for old in words):
                 continue
             if path.endswith(TABLE):
                 lines = [self._swapped(json.loads(line), words, numbers, path) for line in text.splitlines()]
                 new = gzip.compress(b"".join(_packed(line) + b"\n" for line in lines), mtime=0)
             else:
-                style = style_of(text)
+                style, value = self._style(path, text)
                 if style is None:
                     continue
-                new = style(self._swapped(json.loads(text), words, numbers, path))
+                new = style(self._swapped(value, words, numbers, path))
             if new != data:
                 self._now[path] = new
                 found.append(path)
         return found
+
+    def _style(self, path: str, data: bytes) -> tuple[Style | None, Any]:
+        """The style of a file of JSON, and its value; None if it is forged so that it has no longer this style."""
+        style, value = self._styles.get(path), _loaded(data)
+        if style is None or (path in self._now and style(value) != data):
+            return None, None
+        return style, value
 
     def _swapped(self, value: Any, words: dict[str, str], numbers: dict[int, int], path: str) -> Any:
         """A value with other digests, and other sizes beside them. What a path names is only of that path."""
@@ -230,8 +267,7 @@ class Seals:
             if table is not None:
                 self._head(path, gzip.decompress(table), whole=False, forged=forged)
             return None
-        style = style_of(data) if _is_json(path) else None
-        value = json.loads(data) if style else None
+        style, value = self._style(path, data)
         good = json.loads(self.good[path]) if style and path in self.good else {}
         mine = _loaded(forged[path]) if path in forged else good
         if style is None or not (isinstance(value, dict) and isinstance(mine, dict) and isinstance(good, dict)):
@@ -270,7 +306,16 @@ class Seals:
             self._now[path] = _packed(head)
 
 
-_RECIPE = {"name", "version", "parameters"}
+_RECIPE = ("name", "version", "parameters")
+
+
+def _recipe_of(path: str, data: bytes) -> dict[str, str]:
+    """The digest of the recipe that a ledger records."""
+    own = _loaded(data) if path.endswith(".json") else None
+    recipe = own.get("recipe") if isinstance(own, dict) else None
+    if not isinstance(recipe, dict) or not recipe.keys() >= set(_RECIPE):
+        return {}
+    return {"recipe": digest_of([recipe[name] for name in _RECIPE])}
 
 
 class _Slice(msgspec.Struct):
