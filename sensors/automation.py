@@ -25,6 +25,7 @@ from gristmill.lake.identity import digest_of
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.reports.sizes import counted
 from sensors.following.happenings import happened, newest_event, unfinished_backfills
+from sensors.following.parts import MOST, in_parts, snapshots_in
 from sensors.following.units import Unit, units_of
 
 NAME = "automation"
@@ -92,12 +93,18 @@ class Automation(dg.AutomationConditionSensorDefinition):
         interval: seconds between two ticks.
         box: seconds after which a tick evaluates no further unit.
         now: the clock, in seconds.
+        most: snapshots of a backfill.
     """
 
     def __init__(
-        self, units: Sequence[Unit], interval: int, box: float = BOX, now: Callable[[], float] = time.time
+        self,
+        units: Sequence[Unit],
+        interval: int,
+        box: float = BOX,
+        now: Callable[[], float] = time.time,
+        most: int = MOST,
     ) -> None:
-        self._units, self._interval, self._box, self._now = units, interval, box, now
+        self._units, self._interval, self._box, self._now, self._most = units, interval, box, now, most
         selection = dg.AssetSelection.all()  # by name they would be a tenth of a megabyte; others have no condition
         common: dict[str, Any] = {
             "name": NAME,
@@ -115,7 +122,7 @@ class Automation(dg.AutomationConditionSensorDefinition):
 
     def with_attributes(self, **_: Any) -> "Automation":
         """The same sensor: Dagster would make one that evaluates all units together."""
-        return Automation(self._units, self._interval, self._box, self._now)
+        return Automation(self._units, self._interval, self._box, self._now, self._most)
 
     def evaluate_tick(self, context: dg.SensorEvaluationContext) -> Any:
         """One tick, as the code server does it."""
@@ -144,7 +151,8 @@ class Automation(dg.AutomationConditionSensorDefinition):
                 failed.append(f"{unit.name}: {type(error).__name__}: {shorten(str(error.__cause__ or error), 300)}")
                 continue
             memory.failed.pop(unit.name, None)
-            requests += [_with_checks(context, each) for each in result.run_requests or ()]
+            for each in result.run_requests or ():
+                requests += [_with_checks(context, part) for part in in_parts(each, self._most)]
             evaluations += result.automation_condition_evaluations or ()
         for line in failed:
             context.log.error(line)
@@ -254,7 +262,7 @@ def _in_words(requests: Sequence[dg.RunRequest]) -> str:
     told = [
         f"{each.partition_key or 'indexes'}: {counted(len(each.asset_selection), 'asset')}"
         if each.asset_selection
-        else "a backfill"
+        else f"a backfill of {counted(len(snapshots_in(each)), 'snapshot')}"
         for each in requests
     ]
     return f"requested {', '.join(told[:NAMED])}{f' and {len(told) - NAMED} more' if len(told) > NAMED else ''}"

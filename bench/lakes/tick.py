@@ -31,6 +31,8 @@ from sensors.automation import sensor_of
 from sensors.following.units import INDEXES, units_of
 
 SECONDS = 15.0
+INDEXES_SECONDS = 3.0
+"""CPU seconds of the unit that looks at all streams of the mix."""
 SOURCES = 100
 SNAPSHOTS = {"s0": 20, "s1": 100, "long": 2_000}
 CHANGED = "snapshot-00003"
@@ -51,11 +53,12 @@ def _row(sensor: str, ticks: dict[str, dict[str, float]], peak: int) -> Row:
     costs = {name: Cost(each["cpu_s"], each["wall_s"]) for name, each in ticks.items()}
     worst = max(costs.values(), key=lambda cost: cost.wall_s)
     told = ", ".join(f"{name} {cost.cpu_s:.2f}" for name, cost in costs.items())
+    of_indexes = sensor == INDEXES
     return Row(
         name=f"tick of {sensor}",
         ours=worst,
-        bar=f"< {SECONDS:.0f} s wall",
-        met=worst.wall_s < SECONDS,
+        bar=f"< {INDEXES_SECONDS:.0f} s CPU" if of_indexes else f"< {SECONDS:.0f} s wall",
+        met=worst.cpu_s < INDEXES_SECONDS if of_indexes else worst.wall_s < SECONDS,
         note=f"CPU s: {told}; peak {peak / 1e6:,.0f} MB",
         detail=ticks,
     )
