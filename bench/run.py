@@ -46,6 +46,7 @@ BENCHES = {
     "s3": "bench.lakes.s3",
     "sensor": "bench.lakes.sensor",
     "trace": "bench.lakes.trace",
+    "verifying": "bench.lakes.verifying",
     "takedown": "bench.mixing.takedown",
     "preview": "bench.mixing.preview",
     "edits": "bench.mixing.edits",

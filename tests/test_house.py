@@ -213,7 +213,6 @@ UNTESTED: dict[str, str] = {
     "gristmill/stages/token_cache/shard_tokenizer.py": "by tests/gristmill/stages/token_cache/test_grinder.py",
     "gristmill/lake/ledger/shard_sample.py": "by tests/gristmill/derivation/test_tasks.py",
     "gristmill/derivation/comparison.py": "by tests/gristmill/derivation/test_partitions.py",
-    "gristmill/derivation/scratch_lake.py": "by tests/gristmill/derivation/test_partitions.py",
     "gristmill/derivation/steps.py": "by tests/gristmill/derivation/test_tasks.py",
     "gristmill/stages/dedupe/labels/grinder.py": "by tests/gristmill/stages/dedupe/test_resolution.py",
     "gristmill/stages/dedupe/labels/marked_rows.py": "by tests/gristmill/stages/dedupe/test_resolution.py",

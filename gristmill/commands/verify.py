@@ -25,6 +25,7 @@ from gristmill.releases.pinned import RELEASES
 from gristmill.verification.audit import audit_ledger, audit_reencoding, audited_ledgers
 from gristmill.verification.derived_files.finished_slices import BEHIND
 from gristmill.verification.raw import audit_raw, compared_snapshots
+from gristmill.verification.shard import ReadDocuments
 
 if TYPE_CHECKING:
     from gristmill.derivation.partitions import Derived
@@ -236,8 +237,9 @@ def _audits_of(
 ) -> list[Callable[[], Audited]]:
     """The audits to run, in order: of each ledger, then of each raw snapshot if asked for."""
     first_only = not arguments.all
+    known = ReadDocuments()
     audits: list[Callable[[], Audited]] = [
-        partial(_audit, lake, shelves, sample, path, first_only=first_only) for path in paths
+        partial(_audit, lake, shelves, sample, path, known, first_only=first_only) for path in paths
     ]
     if arguments.raw:
         apart: dict[str, list[Finding]] = {}
@@ -256,11 +258,19 @@ def _audits_of(
     return audits
 
 
-def _audit(lake: Lake, shelves: tuple[str, ...], sample: ShardSample | None, path: str, *, first_only: bool) -> Audited:
+def _audit(
+    lake: Lake,
+    shelves: tuple[str, ...],
+    sample: ShardSample | None,
+    path: str,
+    known: ReadDocuments,
+    *,
+    first_only: bool,
+) -> Audited:
     gc.set_threshold(_CONTAINERS)
     notes: list[str] = []
     encoded: set[str] = set()
-    findings = audit_ledger(lake.store(), path, notes.append, first_only=first_only, shelves=shelves)
+    findings = audit_ledger(lake.store(), path, notes.append, first_only=first_only, shelves=shelves, known=known)
     if sample and not findings:
         findings = audit_reencoding(lake.store(), path, sample, notes.append, encoded, first_only=first_only)
     at = place_of_ledger(path)

@@ -5,7 +5,7 @@ Nothing of the lake changes. A shard is made in a scratch folder, compared, and 
 
 import dataclasses
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 
 import msgspec
@@ -89,15 +89,22 @@ class Derivation:
         empty = {target.place.asset: _EMPTY for target in plan.targets}
         with tempfile.TemporaryDirectory(prefix="gristmill-derived-") as folder:
             scratch = FolderStore(folder)
-            lake = ScratchLake(self._lake.url, self._lake.options, folder)
-            for work in works.values():
-                scratch.put(work.place.claim, msgspec.json.encode({"token": _CLAIM}))
-            grind = LazyGrinder(Job(self._step.stage, lake, self._step.shelves, raw(plan.spec(_CLAIM))))
+            unkept = tuple(work.place.folder for work in works.values() if not work.place.kind.immutable)
+            lake = ScratchLake(self._lake.url, self._lake.options, folder, unkept)
+            claims = {work.place.claim for work in works.values()}
+            for claim in claims:
+                scratch.put(claim, msgspec.json.encode({"token": _CLAIM}))
+            job = Job(self._step.stage, lake, self._step.shelves, raw(plan.spec(_CLAIM)))
+            grind = LazyGrinder(job)
             for item in plan.items(everything, empty):
                 outcome = grind_one(grind, item).outcome
+                if any(works[each.asset].has_other_rows(each.receipt.row) for each in outcome.ground):
+                    # again, and now the rows are kept, so that the first that differs can be named
+                    _remove_all(scratch, claims)
+                    keeping = msgspec.structs.replace(job, lake=msgspec.structs.replace(lake, unkept=()))
+                    outcome = grind_one(LazyGrinder(keeping), item).outcome
                 yield from self._of_outcome(scratch, works, outcome)
-                claims = {work.place.claim for work in works.values()}
-                scratch.delete([entry.path for entry in scratch.list("") if entry.path not in claims])
+                _remove_all(scratch, claims)
 
     def _of_outcome(self, scratch: Store, works: dict[str, "_Work"], outcome: Outcome) -> Iterator[Finding]:
         for failed in outcome.failed:
@@ -123,6 +130,11 @@ class Derivation:
 _EMPTY = PartitionState(None, None, None, [], {}, {}, {})
 """No shard is kept, and nothing is copied from earlier ones."""
 _MEND_FIRST = "mend what it names, then verify again"
+
+
+def _remove_all(scratch: Store, claims: Collection[str]) -> None:
+    """Removes what was made in a scratch folder, but for the claims."""
+    scratch.delete([entry.path for entry in scratch.list("") if entry.path not in claims])
 
 
 def _is_open(want: Want) -> bool:
@@ -250,6 +262,13 @@ class _Work:
             if kind_of(each.asset) is BLOCKLIST
             or made_from.get((each.asset, each.snapshot), each.fingerprint) != each.fingerprint
         }
+
+    def has_other_rows(self, new: Shard) -> bool:
+        """Whether the ledger names other rows for a shard that was made again."""
+        old = self.rows.get(new.name)
+        return (
+            old is not None and not self.place.kind.immutable and (old.content, old.length) != (new.content, new.length)
+        )
 
     def path_of(self, name: str) -> str:
         """What a message names: the object of a shard, or the table if the shard is a part of several objects."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from gristmill.lake.rows.shard_file import UnkeptUpload
 from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.open import Lake, open_store
 from gristmill.lake.store.protocol import Entry, ObjectVersion, ReadOnly, Store, Upload
@@ -15,11 +16,12 @@ class ScratchStore(ReadOnly):
     Args:
         lake: the lake.
         scratch: the scratch folder.
+        unkept: folders; nothing is kept of what is uploaded into them.
     """
 
-    def __init__(self, lake: Store, scratch: Store) -> None:
+    def __init__(self, lake: Store, scratch: Store, unkept: tuple[str, ...] = ()) -> None:
         super().__init__(lake, lake.url)
-        self._scratch = scratch
+        self._scratch, self._unkept = scratch, unkept
 
     def head(self, path: str) -> Entry | None:
         return self._scratch.head(path) or self._store.head(path)
@@ -37,7 +39,7 @@ class ScratchStore(ReadOnly):
         return self._holds(path).stream(path, version, start)
 
     def upload(self, path: str) -> Upload:
-        return self._scratch.upload(path)
+        return UnkeptUpload(path) if path.startswith(self._unkept) else self._scratch.upload(path)
 
     def put(self, path: str, data: bytes) -> Entry:
         return self._scratch.put(path, data)
@@ -57,10 +59,12 @@ class ScratchLake(Lake, frozen=True):
 
     Attributes:
         scratch: the scratch folder.
+        unkept: see ScratchStore.
     """
 
     scratch: str = ""
+    unkept: tuple[str, ...] = ()
 
     def store(self) -> Store:
         """The lake for reading, the scratch folder for writing."""
-        return ScratchStore(open_store(self.url, self.options), FolderStore(self.scratch))
+        return ScratchStore(open_store(self.url, self.options), FolderStore(self.scratch), self.unkept)

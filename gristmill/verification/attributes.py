@@ -19,13 +19,27 @@ from gristmill.verification.derived_files.examples_proof import ExamplesProof
 from gristmill.verification.derived_files.findings import derived_findings
 from gristmill.verification.documents import table_of
 from gristmill.verification.ledger import LedgerProof
-from gristmill.verification.shard import ShardProof
+from gristmill.verification.shard import KnownShard, ReadDocuments, ShardProof
 
 
 def attribute_findings(
-    store: Store, partition: Place, documents: Place, say: Say, shelves: Sequence[str] = ()
+    store: Store,
+    partition: Place,
+    documents: Place,
+    say: Say,
+    shelves: Sequence[str] = (),
+    known: ReadDocuments | None = None,
 ) -> Iterator[Finding]:
-    """Findings on a partition of an attribute set, in the order of reading. `shelves` are those of its tagger."""
+    """Findings on a partition of an attribute set, in the order of reading.
+
+    Args:
+        store: the lake.
+        partition: of the set.
+        documents: their partition.
+        say: receives notes.
+        shelves: those of its tagger.
+        known: what the audit of the documents has kept. Shards without it are compared with the documents themselves.
+    """
     proof = LedgerProof(store, partition)
     yield from proof.findings
     if proof.head is None:
@@ -37,7 +51,7 @@ def attribute_findings(
     for shard in proof.shards:
         other = of_documents.get(shard.name)
         reading = _AttributeReading(store, partition, shard, documents, other, examples)
-        for finding in guarded(store, reading.path, reading.findings()):
+        for finding in guarded(store, reading.path, reading.findings(known)):
             damaged.add(shard.name)
             yield finding
         if of_documents and other is None:
@@ -77,8 +91,11 @@ class _AttributeReading:
         self._ids = IdDigest()
         self._unreadable = False
 
-    def findings(self) -> Iterator[Finding]:
+    def findings(self, known: ReadDocuments | None) -> Iterator[Finding]:
         """All findings on the shard; at most one finding is on a row."""
+        read = known.of(self._documents_store, self._documents_path) if known and not self._shown else None
+        if read is not None and self._is_of(read):
+            return
         proof = ShardProof(self._store, self.path, self._shard)
         documents = self._documents()
         wrong: Finding | None = None
@@ -96,6 +113,23 @@ class _AttributeReading:
         elif wrong is None and proof.whole and self._ids.hexdigest() != self._shard.ids:
             what = differs("its ids' digest is", self._ids.hexdigest(), self._shard.ids)
             yield Finding(self.path, None, what)
+
+    def _is_of(self, read: KnownShard) -> bool:
+        """Whether nothing is wrong with the shard, by what was kept of its documents. If something is, not what."""
+        proof, ids = ShardProof(self._store, self.path, self._shard), IdDigest()
+        for first, block in proof.blocks():
+            lines = rows_of(block)
+            lengths = read.lengths[first : first + len(lines)].tolist()
+            if len(lengths) < len(lines):
+                return False
+            try:
+                rows = parse_rows(lines, self._set, self.path, first, lengths)
+            except MalformedRow:
+                return False
+            if self._spans and any(map(_outside, rows, lengths)):
+                return False
+            ids.update([(row.source, row.id) for row in rows])
+        return proof.whole and not proof.findings and ids.hexdigest() == read.ids == self._shard.ids
 
     def _documents(self) -> Iterator[tuple[Pair, int]]:
         """(source, id) of each document, and the length of its text in code points: a text itself may be huge."""

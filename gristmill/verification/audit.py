@@ -7,7 +7,6 @@ the lake does not answer.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import chain, islice
 
 from gristmill.errors import RecipeError
@@ -47,6 +46,7 @@ from gristmill.verification.exports import export_findings
 from gristmill.verification.indexes import index_findings
 from gristmill.verification.lake_file import audit_unledgered
 from gristmill.verification.reencoding import reencoding_findings
+from gristmill.verification.shard import ReadDocuments
 from gristmill.verification.token_caches import cache_findings, tokenizer_findings
 
 
@@ -61,21 +61,25 @@ def _all(store: Store, findings: Iterable[Finding], *, first_only: bool) -> list
 Proof = Callable[[Store, Place, Say], Iterator[Finding]]
 """A function that yields the findings on a partition, in the order of reading; it raises the errors of audit_ledger."""
 
-
-def _of_attributes(shelves: Sequence[str], store: Store, partition: Place, say: Say) -> Iterator[Finding]:
-    names = names_of(partition.asset)
-    documents = place(documents_asset(names["source"], names["version"]), partition.snapshot)
-    return attribute_findings(store, partition, documents, say, shelves)
-
-
 PROOFS: Mapping[AssetKind, Proof] = {
-    DOCUMENTS: document_findings,
     MIX: document_findings,
     TOKEN_CACHE: cache_findings,
     EXPORT: export_findings,
     **dict.fromkeys((FINGERPRINTS, HASH_RUNS, VERDICTS, CLUSTERS, MARKS), dedupe_findings),
 }
-"""The proofs of the kinds that have partitions; that of attribute sets also gets the shelves."""
+"""The proofs of the kinds that have partitions, but for documents and their sets."""
+
+
+def _of_partition(
+    store: Store, partition: Place, say: Say, shelves: Sequence[str], known: ReadDocuments | None
+) -> Iterator[Finding]:
+    if partition.kind is DOCUMENTS:
+        return document_findings(store, partition, say, known)
+    if partition.kind is not ATTRIBUTES:
+        return PROOFS[partition.kind](store, partition, say)
+    names = names_of(partition.asset)
+    documents = place(documents_asset(names["source"], names["version"]), partition.snapshot)
+    return attribute_findings(store, partition, documents, say, shelves, known)
 
 
 def audit_reencoding(
@@ -103,24 +107,29 @@ def audit_reencoding(
 
 
 def audit_ledger(
-    store: Store, path: str, say: Say, *, first_only: bool = False, shelves: Sequence[str] = ()
+    store: Store,
+    path: str,
+    say: Say,
+    *,
+    first_only: bool = False,
+    shelves: Sequence[str] = (),
+    known: ReadDocuments | None = None,
 ) -> list[Finding]:
     """Verifies the partition, tokenizer or index of a ledger that `audited_ledgers` lists.
 
     Documents: every object exists, with its sha256, length, rows, gzip members and content digest. Every row is a
     document. Ids are unique; their digest and index are right. Refused rows are counted. Rows of v1 and later are in
     the version before, in the same order. Edits and transforms are applied again, and give the same rows. Attributes:
-    each row is compared with its document. Token caches: every token is decoded. Exports: each part is made again from
-    its documents, and compared. Indexes: every file that a trainer or a person reads has its digest, and agrees with
-    the slices.
+    each row fits its document. Token caches: every token is decoded. Exports: each part is made again from its
+    documents. Indexes: every file that a trainer or a person reads has its digest, and agrees with the slices.
 
     Args:
         store: the lake.
         path: path of the ledger.
         say: receives notes on comparisons that were not possible; these are not errors.
         first_only: stop at the first finding.
-        shelves: the packages that have the transforms of recipes. Rows of a transform that they lack are not made
-            again, and a note says so.
+        shelves: the packages that have the transforms of recipes. A note tells of those that they lack.
+        known: what the audits of documents leave for those of their sets.
 
     Returns:
         The findings, in the order of reading; empty if the ledger is right.
@@ -133,8 +142,7 @@ def audit_ledger(
     partition, whole = place_of_ledger(path), whole_asset_of(path)
     kind = kind_of(whole) if whole else None
     if partition is not None:
-        proof = partial(_of_attributes, shelves) if partition.kind is ATTRIBUTES else PROOFS[partition.kind]
-        findings = proof(store, partition, say)
+        findings = _of_partition(store, partition, say, shelves, known)
         if partition.kind in {DOCUMENTS, MIX}:
             edited = edit_findings(store, partition, shelves, say)
             findings = chain(guarded(store, path, findings), guarded(store, path, edited))

@@ -1,5 +1,6 @@
 """The audit of documents: of a dataset version, or of a stream of a mix. See verification/audit.py."""
 
+from array import array
 from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
@@ -29,11 +30,20 @@ from gristmill.stages.mixing.blocklist_inputs import hashes_by_name, touched_sha
 from gristmill.stages.mixing.held_out_proof import held_out_findings
 from gristmill.verification.derived_files.findings import derived_findings
 from gristmill.verification.ledger import LedgerProof, input_of
-from gristmill.verification.shard import ShardProof, prove_object
+from gristmill.verification.shard import ReadDocuments, ShardProof, prove_object
 
 
-def document_findings(store: Store, partition: Place, say: Say) -> Iterator[Finding]:
-    """Findings on a partition of documents, in the order of reading."""
+def document_findings(
+    store: Store, partition: Place, say: Say, known: ReadDocuments | None = None
+) -> Iterator[Finding]:
+    """Findings on a partition of documents, in the order of reading.
+
+    Args:
+        store: the lake.
+        partition: of documents.
+        say: receives notes.
+        known: keeps what is read of shards without a finding, for the audits of their sets.
+    """
     proof = LedgerProof(store, partition)
     yield from proof.findings
     if proof.head is None:
@@ -55,7 +65,7 @@ def document_findings(store: Store, partition: Place, say: Say) -> Iterator[Find
     for shard in proof.shards:
         reading = _DocumentReading(store, partition, shard, blocklists)
         rows = before.rows(shard.name) if before else None
-        yield from guarded(store, reading.path, reading.findings(parent, rows))
+        yield from guarded(store, reading.path, reading.findings(parent, rows, known))
         told |= {shard.name} if reading.blocked else set()
         if reading.whole:
             readable.append(msgspec.structs.replace(shard, rows=reading.ids.rows, sha256=""))
@@ -139,12 +149,16 @@ class _DocumentReading:
         self._decoder = msgspec.json.Decoder(Document)
         self._id_decoder = msgspec.json.Decoder(_IdOfRow)
         self._changed = 0
+        self._lengths = array("I")
         self.ids = IdDigest()
         self.whole = self.index_proven = self.blocked = False
 
-    def findings(self, parent: _Parent | None, before: RowsBefore | None) -> Iterator[Finding]:
+    def findings(
+        self, parent: _Parent | None, before: RowsBefore | None, known: ReadDocuments | None
+    ) -> Iterator[Finding]:
         """All findings on the shard; at most one of each kind is on a row."""
         shard = self._shard
+        entry = self._files.head(self.path) if known else None
         proof = ShardProof(self._files, self.path, shard)
         lines = parent.lines(shard.name) if parent else iter(())
         parent_rows = parent.rows(shard.name) if parent else None
@@ -161,6 +175,8 @@ class _DocumentReading:
         yield from sorted([*of_rows.values(), *proof.findings, *of_ids], key=lambda finding: finding.row is None)
         if parent:
             yield from self._of_counts(parent, parent_rows)
+        if known and self.whole and not of_rows and not proof.findings:
+            known.keep(self._files, self._place.asset, entry, self.ids.hexdigest(), self._lengths)
 
     def _rows(self, first: int, block: bytes, before: RowsBefore | None) -> Iterator[tuple[str, Finding]]:
         try:
@@ -172,6 +188,7 @@ class _DocumentReading:
             yield from before.findings(self.path, first, documents)
         pairs: list[Pair] = [(document.source, document.id) for document in documents]
         self.ids.update(pairs)
+        self._lengths.extend([len(document.text) for document in documents])
         for number, (source, id_) in enumerate(pairs, start=first):
             if not id_ or "\x00" in id_:
                 yield "id", Finding(self.path, number, f"has the id {id_!r}, which is not valid")

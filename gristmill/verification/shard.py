@@ -1,10 +1,13 @@
-"""ShardProof: reads a shard of rows once, and compares its bytes with the ledger's row."""
+"""ShardProof: reads a shard of rows once, and compares its bytes with the ledger's row; and what that leaves."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
+from typing import NamedTuple
 
+import numpy as np
 import xxhash
+from numpy.typing import NDArray
 
 from gristmill.errors import DataError
 from gristmill.execution.finding import Finding, differs, guarded
@@ -12,9 +15,12 @@ from gristmill.lake.ledger.model import Quarantine, Shard
 from gristmill.lake.rows.row_blocks import ROW_LIMIT
 from gristmill.lake.rows.shard_file import unpacked
 from gristmill.lake.rows.unpacking import RAW_MEND, gunzipped
-from gristmill.lake.store.protocol import Store
+from gristmill.lake.store.protocol import Entry, Store
 
 Members = Sequence[tuple[int, int]]
+
+_MOST = 1 << 22
+"""Rows whose lengths are kept: 16 MiB. Sets of further shards are compared with the documents themselves."""
 
 
 def prove_object(
@@ -181,3 +187,47 @@ def _other_members(found: Members, recorded: Members) -> str:
 
 def _begin(member: tuple[int, int] | None) -> str:
     return f"begins at byte {member[0]} with row {member[1]}" if member else "does not exist"
+
+
+class KnownShard(NamedTuple):
+    """What is kept of a shard of documents.
+
+    Attributes:
+        ids: the digest of its pairs, in their order.
+        lengths: of the texts, in code points.
+    """
+
+    ids: str
+    lengths: NDArray[np.uint32]
+
+
+class ReadDocuments:
+    """The ids of the shards of one dataset version, as a digest, and the lengths of their texts.
+
+    They belong to one state of an object, as the store shows it: an object that was replaced since is not known.
+    """
+
+    def __init__(self) -> None:
+        self._asset, self._rows = "", 0
+        self._shards: dict[tuple[str, Entry], KnownShard] = {}
+
+    def keep(self, store: Store, asset: str, entry: Entry | None, ids: str, lengths: Sequence[int]) -> None:
+        """Keeps what was read of a shard, and forgets those of other assets.
+
+        Args:
+            store: that has the shard.
+            asset: address of the documents.
+            entry: of the shard, from before it was read; None if there was none.
+            ids: the digest of its pairs.
+            lengths: of its texts, in code points.
+        """
+        if asset != self._asset:
+            self._asset, self._rows, self._shards = asset, 0, {}
+        if entry is not None and self._rows + len(lengths) <= _MOST:
+            self._rows += len(lengths)
+            self._shards[store.url, entry] = KnownShard(ids, np.array(lengths, np.uint32))
+
+    def of(self, store: Store, path: str) -> KnownShard | None:
+        """What was kept of a shard; None if that is nothing, or if the shard has been replaced since."""
+        entry = store.head(path) if self._shards else None
+        return self._shards.get((store.url, entry)) if entry else None

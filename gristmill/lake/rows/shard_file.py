@@ -16,7 +16,7 @@ from gristmill.errors import DataError, StoreError
 from gristmill.lake.rows.row_blocks import BLOCK, ROW_LIMIT, blocks
 from gristmill.lake.rows.unpacking import bunzipped, gunzipped, unxz, unzstd
 from gristmill.lake.store.adopted import ADOPT_AGAIN, AdoptedFiles
-from gristmill.lake.store.protocol import ObjectVersion, Store
+from gristmill.lake.store.protocol import Entry, ObjectVersion, Store
 
 MEMBER = 1 << 20
 """Bytes of rows after which a gzip member is closed, at the next row end."""
@@ -54,8 +54,31 @@ class Written(msgspec.Struct, frozen=True):
     version: ObjectVersion
 
 
+class UnkeptUpload:
+    """Takes the bytes of an object that nobody will read. Writers need not pack them.
+
+    Args:
+        path: of the object.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def write(self, data: bytes) -> None:
+        """Forgets the bytes."""
+
+    def close(self) -> Entry:
+        """The entry of an object without bytes. No object appears."""
+        return Entry(self._path, 0, "")
+
+    def abort(self) -> None:
+        """Does nothing."""
+
+
 class ShardWriter:
     """Writes rows as a gzip shard; the shard appears at close().
+
+    If the store keeps nothing of it, the rows are not packed: only what is known of the rows themselves is right.
 
     Args:
         store: receives the shard.
@@ -99,7 +122,8 @@ class ShardWriter:
     def _member(self, rows: bytes | memoryview) -> None:
         if len(rows) > ROW_LIMIT:
             self._check_last(bytes(rows))
-        packed = igzip_lib.compress(rows, LEVEL, igzip_lib.COMP_GZIP)
+        kept = not isinstance(self._upload, UnkeptUpload)
+        packed = igzip_lib.compress(rows, LEVEL, igzip_lib.COMP_GZIP) if kept else b""
         self._members.append((self._bytes, self._rows))
         self._content.update(rows)
         self._sha256.update(packed)

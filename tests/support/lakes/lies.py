@@ -7,6 +7,7 @@ from wholelake import CACHE, DOCUMENTS, WORDS, table
 
 from gristmill.execution.finding import Finding
 from gristmill.verification.audit import audit_ledger, audited_ledgers
+from gristmill.verification.shard import ReadDocuments
 
 LEDGERS = [
     "sources/pages/v0/ledgers/documents/2024.json",
@@ -28,8 +29,9 @@ Lie = tuple[Callable[[Mill], object], str, int | None, str]
 def audit(mill: Mill, *, first_only: bool = False) -> tuple[list[Finding], list[str]]:
     notes: list[str] = []
     found: list[Finding] = []
+    known = ReadDocuments()
     for path in audited_ledgers(mill.store, say=notes.append):
-        found += audit_ledger(mill.store, path, notes.append, first_only=first_only)
+        found += audit_ledger(mill.store, path, notes.append, first_only=first_only, known=known)
         if first_only and found:
             break
     return found, notes

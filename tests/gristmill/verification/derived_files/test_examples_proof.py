@@ -1,16 +1,15 @@
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from countedreads import CountedReads
 from labelrows import write_rows
 from lies import SET, edit
 from testkit import Mill, packed
 from wholelake import DOCUMENTS, WORDS, table
 
 from gristmill.lake.ledger.derived import columns_path, examples_path
-from gristmill.lake.store.plain_files import Tell
-from gristmill.lake.store.protocol import Entry, ReadOnly
 from gristmill.scores.described import describe
 from gristmill.scores.examples import write_examples
 from gristmill.verification.attributes import attribute_findings
@@ -29,27 +28,9 @@ def found(mill: Mill) -> list[str]:
     return [str(each) for each in attribute_findings(mill.store, WORDS, DOCUMENTS, mill.said.append)]
 
 
-class CountedReads(ReadOnly):
-    """A view of a lake that notes the objects that are read, whole or in part."""
-
-    def __init__(self, mill: Mill) -> None:
-        super().__init__(mill.store, mill.store.url)
-        self.read_objects: list[str] = []
-
-    def folders(self, prefix: str) -> Iterator[str]:
-        return self._store.folders(prefix)
-
-    def list(self, prefix: str, after: str = "", tell: Tell | None = None) -> Iterator[Entry]:
-        return self._store.list(prefix, after, tell)
-
-    def readable(self, path: str) -> str:
-        self.read_objects.append(path)
-        return path
-
-
 def reads(mill: Mill) -> list[int]:
     """How often an audit of the set reads shards a and b of its documents, and shards a and b of itself."""
-    store = CountedReads(mill)
+    store = CountedReads(mill.store)
     assert list(attribute_findings(store, WORDS, DOCUMENTS, mill.said.append)) == []
     return [store.read_objects.count(where.shard(name)) for where in (DOCUMENTS, WORDS) for name in "ab"]
 
