@@ -1,5 +1,8 @@
 """The records of erasures: which raw objects were cut, and which were removed because nothing was left of them."""
 
+import hashlib
+from collections.abc import Iterator
+
 import msgspec
 
 from gristmill.lake.rows.blocklist import is_erasure
@@ -37,6 +40,7 @@ class ErasureRecord(msgspec.Struct, frozen=True):
         objects: the raw objects, by path.
         left: what could not be erased, in words.
         done: whether all objects were replaced.
+        texts: the (source, id) of the documents with each text that the lake had of them, by the text's digest.
     """
 
     schema: int
@@ -44,6 +48,12 @@ class ErasureRecord(msgspec.Struct, frozen=True):
     objects: dict[str, ErasedObject]
     left: tuple[str, ...]
     done: bool
+    texts: dict[str, tuple[tuple[str, str], ...]] = {}
+
+
+def text_digest(text: str) -> str:
+    """The digest by which a record knows a text: its sha256."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def read_erasure(store: Store, path: str) -> ErasureRecord | None:
@@ -62,6 +72,21 @@ def read_erasure(store: Store, path: str) -> ErasureRecord | None:
     return decode_object(tagged[0], ErasureRecord, path, "the record of an erasure", "restore it from a copy")
 
 
+def erasures(store: Store) -> Iterator[tuple[str, ErasureRecord]]:
+    """The records of a lake, each with its path.
+
+    Args:
+        store: the lake.
+
+    Raises:
+        DataError: a record is wrong.
+    """
+    for path in sorted(each.path for each in store.list(WITHDRAWN) if is_erasure(each.path)):
+        record = read_erasure(store, path)
+        if record is not None:
+            yield path, record
+
+
 def removed_objects(store: Store) -> set[str]:
     """The paths of the raw objects that erasures have removed.
 
@@ -71,6 +96,4 @@ def removed_objects(store: Store) -> set[str]:
     Raises:
         DataError: a record is wrong.
     """
-    own = [each.path for each in store.list(WITHDRAWN) if is_erasure(each.path)]
-    records = [record for path in own if (record := read_erasure(store, path))]
-    return {name for record in records for name, each in record.objects.items() if each.after == ""}
+    return {name for _, record in erasures(store) for name, each in record.objects.items() if each.after == ""}

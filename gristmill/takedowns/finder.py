@@ -18,6 +18,7 @@ from gristmill.lake.asset_kinds import (
     DOCUMENTS,
     EXPORT,
     FINGERPRINTS,
+    LABELS,
     MIX,
     RAW,
     TOKEN_CACHE,
@@ -27,8 +28,10 @@ from gristmill.lake.asset_kinds import (
 )
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.files import list_ledgers
+from gristmill.lake.ledger.walk import list_assets
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
+from gristmill.raw_data.erasures import WITHDRAWN, erasures, text_digest
 from gristmill.stages.token_cache.part import read_part_record
 from gristmill.takedowns.erasing.left_out import left_out_places
 from gristmill.takedowns.id_rows import rows_by_shard, scanned_rows
@@ -113,7 +116,9 @@ class Finder:
                 except GristmillError as error:
                     self.search.skip(area, _shown(there), error)
                 self._tell_stale(area, there)
-        self._add(labelled_places(self._store, self._wanted, self.search, self._texts))
+        if self._left_out or list_assets(self._store, LABELS):
+            self._read_texts()
+        self._add(labelled_places(self._store, self._wanted, self.search))
         return self.search
 
     def _add(self, places: Iterator[FoundPlace]) -> None:
@@ -169,19 +174,24 @@ class Finder:
             for pair, row in sorted(rows.items(), key=lambda each: each[1]):
                 yield pair, shard, row
 
-    def _texts(self) -> dict[str, list[Pair]]:
-        """The wanted documents with each text that the lake has of them. A shard that cannot be read is told."""
-        texts: dict[str, list[Pair]] = {}
+    def _read_texts(self) -> None:
+        """Learns the texts of the wanted documents, and tells what cannot be read."""
+        texts = self.search.texts
+        try:
+            for _, record in erasures(self._store):
+                for digest, pairs in record.texts.items():
+                    texts.setdefault(digest, []).extend(pair for pair in pairs if pair in self._wanted.reasons)
+        except GristmillError as error:
+            self.search.skip("labels", WITHDRAWN, error)
         for searched in self._searched.values():
             for shard, rows in searched.rows.items():
                 try:
                     for pair, row in rows.items():
                         found = row_of(searched.partition, shard, row)
                         text = decode_object(found.line, _OwnText, found.path, "documents", "make its shard again").text
-                        texts.setdefault(text, []).append(pair)
+                        texts.setdefault(text_digest(text), []).append(pair)
                 except GristmillError as error:
                     self.search.skip("labels", f"{_shown(searched.partition.place)}, shard {shard}", error)
-        return texts
 
     def _attributes(self, partition: Partition) -> None:
         there, names = partition.place, names_of(partition.place.asset)

@@ -1,7 +1,7 @@
 """Files beside shards that name documents or have copies of their texts: each is read whole."""
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import msgspec
 import orjson
@@ -16,6 +16,7 @@ from gristmill.lake.ledger.walk import list_assets
 from gristmill.lake.rows.shard_file import read_blocks, rows_of
 from gristmill.lake.store.json_object import NOT_DECODED, decode_object
 from gristmill.lake.store.protocol import Store
+from gristmill.raw_data.erasures import text_digest
 from gristmill.scores.examples import ExamplesFile
 from gristmill.stages.fingerprints.binary_part import part_record
 from gristmill.takedowns.places import Area, FoundPlace, Search
@@ -188,24 +189,19 @@ def _stale_pairs(store: Store, there: Place, shard: Shard, wanted: Wanted) -> se
     return {pair for pair in read_pairs(store, columns_path(there, shard.name)) if pair in wanted.reasons}
 
 
-def labelled_places(
-    store: Store, wanted: Wanted, search: Search, texts: Callable[[], Mapping[str, list[Pair]]]
-) -> Iterator[FoundPlace]:
+def labelled_places(store: Store, wanted: Wanted, search: Search) -> Iterator[FoundPlace]:
     """The rows of labelled sets, and of the test items of models, that name a wanted document or have its text.
 
     Args:
         store: the lake.
         wanted: the documents.
-        search: learns which files were read, and which cannot be.
-        texts: the wanted documents with each text that the lake has of them; asked if the lake has labelled sets.
+        search: has the texts of the documents; learns which files were read, and which cannot be.
     """
-    sets, models = list_assets(store, LABELS), list_assets(store, MODEL)
-    known = texts() if sets else {}
-    for asset in (*sets, *models):
+    for asset in (*list_assets(store, LABELS), *list_assets(store, MODEL)):
         for entry in store.list(f"{asset}/"):
             if _ROWS.fullmatch(entry.path):
                 try:
-                    yield from _named(store, entry.path, asset, wanted, known)
+                    yield from _named(store, entry.path, asset, wanted, search.texts)
                     search.read.add(entry.path)
                 except GristmillError as error:
                     search.skip("labels", entry.path, error)
@@ -240,4 +236,5 @@ def _pairs_in_labels(line: bytes, name: str, wanted: Wanted, texts: Mapping[str,
         row = _RowOfSet()
     if not name or row.source != name:
         return pairs_in_row(line, wanted)
-    return list(dict.fromkeys([*pairs_in("", line.decode("utf-8", "replace"), wanted), *texts.get(row.text, ())]))
+    found = [*pairs_in("", line.decode("utf-8", "replace"), wanted), *texts.get(text_digest(row.text), ())]
+    return list(dict.fromkeys(found))

@@ -14,10 +14,9 @@ from gristmill.lake.asset_kinds import MODEL, kind_of
 from gristmill.lake.identity import Pair, digest_of
 from gristmill.lake.ledger.derived import columns_path, examples_path
 from gristmill.lake.ledger.files import dump
-from gristmill.lake.rows.blocklist import is_erasure
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.protocol import Store
-from gristmill.raw_data.erasures import WITHDRAWN, ErasedObject, ErasureRecord, read_erasure
+from gristmill.raw_data.erasures import WITHDRAWN, ErasedObject, ErasureRecord, erasures, read_erasure
 from gristmill.takedowns.erasing.erasure_plan import ErasurePlan, NotErasable, ObjectPlan
 from gristmill.takedowns.erasing.rewritten_object import rewrite_object
 from gristmill.takedowns.places import FoundPlace, Search
@@ -62,9 +61,8 @@ def unfinished(store: Store, wanted: Wanted) -> dict[str, list[str]]:
         DataError: a record is wrong.
     """
     found: dict[str, list[str]] = {}
-    for path in sorted(entry.path for entry in store.list(WITHDRAWN) if is_erasure(entry.path)):
-        record = read_erasure(store, path)
-        if record is None or record.done or not any(each[:2] in wanted.reasons for each in record.documents):
+    for path, record in erasures(store):
+        if record.done or not any(each[:2] in wanted.reasons for each in record.documents):
             continue
         now = {name: _settled(store, name, each) for name, each in record.objects.items()}
         left = [name for name, each in now.items() if each.after is None and store.head(name) is not None]
@@ -98,14 +96,15 @@ def erase(store: Store, wanted: Wanted, search: Search, plan: ErasurePlan, say: 
     todo = {each.path: each for each in plan.objects.values() if not _is_erased(store, each, earlier)}
     planned = {each.path: ErasedObject(each.sha256, None, len(each.cuts)) for each in todo.values()}
     objects = {**earlier, **planned}
-    _write(store, path, wanted, objects, left, done=False)
+    write = partial(_write, store, path, wanted, search.texts)
+    write(objects, left, done=False)
     derived = {columns_path(place(each.asset, each.snapshot), each.shard) for each in _of(search, "columns")}
     derived |= {examples_path(place(each.asset, each.snapshot)) for each in _of(search, "examples")}
     store.delete(sorted(derived))
 
     def announce(cut: ObjectPlan, coming: str) -> None:
         objects[cut.path] = ErasedObject(cut.sha256, None, len(cut.cuts), coming)
-        _write(store, path, wanted, objects, left, done=False)
+        write(objects, left, done=False)
 
     for name, cut in todo.items():
         try:
@@ -116,10 +115,10 @@ def erase(store: Store, wanted: Wanted, search: Search, plan: ErasurePlan, say: 
             continue
         objects[name] = ErasedObject(made.before, made.after, made.records, stays=made.stays)
         left += _staying(name, objects[name], wanted)
-        _write(store, path, wanted, objects, left, done=False)
+        write(objects, left, done=False)
         what = "rewritten" if made.after else "removed, as nothing else was in it"
         say(f"{'cut' if made.stays else 'erased'} {made.records} records of {name}: {what}")
-    _write(store, path, wanted, objects, left, done=not left)
+    write(objects, left, done=not left)
     say(f"record: {path}")
     return left
 
@@ -172,6 +171,7 @@ def _write(
     store: Store,
     path: str,
     wanted: Wanted,
+    texts: Mapping[str, list[Pair]],
     objects: Mapping[str, ErasedObject],
     left: list[NotErasable],
     *,
@@ -179,4 +179,6 @@ def _write(
 ) -> None:
     documents = tuple((*pair, reason) for pair, reason in wanted.reasons.items())
     words = tuple(dict.fromkeys(f"{each.where}: {each.why}" for each in left))
-    store.put(path, dump(ErasureRecord(1, documents, dict(objects), words, done)))
+    own = {digest: tuple(sorted(wanted.reasons.keys() & set(pairs))) for digest, pairs in texts.items()}
+    kept = {digest: pairs for digest, pairs in own.items() if pairs}
+    store.put(path, dump(ErasureRecord(1, documents, dict(objects), words, done, kept)))

@@ -55,3 +55,21 @@ def test_a_proof_and_an_erasure_name_it(
     assert f"excerpts and labels: remains: {ROWS}: row {row}" in capsys.readouterr().out
     assert main(["erase", *command]) == 1
     assert f"not erased: {ROWS}: row {row}: make it again" in capsys.readouterr().out
+
+
+def test_the_text_of_an_erased_document_is_still_known(
+    judged: Mill, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The lake has the document no longer, so the record of the erasure tells its text. The set was not made again."""
+    asked = tmp_path / "asked.jsonl"
+    asked.write_bytes(lines([{"source": "pages", "id": "doc-4"}]))
+    command = [str(judged.root), "--ids", str(asked), "--shelves", ",".join(SHELVES)]
+    assert main(["erase", *command]) == 1
+    judged.convert()
+    capsys.readouterr()
+    assert main(["erase", *command]) == 1
+    assert f"not erased: {ROWS}: row 1: make it again" in capsys.readouterr().out
+    assert main(["takedown", *command, "--prove"]) == 1
+    assert f"excerpts and labels: remains: {ROWS}: row 1" in capsys.readouterr().out
+    judged.store.put(ROWS, lines([]))
+    assert main(["erase", *command]) == 0
