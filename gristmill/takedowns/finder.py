@@ -27,6 +27,7 @@ from gristmill.lake.asset_kinds import (
     rank_of,
 )
 from gristmill.lake.identity import Pair
+from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.ledger.walk import list_assets
 from gristmill.lake.store.json_object import decode_object
@@ -140,7 +141,7 @@ class Finder:
                 rows[found.shard.name] = found.rows
             for pair, row in found.rows.items():
                 name = found.shard.name
-                where = f"{found.shard.at or there.shard(name)}: row {row}"
+                where = f"{shard_file(self._store, there, found.shard)[1]}: row {row}"
                 self.search.found.append(FoundPlace(*pair, area, there.asset, there.snapshot, name, where, row))
         self._searched[there.asset, there.snapshot] = _SearchedRows(partition, rows)
 
@@ -209,7 +210,8 @@ class Finder:
             else:
                 rows += [(pair, name, row) for pair, row in found.rows.items()]
         for pair, name, row in rows:
-            self._found(pair, "attributes", there, name, f"{there.shard(name)}: row {row}")
+            file = shard_file(self._store, there, partition.shards[name])[1]
+            self._found(pair, "attributes", there, name, f"{file}: row {row}")
         self._columns(partition, [(pair, name) for pair, name, _ in rows])
         self._add(example_places(self._store, partition, self._wanted, self.search))
 

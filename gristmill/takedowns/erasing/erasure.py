@@ -98,9 +98,7 @@ def erase(store: Store, wanted: Wanted, search: Search, plan: ErasurePlan, say: 
     objects = {**earlier, **planned}
     write = partial(_write, store, path, wanted, search.texts)
     write(objects, left, done=False)
-    derived = {columns_path(place(each.asset, each.snapshot), each.shard) for each in _of(search, "columns")}
-    derived |= {examples_path(place(each.asset, each.snapshot)) for each in _of(search, "examples")}
-    store.delete(sorted(derived))
+    store.delete(_derived(search))
 
     def announce(cut: ObjectPlan, coming: str) -> None:
         objects[cut.path] = ErasedObject(cut.sha256, None, len(cut.cuts), coming)
@@ -121,6 +119,12 @@ def erase(store: Store, wanted: Wanted, search: Search, plan: ErasurePlan, say: 
     write(objects, left, done=not left)
     say(f"record: {path}")
     return left
+
+
+def _derived(search: Search) -> list[str]:
+    """The columns and excerpts that have the documents."""
+    derived = {columns_path(place(each.asset, each.snapshot), each.shard) for each in _of(search, "columns")}
+    return sorted(derived | {examples_path(place(each.asset, each.snapshot)) for each in _of(search, "examples")})
 
 
 def _mend(asset: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gristmill.errors import GristmillError
-from gristmill.lake.address import place, raw_folder
+from gristmill.lake.address import Place, place, raw_folder
 from gristmill.lake.asset_kinds import RAW, kind_of, names_of
 from gristmill.lake.identity import Pair
 from gristmill.lake.rows.row_blocks import HEAD
@@ -22,6 +22,8 @@ from gristmill.tracing.rows import Partition, find_partition, row_of
 _NOT_ITS_OWN = (
     "this refused row has the id in one of its fields, and may be another document: look at it, erase it by hand"
 )
+
+_ADOPTED = "adopted: others have made this file; let them erase the row there"
 
 _NO_END = (
     "its end is not known: this refused row is no UTF-8, or longer than its copy in the quarantine; erase it by hand"
@@ -105,7 +107,21 @@ def erasure_plan(store: Store, wanted: Wanted, search: Search, shelves: Shelves)
             continue
         for pair, found in _raw_places(store, partition, wanted, search, shelves):
             _add(store, plan, partition, pair, found, shelves)
+    plan.impossible.extend(_adopted_rows(store, wanted, search))
     return plan
+
+
+def _adopted_rows(store: Store, wanted: Wanted, search: Search) -> Iterator[NotErasable]:
+    """The rows of adopted attribute files. Those of other sets go when the set is made again."""
+    adopted: dict[Place, set[str]] = {}
+    for each in search.found:
+        if each.area == "attributes" and each.pair in wanted.reasons:
+            there = place(each.asset, each.snapshot)
+            if there not in adopted:
+                partition = find_partition(store, there)
+                adopted[there] = {name for name, shard in partition.shards.items() if shard.at} if partition else set()
+            if each.shard in adopted[there]:
+                yield NotErasable(each.pair, each.where, _ADOPTED)
 
 
 def why_bytes_stay(store: Store, path: str) -> str:
