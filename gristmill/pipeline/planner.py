@@ -35,6 +35,7 @@ from gristmill.raw_data.unclaimed import UNREAD, beside_raw, unclaimed
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.mix import Mix, Stream
+from gristmill.recipes.mixture.held_out import remark_on
 from gristmill.recipes.models.labelled_set import LabelledSet
 from gristmill.recipes.models.model import Model
 from gristmill.recipes.source import Source
@@ -88,7 +89,7 @@ class Planner:
         self.strays: list[Prospect] = []
         """What is in the raw data of the sources, but in no snapshot."""
         self.remarks: list[str] = []
-        """What people should know of raw data and folders, though nothing is wrong with them."""
+        """What people should know of raw data, folders and mixes, though nothing is wrong with them."""
         self.unlisted: list[Prospect] = []
         """The raw data that cannot be listed."""
         self._known: dict[str, list[str]] = {}
@@ -99,6 +100,7 @@ class Planner:
         if self._targets == Targets():
             self.remarks += unclaimed(self._store, catalogue)
         self.remarks += (each for name in self._known for each in beside_raw(self._store, catalogue.sources[name]))
+        self.remarks += filter(None, (remark_on(name, mix.validation) for name, mix in catalogue.mixes.items()))
         check_there(self._targets.snapshots, {name: self._known[name] for name in sources})
 
     @cached_property

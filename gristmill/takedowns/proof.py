@@ -185,9 +185,9 @@ def _releases(store: Store, old: Mapping[str, str]) -> ProofLine:
 def _kept(what: str, search: Search, areas: tuple[Area, ...], searched: Area) -> ProofLine:
     found = [each for each in search.found if each.area in areas]
     if found:
+        there = ProofLine(what, "remains", f"{_places(found)}; a takedown leaves these")
         left = search.skipped(areas)
-        more = f"; not searched: {_some(left)}" if left else ""
-        return ProofLine(what, "remains", f"{_places(found)}; a takedown leaves these{more}")
+        return _with(there, f"not searched: {_some(left)}") if left else there
     skipped = search.skipped((*areas, searched))
     if skipped:
         return ProofLine(what, "not proven", _some(skipped))
@@ -232,7 +232,7 @@ def _raw(
     line = _kept(what, search, ("raw",), "documents")
     if left_out:
         unsearched = _unsearched(what, left_out, "; look there, and name these objects by --exclude PATH")
-        return unsearched if line.state == "absent" else _with(line, unsearched)
+        return unsearched if line.state == "absent" else _with(line, unsearched.why)
     if line.state != "absent":
         return line
     read = f", and {len(files.read)} other objects have no row with these ids" if files.read else ""
@@ -245,8 +245,9 @@ def _raw(
     return ProofLine(what, "absent", why)
 
 
-def _with(line: ProofLine, other: ProofLine) -> ProofLine:
-    return ProofLine(line.what, line.state, f"{line.why}; {other.why}")
+def _with(line: ProofLine, unsearched: str) -> ProofLine:
+    """A line that also tells what was not searched: more may be there, so it proves nothing."""
+    return ProofLine(line.what, "not proven", f"{line.why}; {unsearched}")
 
 
 def _unsearched(what: str, unread: Mapping[str, str], mend: str = "") -> ProofLine:

@@ -58,5 +58,22 @@ def held_out_of(parameters: dict[str, Any]) -> HeldOut:
     return HeldOut(parameters["share"], Column(KEY_NAME, path, kind))
 
 
+_MOST = 0.5
+"""The share of held-out documents up to which nothing is remarked."""
 KEY_NAME = "validation_key"
 """The name under which the key is read, so that no column of a rule has it by chance."""
+
+
+def remark_on(mix: str, share: float) -> str:
+    """What people should know of a share that is valid, but may be meant otherwise; empty if there is nothing.
+
+    Args:
+        mix: name of the mix.
+        share: of its documents that are held out.
+
+    >>> remark_on("blend", 0.5), remark_on("blend", 0.99)
+    ('', 'mix blend holds out most documents: validation is 0.99, the share that training does not read')
+    """
+    if share <= _MOST:
+        return ""
+    return f"mix {mix} holds out most documents: validation is {share}, the share that training does not read"

@@ -109,6 +109,17 @@ def test_remarks_on_raw_data_and_the_lake_are_told_and_change_no_state(mill: Mil
     assert planner.strays == []
 
 
+@pytest.mark.parametrize(("share", "told"), [(0.999999, 1), (0.51, 1), (0.5, 0), (0.01, 0)])
+def test_a_mix_that_holds_out_most_documents_is_remarked(
+    mill: Mill, catalogue: Catalogue, share: float, told: int
+) -> None:
+    mill.raw_shards(1)
+    mixes = {"pages": replace(PAGES, validation=share)}
+    planner = Planner(replace(catalogue, mixes=mixes), SHELVES, mill.lake)
+    said = f"mix pages holds out most documents: validation is {share}, the share that training does not read"
+    assert planner.remarks == [said] * told
+
+
 def test_a_source_whose_raw_data_cannot_be_reached_does_not_stop_the_others(mill: Mill, catalogue: Catalogue) -> None:
     secret = replace(catalogue.sources["pages"], raw=RawRoot("s3://corpus/texts", credentials="NOBODY"))
     planner = Planner(replace(catalogue, sources={"pages": secret}, mixes={}, tokenizers={}), SHELVES, mill.lake)

@@ -120,3 +120,17 @@ def test_an_object_with_records_that_were_left_out_is_excluded_by_name(
     line = raw_line(mill, "c-7", capsys, "--exclude", RAW)
     assert line.startswith("raw: absent: ")
     assert f"not searched: {RAW}, excluded by name" in line
+
+
+def test_what_remains_beside_records_that_nobody_knows_is_not_proven(
+    mill: Mill, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made(mill, monkeypatch, OWN, b"c-1\nc-2\nsecret")
+    asked(mill, "takedown", "c-2")
+    capsys.readouterr()
+    assert asked(mill, "takedown", "c-2", "--prove") == 1
+    (line,) = [each for each in capsys.readouterr().out.splitlines() if each.startswith("raw: ")]
+    assert line.startswith(f"raw: not proven: {RAW} (")
+    assert f"; a takedown leaves these; not searched: {RAW}: records of it were left out" in line
+    assert asked(mill, "takedown", "c-2", "--prove", "--exclude", RAW) == 0
+    assert "not proven" not in capsys.readouterr().out
