@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 import msgspec
 
-from gristmill.errors import DataError, NewerSchema
+from gristmill.errors import Conflict, DataError, NewerSchema
 from gristmill.lake.asset_kinds import ledger_of_asset
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.files import dump
@@ -187,6 +187,9 @@ def why_unlike(
 class IndexWriter:
     """Writes the files of an index, and its ledger last. What the lake has already is not written again.
 
+    Make it before you read what the index closes: it looks at the ledger that is there. So a run that read less than
+    another run, and would end after it, does not replace the other's index.
+
     Args:
         store: the lake.
         asset: address of the index.
@@ -208,11 +211,15 @@ class IndexWriter:
 
         Raises:
             NewerSchema: a newer version of Gristmill wrote the file.
+            Conflict: another run wrote the ledger meanwhile. The file stays as that run wrote it.
         """
         tagged = self._store.read_tagged(path)
         if tagged is not None:
             refuse_newer(tagged[0], path)
         if tagged is None or tagged[0] != data:
+            now, before = self._store.head(self._path), self._before
+            if (now.etag if now else None) != (before[1] if before else None):
+                raise Conflict(f"{self._path}: another run wrote it meanwhile; run again")
             self._store.put(path, data)
         self._files[path] = content_digest(data, path, self._store.url)
 
@@ -232,5 +239,10 @@ class IndexWriter:
         ledger = compose_index(self._asset, inputs, self._files)
         data, before = dump(ledger), self._before
         if before is None or before[0] != data:
-            self._store.put_if(self._path, data, before[1] if before else None)
+            try:
+                self._store.put_if(self._path, data, before[1] if before else None)
+            except Conflict:
+                now = self._store.read_tagged(self._path)
+                if now is None or now[0] != data:  # another run that read the same has written the same
+                    raise
         return ledger

@@ -73,9 +73,11 @@ def index_cache(
         Conflict: another run wrote the index meanwhile.
     """
     store.sweep()
+    writer = IndexWriter(store, cache_index(mix.name, tokenizer.name))
+    copies = IndexWriter(store, CONSOLIDATED.at(mix=mix.name, tokenizer=tokenizer.name)) if consolidated else None
     index = _of_cache(store, mix, tokenizer, sources, known)
     check_closed_mix(store, mix, [(each.stream, each.snapshot) for each in index.slices])
-    writer, files = IndexWriter(store, index.asset), reading_files(store, mix, tokenizer, index, sources)
+    files = reading_files(store, mix, tokenizer, index, sources)
     merged: dict[str, dict[str, CacheLedger]] = {}
     for stream, split in _splits(mix):
         asset = cache_asset(mix.name, tokenizer.name, stream)
@@ -88,8 +90,8 @@ def index_cache(
         writer.put(f"{index.asset}/{name}", data)
     writer.put(index_path(index.asset), dump(index))
     writer.close(inputs_of(index))
-    if consolidated:
-        _consolidate(store, mix, tokenizer, index, merged)
+    if copies is not None:
+        _consolidate(store, mix, tokenizer, index, merged, copies)
     return index
 
 
@@ -173,10 +175,14 @@ def _splits(mix: Mix) -> Iterator[tuple[str, str]]:
 
 
 def _consolidate(
-    store: Store, mix: Mix, tokenizer: Tokenizer, index: Index, merged: Mapping[str, Mapping[str, CacheLedger]]
+    store: Store,
+    mix: Mix,
+    tokenizer: Tokenizer,
+    index: Index,
+    merged: Mapping[str, Mapping[str, CacheLedger]],
+    writer: IndexWriter,
 ) -> None:
     """Copies each stream and split into one cache. The name of a stream's folder has the digest of its parts."""
-    writer = IndexWriter(store, CONSOLIDATED.at(**names_of(index.asset)))
     top = f"{CONSOLIDATED.at(**names_of(index.asset))}/"
     folders: dict[str, str] = {}
     catalog: dict[str, dict[str, tuple[str, CacheLedger]]] = {split: {} for split in merged}

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 
 import msgspec
 
-from gristmill.errors import DataError, NewerSchema
+from gristmill.errors import Conflict, DataError, NewerSchema
 from gristmill.execution.claim import Claimant, let_go
 from gristmill.execution.step import Step, make
 from gristmill.execution.survey import survey
@@ -230,6 +230,7 @@ def resolve(
     Raises:
         AtWork: another process is making the marks of a snapshot.
         DataError: fingerprints are missing, or not those of their documents.
+        Conflict: another run has added snapshots or written the result meanwhile.
         GristmillError: a step failed. The next run keeps what was made.
     """
     store = lake.store()
@@ -242,8 +243,10 @@ def resolve(
         run = f"{token}-{number}"
         with let_go(store, step.makes, step.snapshot, run) if by else nullcontext():
             make(step, lake, engine, run, _progress(say, where), force=force, by=by)
-    result, marks = composed(store, recipe.name, order)
     writer = IndexWriter(store, RESOLUTION.at(dedupe=recipe.name))
+    if read_order(store, recipe.name)[0].entries != order.entries:
+        raise Conflict(f"{order_path(recipe.name)}: another run has added snapshots meanwhile; run again")
+    result, marks = composed(store, recipe.name, order)
     writer.put(resolution_path(recipe.name), dump(result))
     writer.close(marks)
     return result

@@ -57,13 +57,13 @@ def index_export(
         AtWork: gc is removing old releases of the index.
     """
     store.sweep()
+    writer = IndexWriter(store, export_index(mix.name, export.name))
     slices = _slices(store, mix, export, known)
     _check_slices(mix, export, slices)
     index = closed_slices(store, export_index(mix.name, export.name), slices, known, sources)
     check_closed_mix(store, mix, [(each.stream, each.snapshot) for each in index.slices])
     release = declared_release(store, mix, export, index)
     _check_release(mix, export, release, slices)
-    writer = IndexWriter(store, index.asset)
     writing = f"{index.asset}/{WRITING}"
     take(store, writing, dump({"folder": release.folder}), index.asset)
     digests = _kept(store, index.asset, release)

@@ -7,11 +7,11 @@ import msgspec
 
 from gristmill.drift.editions import why_too_small
 from gristmill.errors import DataError, RecipeError
-from gristmill.lake.address import mix_asset, mix_index, place
+from gristmill.lake.address import ledger_folder, mix_asset, mix_index, place
 from gristmill.lake.asset_kinds import kind_of, ledger_of_asset, names_of
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.counts import sum_counts
-from gristmill.lake.ledger.files import dump, read_head
+from gristmill.lake.ledger.files import dump, list_ledgers, read_head
 from gristmill.lake.ledger.index_ledger import IndexWriter, why_unlike
 from gristmill.lake.ledger.model import Ledger as Head
 from gristmill.lake.ledger.model import Upstream
@@ -99,9 +99,32 @@ def inputs_of(index: Index) -> tuple[Upstream, ...]:
 
 
 def finished_slices(store: Store, asset: str, snapshots: Sequence[str]) -> dict[str, Head]:
-    """The heads of the finished partitions of an asset, by snapshot."""
-    heads = {key: read_head(store, place(asset, key)) for key in snapshots}
-    return {key: ledger for key, ledger in heads.items() if ledger is not None}
+    """The heads of the finished partitions of an asset, by snapshot.
+
+    They may be more than the caller knows of: since it listed the snapshots, raw data of another one may have come, and
+    another run may have made it.
+
+    Args:
+        store: the lake.
+        asset: a stream of a mix, of a token cache or of an export.
+        snapshots: those that the caller knows.
+    """
+    made = {each.snapshot for each in list_ledgers(store, ledger_folder(asset))}
+    heads = {key: read_head(store, place(asset, key)) for key in (*snapshots, *sorted(made - set(snapshots)))}
+    found = {key: head for key, head in heads.items() if head is not None}
+    return {key: head for key, head in found.items() if key in snapshots or _has_documents(store, head)}
+
+
+def _has_documents(store: Store, head: Head) -> bool:
+    """Whether all partitions that one was made from are there, down to the documents of the source."""
+    for each in head.inputs:
+        kind = kind_of(each.asset)
+        if kind is None or not kind.partitioned or not kind.ledger:
+            continue
+        above = read_head(store, place(each.asset, each.snapshot))
+        if above is None or not _has_documents(store, above):
+            return False
+    return True
 
 
 def chosen_snapshots(ledgers: Mapping[str, Head], source: Source) -> list[str]:
@@ -205,9 +228,9 @@ def index_mix(store: Store, mix: Mix, sources: Mapping[str, Source], known: Mapp
         Conflict: another run wrote the index meanwhile.
     """
     store.sweep()
+    writer = IndexWriter(store, mix_index(mix.name))
     index = mix_index_of(store, mix, sources, known)
     check_mix(store, mix, [(each.stream, each.snapshot) for each in index.slices])
-    writer = IndexWriter(store, index.asset)
     writer.put(index_path(index.asset), dump(index))
     writer.close(inputs_of(index))
     return index

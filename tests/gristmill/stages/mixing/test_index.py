@@ -46,7 +46,17 @@ def test_an_index_of_the_same_slices_has_the_same_fingerprint_and_is_not_written
     stamps = mill.stamps()
     assert close(mill, "2023", "2024") == first
     assert mill.stamps() == stamps
-    assert close(mill, "2023").fingerprint != first.fingerprint
+    mixed(mill, "2025")
+    assert close(mill, "2023", "2024", "2025").fingerprint != first.fingerprint
+
+
+def test_a_slice_that_another_run_made_is_taken_though_its_snapshot_was_not_known(mill: Mill) -> None:
+    """A run that knows 2024 alone ends after another one, which made and indexed 2025."""
+    mixed(mill, "2024", "2025")
+    both = close(mill, "2024", "2025")
+    assert close(mill, "2024") == both
+    mill.store.delete([entry.path for entry in mill.store.list("sources/") if "/2025" in entry.path])
+    assert [each.snapshot for each in close(mill, "2024").slices] == ["2024"]  # people have removed its documents
 
 
 def test_an_index_that_is_not_there_or_no_index_is_none(mill: Mill) -> None:

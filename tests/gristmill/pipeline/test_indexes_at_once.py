@@ -1,0 +1,84 @@
+"""A run lists the slices of an index, another run adds one and writes the index, and then the first goes on."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from testkit import SHELVES, SNAPSHOT, Mill, make_documents
+from wholelake import TOKENIZER, even, make_whole
+
+from gristmill.errors import Conflict
+from gristmill.lake.address import Place, export_asset, place
+from gristmill.recipes.export import Export
+from gristmill.recipes.export_formats.energon import EnergonJsonl
+from gristmill.stages.cache_index.index import index_cache
+from gristmill.stages.export.index import index_export
+from gristmill.stages.export.step import ExportStep
+from gristmill.stages.mixing.index import Index, index_mix, read_index
+from gristmill.stages.mixing.step import revision_step, stream_step
+from gristmill.stages.tagging.step import TaggingStep
+from gristmill.stages.token_cache.step import TokenCacheStep
+
+LINES = Export(name="lines", mixes=("even",), format=EnergonJsonl(fields={"t": "text"}))
+NEW = "2025"
+
+Write = Callable[[Mill], Index]
+
+
+def of_mix(mill: Mill) -> Index:
+    return index_mix(mill.store, even(), {"pages": mill.source()}, {"pages": [SNAPSHOT]})
+
+
+def of_cache(mill: Mill) -> Index:
+    sources, known = {"pages": mill.source()}, {"pages": [SNAPSHOT]}
+    return index_cache(mill.store, even(), TOKENIZER, sources, known, consolidated=True)
+
+
+def of_export(mill: Mill) -> Index:
+    return index_export(mill.store, even(), LINES, {"pages": mill.source()}, {"pages": [SNAPSHOT]})
+
+
+def make_new(mill: Mill) -> None:
+    """Everything of another snapshot, but for the indexes."""
+    mill.raw("c.jsonl.gz", make_documents(20, start=100), snapshot=NEW)
+    mill.convert(snapshot=NEW)
+    mill.make(TaggingStep("pages", "v0", NEW, mill.tagging("words-1", "characters-1").taggers, SHELVES))
+    mill.make(revision_step(mill.source(), "v1", NEW, SHELVES))
+    mill.make(stream_step(even(), "pages", NEW, SHELVES))
+    mill.make(TokenCacheStep(even(), "pages", TOKENIZER, NEW, SHELVES))
+    mill.make(ExportStep(even(), "pages", LINES, NEW, SHELVES))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("write", "slice_there"),
+    [
+        pytest.param(of_mix, place("mixes/even/documents/pages", SNAPSHOT), id="mix"),
+        pytest.param(of_cache, place("token_caches/even/tiny-1/pages", SNAPSHOT), id="cache"),
+        pytest.param(of_export, place(export_asset("even", "lines", "pages"), SNAPSHOT), id="export"),
+    ],
+)
+def test_an_index_that_another_run_wrote_meanwhile_stays_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Write, slice_there: Place
+) -> None:
+    mill = make_whole(tmp_path / "lake")
+    mill.make(ExportStep(even(), "pages", LINES, SNAPSHOT, SHELVES))
+    read = mill.store.read_tagged
+    left: list[dict[str, str]] = []
+
+    def meanwhile(path: str) -> tuple[bytes, str] | None:
+        found = read(path)
+        if path == slice_there.ledger:
+            monkeypatch.undo()
+            make_new(mill)
+            write(mill)
+            left.append(mill.stamps())
+        return found
+
+    monkeypatch.setattr(mill.store, "read_tagged", meanwhile)
+    with pytest.raises(Conflict, match=r"/index/ledger.json: another run wrote it meanwhile; run again$"):
+        write(mill)
+    assert [mill.stamps()] == left
+    index = write(mill)
+    assert ([each.snapshot for each in index.slices], read_index(mill.store, index.asset)) == ([SNAPSHOT, NEW], index)
+    assert [mill.stamps()] == left
