@@ -128,10 +128,11 @@ def train_weights(files: Mapping[str, bytes], release: PinnedRelease) -> dict[st
 
 
 def write_release(store: Store, release: PinnedRelease, files: dict[str, bytes]) -> tuple[str, ...]:
-    """Writes the files of a release, and last the release itself. A run that was killed is continued by the next.
+    """Writes a release: first its list of objects, which decides which of two runs has the name, then its files.
 
-    If the lake has this release already, its files that are lost or edited are written again. A new release is taken
-    back if what it names was made again while it was written: a `gc` that did not know it may have removed objects.
+    A run that was killed is continued by the next: if the lake has this release already, its files that are lost or
+    edited are written again. A new release is taken back if what it names was made again while it was written: a `gc`
+    that did not know it may have removed objects.
 
     Args:
         store: the lake.
@@ -144,12 +145,21 @@ def write_release(store: Store, release: PinnedRelease, files: dict[str, bytes])
     Raises:
         DataError: the lake has another release of this name, lacks an object that this one names, or something that it
             names was made again meanwhile.
-        Conflict: another run writes a release of this name.
+        Conflict: another run wrote a release of this name, and it was withdrawn, at this moment.
     """
     digests = {path: content_digest(data, path, store.url) for path, data in sorted(files.items())}
     whole = msgspec.structs.replace(release, files=digests).sealed
     path = pinned_path(release.name)
     tagged = store.read_tagged(path)
+    if tagged is None:
+        if lost := lost_object(store, release):
+            raise DataError(f"{lost}: a ledger names it, and the lake does not have it in its size; {_AGAIN}")
+        try:
+            store.put_if(path, dump(whole), None)
+        except Conflict:  # another run was first, at this moment
+            tagged = store.read_tagged(path)
+            if tagged is None:
+                raise
     if tagged is not None:
         older = msgspec.structs.replace(whole, digest="")
         if tagged[0] not in {dump(whole), dump(older)}:
@@ -158,16 +168,10 @@ def write_release(store: Store, release: PinnedRelease, files: dict[str, bytes])
                 " or this file was edited; give another name"
             )
         files = {name: data for name, data in files.items() if not _has(store, name, digests[name])}
-    elif lost := lost_object(store, release):
-        raise DataError(f"{lost}: a ledger names it, and the lake does not have it in its size; {_AGAIN}")
     for name, data in files.items():
         store.put(name, data)
     if tagged is not None:
         return tuple(files)
-    try:
-        store.put_if(path, dump(whole), None)
-    except Conflict as error:
-        raise Conflict(f"{path}: another run wrote a release of this name; give another name") from error
     try:
         check_kept(store, whole)
     except DataError:
