@@ -1,6 +1,6 @@
 """ScratchLake: a lake as a grinder sees it, of which nothing changes: what is written goes into a scratch folder."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from gristmill.lake.rows.shard_file import UnkeptUpload
 from gristmill.lake.store.folder import FolderStore
@@ -47,8 +47,8 @@ class ScratchStore(ReadOnly):
     def put_if(self, path: str, data: bytes, etag: str | None) -> Entry:
         return self._scratch.put_if(path, data, etag)
 
-    def delete(self, paths: Iterable[str]) -> None:
-        self._scratch.delete(paths)
+    def delete(self, paths: Iterable[str], still: Callable[[], bool] | None = None) -> None:
+        self._scratch.delete(paths, still)
 
     def _holds(self, path: str) -> Store:
         return self._scratch if self._scratch.head(path) else self._store

@@ -7,11 +7,13 @@ The older run then finds a claim that is not its own. It stops, and has changed 
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
 
-from gristmill.errors import DataError, NotPublished, RecipeError, StoreError
+from gristmill.errors import Conflict, DataError, NotPublished, RecipeError, StoreError
 from gristmill.execution.checks import Check, Verdict
 from gristmill.execution.claim import Claimant, check_claim, claimed_by, others_at_work, write_claim
 from gristmill.execution.plan import PartitionState, Target, Want, plan_changes, read_state
@@ -314,7 +316,7 @@ def publish(store: Store, partition: PartitionPlan, assembled: Assembled) -> Led
     # While another run may read the stray objects, they stay: the next publish, or gc, removes them.
     if assembled.strays and not others_at_work(store, place, partition.token):
         check_claim(store, place, partition.token)  # a newer run may make them again
-        store.delete(assembled.strays)
+        store.delete(assembled.strays, partial(_is_ours, store, partition))
         check_claim(store, place, partition.token)
     mostly_new = 2 * partition.todo > len(assembled.shards)  # most shards have a receipt: delete by name, unlisted
     release(store, partition, [shard.name for shard in assembled.shards] if mostly_new else ())
@@ -341,9 +343,15 @@ def release(store: Store, partition: PartitionPlan, shards: Sequence[str] = ()) 
         partition: the plan of claim_and_plan().
         shards: shards whose receipts are deleted by name first, without a listing.
     """
-    place = partition.place
-    if claimed_by(store, place) != partition.token:
+    place, still = partition.place, partial(_is_ours, store, partition)
+    if not still():
         return  # a newer run has claimed the partition: the receipts are its own
-    store.delete([place.receipt(name) for name in shards])
-    store.delete([entry.path for entry in store.list(place.receipts) if entry.path != place.claim])
-    store.delete([place.claim])
+    with suppress(Conflict):  # the same, while an answer was waited for; or the claim is gone, and its answer lost
+        store.delete([place.receipt(name) for name in shards], still)
+        store.delete([entry.path for entry in store.list(place.receipts) if entry.path != place.claim], still)
+        store.delete([place.claim], still)
+
+
+def _is_ours(store: Store, partition: PartitionPlan) -> bool:
+    """Whether this run still holds the claim of a partition."""
+    return claimed_by(store, partition.place) == partition.token

@@ -141,7 +141,7 @@ def remove_unnamed(store: Store, garbage: Unnamed) -> bool:
     with held_by_gc(store, place.claim, f"{place.asset} ({place.snapshot})") as held:
         if not held or is_busy(store, place) or garbage.folder in _folders(store, place):
             return False
-        store.delete([entry.path for entry in garbage.entries])
+        store.delete([entry.path for entry in garbage.entries], held)
     return True
 
 
@@ -251,7 +251,7 @@ def remove_strays(store: Store, leftovers: StrayObjects) -> bool:
         if not held or is_busy(store, place) or others_at_work(store, place, ""):
             return False
         free = {entry.path for entry in _free(store, place, listed_pairs(store))}
-        store.delete([entry.path for entry in leftovers.entries if entry.path in free])
+        store.delete([entry.path for entry in leftovers.entries if entry.path in free], held)
     return True
 
 

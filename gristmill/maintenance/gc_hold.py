@@ -5,7 +5,7 @@ written. A run asks before it takes either, and leaves the place to a `gc` that 
 killed. The next `gc` also takes a claim of which it cannot be seen whether its `gc` runs.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from uuid import uuid4
 
@@ -19,7 +19,7 @@ from gristmill.process import this_process
 
 
 @contextmanager
-def held_by_gc(store: Store, path: str, what: str) -> Iterator[bool]:
+def held_by_gc(store: Store, path: str, what: str) -> Iterator[Callable[[], bool] | None]:
     """Holds a place for `gc`, which may delete there as long as the block runs.
 
     Args:
@@ -28,17 +28,18 @@ def held_by_gc(store: Store, path: str, what: str) -> Iterator[bool]:
         what: the place, for the message.
 
     Yields:
-        Whether it is held. If not, a run is at work there or was killed, or another `gc` is.
+        Asks whether it is held still, before a deletion is sent again. None: it is not held, as a run is at work there or
+        was killed, or another `gc` is.
 
     Raises:
         StoreError: another took the claim while it was held, so some of what that made may have been deleted.
     """
     data = dump(Claim(**msgspec.structs.asdict(this_process()), token=uuid4().hex, work=GC))
     if not _hold(store, path, data):
-        yield False
+        yield None
         return
     try:
-        yield True
+        yield lambda: _is_held(store, path, data)
     except BaseException:
         with suppress(StoreError):
             _let_go(store, path, data)
@@ -68,12 +69,18 @@ def _is_left(data: bytes) -> bool:
     return claim is not None and claim.work == GC and not claim.runs(this_process())
 
 
+def _is_held(store: Store, path: str, data: bytes) -> bool:
+    """Whether the claim has these bytes."""
+    stored = store.read_tagged(path)
+    return stored is not None and stored[0] == data
+
+
 def _let_go(store: Store, path: str, data: bytes) -> bool:
     """Removes the claim with these bytes. Returns False if another has it now."""
-    stored = store.read_tagged(path)
-    if stored is None or stored[0] != data:
+    if not _is_held(store, path, data):
         return False
-    store.delete([path])
+    with suppress(Conflict):  # the claim is gone, and the answer was lost; or another took it at this moment
+        store.delete([path], lambda: _is_held(store, path, data))
     return True
 
 

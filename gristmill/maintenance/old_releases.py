@@ -85,5 +85,5 @@ def remove_release(store: Store, release: OldRelease) -> bool:
     with held_by_gc(store, f"{release.index}/{WRITING}", release.index) as held:
         if not held or _is_current(release, _ledger(store, release.index)):
             return False
-        store.delete([entry.path for entry in release.entries])
+        store.delete([entry.path for entry in release.entries], held)
     return True

@@ -14,6 +14,7 @@ import pytest
 from proxy import FAULTS, FaultyProxy
 from seaweed import BUCKET, KEY, REGION, SECRET, Seaweed
 from testkit import Mill
+from wholelake import CACHE
 
 from gristmill.errors import Conflict, StoreError
 from gristmill.lake.store import s3 as bucket
@@ -22,6 +23,7 @@ from gristmill.lake.store import s3_retry as bucket_trouble
 from gristmill.lake.store import s3_upload
 from gristmill.lake.store.protocol import Store
 from gristmill.lake.store.s3 import BucketStore
+from gristmill.maintenance.gc import find_unnamed, remove_unnamed
 
 pytestmark = pytest.mark.slow
 
@@ -310,3 +312,42 @@ def test_a_journey_through_bad_weather_ends_with_the_same_bytes(
     proxy.rates = {}
     assert proxy.spoiled() > 20
     assert remote.tree() == mill.tree()
+
+
+def test_a_deletion_whose_answer_is_lost_spares_what_others_wrote_meanwhile(
+    near: BucketStore, far: BucketStore, proxy: FaultyProxy
+) -> None:
+    def others_write() -> bool:
+        assert near.head("small") is None  # the server has done what it was asked
+        near.put("small", b"new")
+        return False
+
+    near.put("small", b"old")
+    proxy.spoil("lost", method="POST", holds="delete")
+    with pytest.raises(Conflict, match=r"^small: others began to use it while it was removed"):
+        far.delete(["small"], others_write)
+    assert near.read("small") == b"new"
+    proxy.spoil("lost", method="POST", holds="delete")
+    far.delete(["small"], lambda: True)
+    assert near.head("small") is None
+
+
+def test_gc_keeps_a_part_that_a_run_makes_again_while_an_answer_is_lost(
+    near: BucketStore, far: BucketStore, proxy: FaultyProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = f"{CACHE.asset}/train/{CACHE.snapshot}/part-00001-0123456789abcdef/"
+    near.put(f"{folder}shard_ledger.json", b"old")
+    (garbage,) = find_unnamed(far, lambda _: None)
+    read = far.read_tagged
+
+    def meanwhile(path: str) -> tuple[bytes, str] | None:
+        if path == CACHE.claim and near.head(f"{folder}shard_ledger.json") is None:  # before it is sent again
+            near.put(CACHE.claim, b'{"token":"another"}')
+            near.put(f"{folder}shard_ledger.json", b"new")
+        return read(path)
+
+    monkeypatch.setattr(far, "read_tagged", meanwhile)
+    proxy.spoil("lost", method="POST", holds="delete")
+    with pytest.raises(Conflict, match=r"others began to use it while it was removed"):
+        remove_unnamed(far, garbage)
+    assert near.read(f"{folder}shard_ledger.json") == b"new"

@@ -4,7 +4,7 @@ import errno
 import io
 import os
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import groupby
 from pathlib import Path
@@ -299,7 +299,7 @@ class FolderStore:
                     raise self._folders.link_at(self._lock) from None
                 raise
 
-    def delete(self, paths: Iterable[str]) -> None:
+    def delete(self, paths: Iterable[str], still: Callable[[], bool] | None = None) -> None:  # noqa: ARG002 - see Store
         folders = groupby((check_path(path) for path in paths), lambda path: path.rpartition("/")[0])
         emptied: set[str] = set()
         for folder, objects in folders:

@@ -3,7 +3,7 @@
 All other code uses this protocol only. Paths are relative to the root of the lake, with '/'.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import ClassVar, NoReturn, Protocol
 
 import msgspec
@@ -196,8 +196,17 @@ class Store(Protocol):
             Conflict: the existing object has another etag, or there is one though there must be none.
         """
 
-    def delete(self, paths: Iterable[str]) -> None:
-        """Removes objects; paths without an object are ignored."""
+    def delete(self, paths: Iterable[str], still: Callable[[], bool] | None = None) -> None:
+        """Removes objects; paths without an object are ignored.
+
+        Args:
+            paths: of the objects.
+            still: whether they may be removed still; None: always. It is asked before a request is sent again: the
+                server may have removed the objects though its answer is lost, and others may have written new ones.
+
+        Raises:
+            Conflict: they may not any more. Some of them may be gone.
+        """
 
     def sweep(self) -> None:
         """Removes unfinished objects of writers that are known to be dead."""
@@ -295,7 +304,7 @@ class ReadOnly:
     def put_if(self, path: str, data: bytes, etag: str | None) -> Entry:
         return self._refuse(path, data, etag)
 
-    def delete(self, paths: Iterable[str]) -> None:
+    def delete(self, paths: Iterable[str], still: Callable[[], bool] | None = None) -> None:  # noqa: ARG002 - see Store
         self._refuse(*paths)
 
     def sweep(self) -> None:

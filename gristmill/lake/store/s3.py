@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -293,11 +292,22 @@ class BucketStore:
             raise self._error(path, trouble) from None
         return Entry(path, len(data), _unquoted(done["e_tag"]))
 
-    def delete(self, paths: Iterable[str]) -> None:
+    def delete(self, paths: Iterable[str], still: Callable[[], bool] | None = None) -> None:
         keys = [self._key(path) for path in paths]
         for start in range(0, len(keys), DELETE_BATCH):
-            batch = keys[start : start + DELETE_BATCH]
-            self._ask(batch[0].removeprefix(self._prefix), partial(obstore.delete, self._client, batch))
+            self._delete(keys[start : start + DELETE_BATCH], still)
+
+    def _delete(self, batch: Sequence[str], still: Callable[[], bool] | None) -> None:
+        path, tries = batch[0].removeprefix(self._prefix), 0
+
+        def delete() -> None:
+            nonlocal tries
+            tries += 1
+            if tries > 1 and still is not None and not still():
+                raise Conflict(f"{path}: others began to use it while it was removed; make again what it belongs to")
+            obstore.delete(self._client, batch)
+
+        self._ask(path, delete)
 
     def sweep(self) -> None:
         """Does nothing: a bucket does not tell whether the writer of an unfinished upload lives; see unfinished()."""

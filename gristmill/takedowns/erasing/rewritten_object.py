@@ -126,7 +126,7 @@ def rewrite_object(
             else:
                 _check_same(store, entry)
                 _check_alone(store, entry)
-                store.delete([entry.path])
+                store.delete([entry.path], lambda: store.head(entry.path) is None or _is_same(store, entry))
             stays = old.why_left() if old else ""
     return RewrittenObject(plan.path, before, after if size else "", len(plan.cuts), stays)
 
@@ -271,7 +271,11 @@ def _check_alone(store: Store, entry: Entry) -> None:
         raise DataError(f"{entry.path}: {why}")
 
 
-def _check_same(store: Store, entry: Entry) -> None:
+def _is_same(store: Store, entry: Entry) -> bool:
     now = store.head(entry.path)
-    if now is None or not entry.version.same_stamp(now):
+    return now is not None and entry.version.same_stamp(now)
+
+
+def _check_same(store: Store, entry: Entry) -> None:
+    if not _is_same(store, entry):
         raise StoreError(f"{entry.path}: was replaced meanwhile; make its documents, and erase again")
