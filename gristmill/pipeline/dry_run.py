@@ -123,7 +123,8 @@ class Prospects:
         """The state of what is made by hand. `data`: what it is trained on; `unused`: why it waits for a person."""
         if found.state != "missing":
             state: State = "make" if found.state == "changed" and named else _SHOWN.get(found.state, "finished")
-            self._states[asset, ""] = "finished" if found.state == "changed" and not named else state
+            same = found.state == "unsealed" or (found.state == "changed" and not named)
+            self._states[asset, ""] = "finished" if same else state  # what is made from it stays
             return Prospect(asset, "", state, why=found.why)
         stuck, due = self._training_data(data)
         if stuck:
@@ -281,7 +282,7 @@ def _without_address(words: str, asset: str, snapshot: str) -> str:
     return words.removeprefix(f"{asset} ({snapshot})").removeprefix(":").lstrip()
 
 
-_SHOWN: dict[str, State] = {"changed": "wait", "refused": "refused", "wrong": "wrong"}
+_SHOWN: dict[str, State] = {"changed": "wait", "unsealed": "make", "refused": "refused", "wrong": "wrong"}
 """The states of tokenizers that are in the lake, but not as their recipes say."""
 
 

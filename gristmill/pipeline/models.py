@@ -7,7 +7,7 @@ from gristmill.lake.address import documents_asset
 from gristmill.lake.asset_kinds import LABELS, MODEL, kind_of, names_of
 from gristmill.lake.ledger.files import changed_fields
 from gristmill.lake.store.protocol import Store
-from gristmill.pipeline.tokenizers import TokenizerState
+from gristmill.pipeline.tokenizers import UNSEALED, TokenizerState
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.models.labelled_set import LabelledSet
 from gristmill.recipes.models.model import Model
@@ -96,6 +96,8 @@ def _compared(store: Store, recipe: LabelledSet | Model, ledger: FolderLedger) -
         if ledger.recipe.draft and recipe.recipe.draft:
             return TokenizerState("changed", (f"{words}; {mend}",))
         return TokenizerState("refused", (f"{words}; it was not made by a draft: take the next number",))
+    if ledger.recipe.draft and not recipe.recipe.draft:
+        return TokenizerState("unsealed", (UNSEALED,))
     if isinstance(recipe, Model) and recipe.overlaps is not None:
         if recipe.draft and has_other_documents(store, ledger, recipe.overlaps):
             return TokenizerState("changed", (f"the documents of its evaluation sets changed; {mend}",))

@@ -16,17 +16,20 @@ from gristmill.stages.tokenization.files import (
 )
 from gristmill.stages.tokenization.training import recipe_of
 
+UNSEALED = "its recipe is no draft any more: its ledger says so from now on, and its files stay"
+
 
 class TokenizerState(NamedTuple):
     """What is known of a tokenizer before anything is made.
 
     Attributes:
-        state: `finished`; `missing`: it has no ledger; `changed`: the recipe of a draft changed; `refused`: the recipe
-            changed, or the file to import is not valid; `wrong`: one of its files in the lake is lost or damaged.
+        state: `finished`; `missing`: it has no ledger; `changed`: the recipe of a draft changed; `unsealed`: its recipe
+            is no draft any more, and its ledger does not say so yet; `refused`: the recipe changed, or the file to
+            import is not valid; `wrong`: one of its files in the lake is lost or damaged.
         why: reasons, for people.
     """
 
-    state: Literal["finished", "missing", "changed", "refused", "wrong"]
+    state: Literal["finished", "missing", "changed", "unsealed", "refused", "wrong"]
     why: tuple[str, ...] = ()
 
 
@@ -65,7 +68,7 @@ def _compared(recorded: TokenizerLedger, tokenizer: Tokenizer) -> TokenizerState
     # A run may choose the snapshots to train on, so they are no change.
     changed = [name for name in changed_fields(recorded.recipe, recipe) if name != "snapshots"]
     if not changed:
-        return TokenizerState("finished")
+        return TokenizerState("unsealed", (UNSEALED,)) if recorded.is_to_seal(recipe) else TokenizerState("finished")
     words = f"the recipe changed: {', '.join(changed)}"
     if recorded.recipe.draft and tokenizer.draft:
         mend = f"`gristmill make LAKE {tokenizer_asset(tokenizer.name)}` makes it again"

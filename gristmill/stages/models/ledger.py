@@ -114,6 +114,21 @@ def check_same(old: FolderLedger, recipe: Recipe) -> None:
         )
 
 
+def kept_folder(store: Store, old: FolderLedger, recipe: Recipe) -> FolderLedger:
+    """The ledger of a model that is kept. If its recipe is no draft any more, the ledger says so from now on.
+
+    Args:
+        store: the lake.
+        old: the ledger in the lake.
+        recipe: the declared recipe, of the same digest.
+    """
+    if not old.recipe.draft or recipe.draft:
+        return old
+    ledger = msgspec.structs.replace(old, recipe=recipe).sealed()
+    store.put(ledger_of_asset(old.asset), dump(ledger))
+    return ledger
+
+
 def write_folder(
     store: Store,
     asset: str,

@@ -24,7 +24,7 @@ from gristmill.recipes.models.model import FastTextTraining, Model
 from gristmill.reports.classifier import draw_classifier, page
 from gristmill.stages.models.brought import brought_files
 from gristmill.stages.models.labels import HELD_OUT, TRAIN, LabelledText, make_labels, read_labels
-from gristmill.stages.models.ledger import FolderLedger, check_same, find_folder, read_file, write_folder
+from gristmill.stages.models.ledger import FolderLedger, check_same, find_folder, kept_folder, read_file, write_folder
 from gristmill.stages.models.metrics import Metrics, measure
 from gristmill.stages.models.overlaps import has_other_documents, make_overlaps
 
@@ -56,7 +56,7 @@ def make_model(store: Store, model: Model, say: Say) -> tuple[FolderLedger, bool
         if old.recipe.digest == recipe.digest and not (model.draft and other):
             for name in old.opened:
                 read_file(store, old, name)
-            return old, False
+            return kept_folder(store, old, recipe), False
     if model.overlaps is not None:
         return make_overlaps(store, model, model.overlaps, say), True
     if model.training is None:

@@ -60,6 +60,19 @@ class TokenizerLedger(msgspec.Struct, frozen=True):
         fields = msgspec.to_builtins(msgspec.structs.replace(self, digest=""))
         return msgspec.structs.replace(self, digest=digest_of(fields))
 
+    def is_to_seal(self, recipe: Recipe) -> bool:
+        """Whether the ledger is still that of a draft, but its recipe is none any more.
+
+        Earlier versions took the mark out and left the digest as it was.
+
+        Args:
+            recipe: the declared recipe.
+        """
+        if recipe.draft or not self.digest:
+            return self.recipe.draft and not recipe.draft
+        draft = msgspec.structs.replace(self, recipe=msgspec.structs.replace(self.recipe, draft=True))
+        return draft.sealed().digest == self.digest
+
 
 def tokenizer_path(name: str, file: str = "tokenizer.json") -> str:
     """The path of a tokenizer's file in the lake.

@@ -96,8 +96,8 @@ def make_tokenizer(
                 f" {told_changes(old.recipe, recipe)}; a tokenizer never changes: declare one of the next number"
             )
         _, data = read_tokenizer(store, tokenizer.name)
-        if old.recipe.draft and not recipe.draft:  # from now on it is protected
-            old = msgspec.structs.replace(old, recipe=recipe)
+        if old.is_to_seal(recipe):  # from now on it is protected
+            old = msgspec.structs.replace(old, recipe=recipe).sealed()
             store.put(ledger_path(tokenizer.name), dump(old))
         return _with_reference(store, tokenizer.name, old, data), False
     inputs: tuple[tuple[str, str, str], ...] = ()

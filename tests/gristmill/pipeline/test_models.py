@@ -8,6 +8,7 @@ from remarks import PATH, catalogue, planned, remarks, run, start
 from testkit import SNAPSHOT, Mill, make_documents, notes
 
 from gristmill.errors import RecipeError
+from gristmill.pipeline.tokenizers import UNSEALED
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.models.labelled_set import Draw, LabelledSet
@@ -63,6 +64,23 @@ def test_a_model_made_anew_makes_its_own_sets_stale_and_no_others(mill: Mill) ->
     assert list(stale) == [RUDE]
     assert "models/rude-1 changed" in stale[RUDE][0]
     assert run(mill, known)[1] == {"rude-1": 2}
+
+
+@pytest.mark.slow
+def test_when_the_mark_of_a_draft_is_removed_the_ledger_says_so_and_the_files_stay(mill: Mill) -> None:
+    known = start(mill)
+    final = replace(known.models["rude-1"], draft=False)
+    known.models["rude-1"] = replace(final, draft=True)
+    run(mill, known)
+    draft = read_folder(mill.store, "models/rude-1")
+    assert draft.recipe.draft
+    known.models["rude-1"] = final
+    due = {asset: why for asset, (state, why) in planned(mill, known).items() if state != "finished"}
+    assert due == {"models/rude-1": (UNSEALED,)}
+    run(mill, known)
+    now = read_folder(mill.store, "models/rude-1")
+    assert (now.recipe.draft, now.files, now.fingerprint) == (False, draft.files, draft.fingerprint)
+    assert {state for state, _ in planned(mill, known).values()} == {"finished"}
 
 
 @pytest.mark.slow

@@ -11,9 +11,17 @@ from wholelake import TOKENIZER
 from gristmill.encoding.reference import REFERENCE_FILE, load_answers
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.ledger.files import dump
+from gristmill.pipeline.tokenizers import UNSEALED, TokenizerState, look_at
 from gristmill.recipes.tokenizer import Training
-from gristmill.stages.tokenization.files import ledger_path, read_reference, read_tokenizer, tokenizer_path
+from gristmill.stages.tokenization.files import (
+    ledger_path,
+    read_reference,
+    read_tokenizer,
+    read_tokenizer_ledger,
+    tokenizer_path,
+)
 from gristmill.stages.tokenization.training import make_tokenizer
+from gristmill.verification.token_caches import tokenizer_findings
 
 
 def test_lost_changed_and_older_facts_are_made_again_by_the_tokenizers_asset(whole: Mill) -> None:
@@ -58,6 +66,17 @@ def test_a_tokenizer_is_replaced_only_if_both_recipes_are_drafts(tmp_path: Path)
     assert make_tokenizer(mill.store, replace(BYTES, draft=True), mill.said.append)[1]
     assert make_tokenizer(mill.store, larger, mill.said.append)[1]
     final = replace(larger, draft=False)
+    draft = read_tokenizer_ledger(mill.store, BYTES.name)
+    assert draft is not None
+    assert look_at(mill.store, final) == TokenizerState("unsealed", (UNSEALED,))
     assert not make_tokenizer(mill.store, final, mill.said.append)[1]  # the mark is removed: it stays as it is
+    sealed = msgspec.structs.replace(draft, recipe=msgspec.structs.replace(draft.recipe, draft=False))
+    assert list(tokenizer_findings(mill.store, BYTES.name, mill.said.append)) == []
+    mill.store.put(ledger_path(BYTES.name), dump(sealed))  # with the digest of the draft, as earlier versions wrote it
+    assert len(list(tokenizer_findings(mill.store, BYTES.name, mill.said.append))) == 1
+    assert look_at(mill.store, final) == TokenizerState("unsealed", (UNSEALED,))
+    make_tokenizer(mill.store, final, mill.said.append)
+    assert read_tokenizer_ledger(mill.store, BYTES.name) == sealed.sealed()
+    assert look_at(mill.store, final) == TokenizerState("finished")
     with pytest.raises(RecipeError, match="declare one of the next number"):
         make_tokenizer(mill.store, replace(BYTES, draft=True), mill.said.append)
