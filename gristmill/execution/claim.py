@@ -158,16 +158,20 @@ def let_go(store: Store, assets: Iterable[str], snapshot: str, token: str) -> It
 
 
 def is_left(store: Store, place: Place) -> bool:
-    """Whether a run of `make` has left its claim behind: it was killed, or has given up.
+    """Whether a run has left something beside a ledger: it was killed, has given up, or lost its claim.
 
-    Of a claim that names no process, such as one of Dagster, nobody knows whether its run is at work.
+    A run claims first, and removes its claim last. So what lies there without a claim belongs to no run: such as the
+    receipt of a late worker, whose run was superseded. Of a claim that names no process, such as one of Dagster, nobody
+    knows whether its run is at work.
 
     Args:
         store: the lake.
-        place: the partition.
+        place: the partition, beside whose ledger something lies.
     """
     stored = store.read_tagged(place.claim)
-    claim = parse_claim(stored[0]) if stored else None
+    if stored is None:
+        return True
+    claim = parse_claim(stored[0])
     if claim is None:
         return False
     return bool(claim.ended) or (bool(claim.pid) and claim.runs(this_process()) is False)

@@ -56,6 +56,7 @@ class PartitionPlan(msgspec.Struct, frozen=True):
         codes: the code that gives its shards, for the run's note.
         unsure: whether it is not known which code made the shards of its ledger, and the recipe is no draft.
         checked: a digest of the checksum files beside its raw objects; empty if its recipe names none.
+        note_etag: etag of the run's note at the time of planning; None if there was no note.
     """
 
     place: Place
@@ -70,6 +71,7 @@ class PartitionPlan(msgspec.Struct, frozen=True):
     codes: Codes = {}
     unsure: bool = False
     checked: str = ""
+    note_etag: str | None = None
 
 
 class Assembled(msgspec.Struct, frozen=True):
@@ -93,7 +95,13 @@ class Assembled(msgspec.Struct, frozen=True):
 
 
 def claim_and_plan(
-    store: Store, target: Target, token: str, *, force: bool = False, by: Claimant | None = None
+    store: Store,
+    target: Target,
+    token: str,
+    *,
+    force: bool = False,
+    by: Claimant | None = None,
+    claimed: Callable[[Place], object] = lambda _: None,
 ) -> tuple[PartitionPlan, list[Want], PartitionState]:
     """Claims the partition, and then plans it: no older run may change any more what the plan is made from.
 
@@ -103,6 +111,7 @@ def claim_and_plan(
         token: names this run; no two runs use the same token.
         force: grind every shard again.
         by: the process of a run that asks before it takes a claim.
+        claimed: is called as soon as the run has the claim.
 
     Returns:
         The plan for commit, the shards to grind, and the state before.
@@ -119,6 +128,7 @@ def claim_and_plan(
     if before:
         check_same_recipe(parse_head(before[0], place.ledger).recipe, target.recipe, place)
     write_claim(store, place, token, by)
+    claimed(place)
     write_root(store, place, target.root)
     state = read_state(store, place)
     keep, todo, gone = plan_changes(state, target, store, force=force)
@@ -138,6 +148,7 @@ def claim_and_plan(
         codes=target.code.recorded(state.codes),
         unsure=_unsure(state, target),
         checked=target.checked,
+        note_etag=state.note_etag,
     )
     store.put(_plan(place, token), gzip_bytes(b"\n".join(dump(each) for each in (*keep, *todo))))
     return partition, todo, state
@@ -153,9 +164,23 @@ class Claimed(NamedTuple):
 
 
 def claim_each(
-    store: Store, targets: Sequence[Target], token: str, *, force: bool = False, by: Claimant | None = None
+    store: Store,
+    targets: Sequence[Target],
+    token: str,
+    *,
+    force: bool = False,
+    by: Claimant | None = None,
+    claimed_now: Callable[[Place], object] = lambda _: None,
 ) -> Claimed:
     """Claims and plans the partitions of a step: see claim_and_plan(). One that is refused does not stop the others.
+
+    Args:
+        store: the lake.
+        targets: the partitions as they should be.
+        token: see claim_and_plan(), as the next two.
+        force: grind every shard again.
+        by: the process of a run that asks.
+        claimed_now: is called for each partition, as soon as the run has its claim.
 
     Raises:
         AtWork: another process is making one of them.
@@ -165,7 +190,7 @@ def claim_each(
     for target in targets:
         asset = target.place.asset
         try:
-            partition, wants, state = claim_and_plan(store, target, token, force=force, by=by)
+            partition, wants, state = claim_and_plan(store, target, token, force=force, by=by, claimed=claimed_now)
         except (RecipeError, DataError) as error:
             claimed.refused.append(failure_of(error, "", asset))
         else:
@@ -307,12 +332,13 @@ def publish(store: Store, partition: PartitionPlan, assembled: Assembled) -> Led
     old = store.read_tagged(place.ledger)
     if old is None or old[0] != head or partition.todo or partition.table_etag is None:
         check_claim(store, place, partition.token)
-        store.put(place.run, dump(assembled.note))
+        store.put_if(place.run, dump(assembled.note), partition.note_etag)
         store.put_if(place.table, gzip_bytes(assembled.lines), partition.table_etag)
         store.put_if(place.ledger, head, partition.head_etag)
     elif not _same_note(read_run_note(store, place), assembled.note):
         check_claim(store, place, partition.token)
-        store.put(place.run, dump(assembled.note))  # new etags of a copied lake: else every run would hash its objects
+        # New etags of a copied lake: else every run would hash its objects.
+        store.put_if(place.run, dump(assembled.note), partition.note_etag)
     # While another run may read the stray objects, they stay: the next publish, or gc, removes them.
     if assembled.strays and not others_at_work(store, place, partition.token):
         check_claim(store, place, partition.token)  # a newer run may make them again

@@ -17,6 +17,7 @@ from gristmill.lake.ledger.receipts import (
     objects_of,
     read_receipts,
     read_run_note,
+    read_tagged_note,
 )
 from gristmill.lake.rows.shard_file import unpacked_whole
 from gristmill.lake.store.adopted import Root
@@ -82,7 +83,8 @@ class PartitionState(msgspec.Struct, frozen=True):
         codes: the code that made it, as its run's note records it.
         root: where its adopted files are, as the lake records it.
         checked: the digest of the checksum files that its raw objects were compared with.
-        claimed: whether it has a claim.
+        beside: whether something lies beside its ledger: a claim, receipts, the plan of a run.
+        note_etag: etag of the run's note; None if there was no note.
     """
 
     head: Ledger | None
@@ -95,7 +97,8 @@ class PartitionState(msgspec.Struct, frozen=True):
     codes: Codes = {}
     root: Root | None = None
     checked: str = ""
-    claimed: bool = False
+    beside: bool = False
+    note_etag: str | None = None
 
     def trusted(self, receipt: Receipt, store: Store, place: Place) -> Receipt | None:
         """The receipt with current stamps, if all its objects are as recorded; else None.
@@ -125,7 +128,7 @@ def read_state(store: Store, place: Place) -> PartitionState:
     stored_head = store.read_tagged(place.ledger)
     head = parse_head(stored_head[0], place.ledger) if stored_head else None
     stored_table = store.read_tagged(place.table)
-    note = read_run_note(store, place)
+    note, note_etag = read_tagged_note(store, place)
     named = head.table.sha256 if head else ""
     digest, rows = _rows_of_table(stored_table[0], place, {note.table, named}) if stored_table else ("", [])
     objects: dict[str, Entry] = {}
@@ -149,7 +152,8 @@ def read_state(store: Store, place: Place) -> PartitionState:
         codes=note.codes,
         root=read_root(store, place) if any(row.at for row in rows) else None,
         checked=note.checked,
-        claimed=any(entry.path == place.claim for entry in beside),
+        beside=bool(beside),
+        note_etag=note_etag,
     )
 
 

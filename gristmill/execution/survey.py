@@ -11,7 +11,7 @@ from gristmill.lake.ledger.code import Code
 from gristmill.lake.ledger.files import TORN
 from gristmill.lake.store.protocol import Store
 
-_LEFT = "a run that ended early has left its claim there; no shard is made again"
+_LEFT = "a run that ended early has left files beside the ledger; no shard is made again"
 
 
 class Survey(msgspec.Struct, frozen=True):
@@ -55,7 +55,7 @@ def survey(step: Step, store: Store) -> list[Survey]:
         keep, todo, gone = plan_changes(state, target, store)
         again = [want for want in todo if _may_be_same(want, state, target)]
         finished = is_finished(state, target, keep, todo)
-        left = finished and state.claimed and is_left(store, target.place)
+        left = finished and state.beside and is_left(store, target.place)
         surveys.append(
             Survey(
                 asset=target.place.asset,

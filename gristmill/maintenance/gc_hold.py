@@ -28,8 +28,8 @@ def held_by_gc(store: Store, path: str, what: str) -> Iterator[Callable[[], bool
         what: the place, for the message.
 
     Yields:
-        Asks whether it is held still, before a deletion is sent again. None: it is not held, as a run is at work there or
-        was killed, or another `gc` is.
+        Asks whether it is held still, before a deletion is sent again. None: it is not held, as a run is at work there,
+        or was killed, or another `gc` is.
 
     Raises:
         StoreError: another took the claim while it was held, so some of what that made may have been deleted.

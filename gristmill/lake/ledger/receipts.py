@@ -117,11 +117,23 @@ def read_receipts(store: Store, place: Place, beside: Iterable[Entry] | None = N
 
 def read_run_note(store: Store, place: Place) -> RunNote:
     """The last run's note. If it is missing or not valid, an empty note: the next run then only takes longer."""
+    return read_tagged_note(store, place)[0]
+
+
+def read_tagged_note(store: Store, place: Place) -> tuple[RunNote, str | None]:
+    """The last run's note as read_run_note() gives it, and the etag of its file; None if there is no file.
+
+    Args:
+        store: the lake.
+        place: the partition.
+    """
     tagged = store.read_tagged(place.run)
+    if tagged is None:
+        return RunNote(), None
     try:
-        return msgspec.json.decode(tagged[0], type=RunNote) if tagged else RunNote()
+        return msgspec.json.decode(tagged[0], type=RunNote), tagged[1]
     except NOT_DECODED:
-        return RunNote()
+        return RunNote(), tagged[1]
 
 
 def raw_stamps(store: Store, place: Place) -> dict[str, RawVersion]:

@@ -72,6 +72,7 @@ class AdoptionGrinder:
     def __call__(self, item: Item) -> Outcome:
         spec, body = self._spec, msgspec.json.decode(item.body, type=AdoptionItem)
         path = f"{spec.root.url}/{body.at}"
+        before = self._store.head(spec.place.index(item.name))
         file = ForeignFile(self._files.stream(path, body.version), path)
         ids, counts = IdDigest(), dict[str, int]()
         if spec.name:
@@ -83,7 +84,8 @@ class AdoptionGrinder:
         check_claim(self._store, spec.place, spec.token)
         stamps: dict[str, ObjectVersion] = {}
         if index or not spec.name:
-            entry = self._store.put(spec.place.index(item.name), index)
+            # A newer run may write the index after the claim is checked: then this one is refused.
+            entry = self._store.put_if(spec.place.index(item.name), index, before.etag if before else None)
             stamps[entry.path] = entry.version
         receipt = Receipt(row, stamps, {body.at: RawVersion.of(body.version, file.sha256)})
         leave_receipt(self._store, spec.place, receipt)

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from counted import everywhere, journey
 from msgspec import structs
-from steered import before
+from steered import before, before_any
 from testkit import Mill, Stopping, make_documents
 
 from gristmill.errors import Conflict, DataError, GristmillError, RecipeError, StoreError, Superseded
@@ -371,3 +371,21 @@ def test_a_late_writer_that_sets_the_time_back_is_noticed_by_the_bytes(mill: Mil
         opened.write(data)
     os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
     assert assemble_one(mill.conversion(), planned, asset, {}).ledger.totals["rows"] == 20
+
+
+def test_a_run_that_sleeps_before_it_writes_its_note_leaves_that_of_the_newer_run(
+    mill: Mill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The note tells of which raw objects the shards were made: of other ones, `verify` would tell a change."""
+    mill.raw_shards(2)
+    notes: list[bytes] = []
+
+    def newer() -> None:
+        mill.raw("a.jsonl.gz", make_documents(7, start=500))
+        mill.convert()
+        notes.append(mill.store.read(mill.documents().run))
+
+    before_any(monkeypatch, "put_if", mill.documents().run, newer)
+    with pytest.raises(Superseded):
+        mill.convert()
+    assert [mill.store.read(mill.documents().run)] == notes

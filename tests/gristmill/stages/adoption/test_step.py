@@ -8,6 +8,7 @@ import zstandard
 from adoptions import adopt, document, read_only, stamps, write_rows
 from dolmaform import SETS, write_dolma
 from seaweed import KEY, SECRET
+from steered import before_any
 from testkit import Mill
 
 from gristmill.api import open_lake
@@ -292,3 +293,23 @@ def test_a_bucket_is_adopted_with_credentials_of_its_own(
     assert [audit_ledger(mill.store, path, print) for path in audited_ledgers(mill.store)] == [[]] * 3
     assert [(entry.path, entry.etag) for entry in bucket.list("")] == before
     assert SECRET.encode() not in b"".join(mill.tree().values())
+
+
+def test_a_late_worker_does_not_replace_the_id_index_of_a_newer_run(
+    mill: Mill, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has read the old file, and looked at its claim; then a newer run adopts the new file."""
+    root = tmp_path / "theirs"
+    source = Adopted(name="web", root=str(root))
+    file = write_rows(root / "documents" / "000.json.gz", [document(f"a{number}") for number in range(5)])
+
+    def newer() -> None:
+        write_rows(file, [document(f"b{number}") for number in range(6)])
+        adopt(mill, source)
+
+    where = place(documents_asset("web", "v0"), "all")
+    before_any(monkeypatch, "put_if", where.index("000"), newer)
+    with pytest.raises(StoreError):
+        adopt(mill, source)
+    assert [audit_ledger(mill.store, path, print) for path in audited_ledgers(mill.store)] == [[]]
+    assert adopt(mill, source)[where.asset].totals["rows"] == 6
