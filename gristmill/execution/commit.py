@@ -1,14 +1,12 @@
 """A partition from claim to ledger: claim it, plan the missing shards, assemble all shards, check them, publish.
 
-A run first claims the partition. It keeps each shard whose record and objects are unchanged, and grinds the others.
-Each ground shard leaves a receipt, and the ledger is published by compare-and-swap. A run that was killed can be run
-again at any time: it grinds only the missing shards. A newer run takes the partition over by writing its own claim.
-The older run then finds a claim that is not its own. It stops, and has changed nothing that the ledger names.
+A run keeps each shard whose record and objects are unchanged, and grinds the others. Each ground shard leaves a receipt.
+A run that was killed can be run again at any time. A newer run takes the partition over by writing its own claim: the
+older one then stops, and has changed nothing that the ledger names.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -95,13 +93,7 @@ class Assembled(msgspec.Struct, frozen=True):
 
 
 def claim_and_plan(
-    store: Store,
-    target: Target,
-    token: str,
-    *,
-    force: bool = False,
-    by: Claimant | None = None,
-    claimed: Callable[[Place], object] = lambda _: None,
+    store: Store, target: Target, token: str, *, force: bool = False, by: Claimant | None = None
 ) -> tuple[PartitionPlan, list[Want], PartitionState]:
     """Claims the partition, and then plans it: no older run may change any more what the plan is made from.
 
@@ -111,7 +103,6 @@ def claim_and_plan(
         token: names this run; no two runs use the same token.
         force: grind every shard again.
         by: the process of a run that asks before it takes a claim.
-        claimed: is called as soon as the run has the claim.
 
     Returns:
         The plan for commit, the shards to grind, and the state before.
@@ -124,11 +115,9 @@ def claim_and_plan(
     if target.code.problem:
         raise RecipeError(f"{place.asset} ({place.snapshot}): {target.code.problem}")
     store.sweep()
-    before = store.read_tagged(place.ledger)
-    if before:
+    if before := store.read_tagged(place.ledger):
         check_same_recipe(parse_head(before[0], place.ledger).recipe, target.recipe, place)
     write_claim(store, place, token, by)
-    claimed(place)
     write_root(store, place, target.root)
     state = read_state(store, place)
     keep, todo, gone = plan_changes(state, target, store, force=force)
@@ -164,23 +153,9 @@ class Claimed(NamedTuple):
 
 
 def claim_each(
-    store: Store,
-    targets: Sequence[Target],
-    token: str,
-    *,
-    force: bool = False,
-    by: Claimant | None = None,
-    claimed_now: Callable[[Place], object] = lambda _: None,
+    store: Store, targets: Sequence[Target], token: str, *, force: bool = False, by: Claimant | None = None
 ) -> Claimed:
     """Claims and plans the partitions of a step: see claim_and_plan(). One that is refused does not stop the others.
-
-    Args:
-        store: the lake.
-        targets: the partitions as they should be.
-        token: see claim_and_plan(), as the next two.
-        force: grind every shard again.
-        by: the process of a run that asks.
-        claimed_now: is called for each partition, as soon as the run has its claim.
 
     Raises:
         AtWork: another process is making one of them.
@@ -190,7 +165,7 @@ def claim_each(
     for target in targets:
         asset = target.place.asset
         try:
-            partition, wants, state = claim_and_plan(store, target, token, force=force, by=by, claimed=claimed_now)
+            partition, wants, state = claim_and_plan(store, target, token, force=force, by=by)
         except (RecipeError, DataError) as error:
             claimed.refused.append(failure_of(error, "", asset))
         else:
@@ -328,37 +303,33 @@ def publish(store: Store, partition: PartitionPlan, assembled: Assembled) -> Led
     """
     place = partition.place
     _refuse_failed(place, assembled.verdicts)
-    head = dump(assembled.ledger)
-    old = store.read_tagged(place.ledger)
+    head, old = dump(assembled.ledger), store.read_tagged(place.ledger)
     if old is None or old[0] != head or partition.todo or partition.table_etag is None:
         check_claim(store, place, partition.token)
         store.put_if(place.run, dump(assembled.note), partition.note_etag)
         store.put_if(place.table, gzip_bytes(assembled.lines), partition.table_etag)
         store.put_if(place.ledger, head, partition.head_etag)
-    elif not _same_note(read_run_note(store, place), assembled.note):
+    elif not _same_note(read_run_note(store, place), assembled.note):  # else a copied lake would be hashed at every run
         check_claim(store, place, partition.token)
-        # New etags of a copied lake: else every run would hash its objects.
         store.put_if(place.run, dump(assembled.note), partition.note_etag)
-    # While another run may read the stray objects, they stay: the next publish, or gc, removes them.
-    if assembled.strays and not others_at_work(store, place, partition.token):
+    if assembled.strays and not others_at_work(store, place, partition.token):  # else the next publish, or gc, does it
         check_claim(store, place, partition.token)  # a newer run may make them again
-        store.delete(assembled.strays, partial(_is_ours, store, partition))
+        store.delete(assembled.strays, lambda: claimed_by(store, place) == partition.token)
         check_claim(store, place, partition.token)
-    mostly_new = 2 * partition.todo > len(assembled.shards)  # most shards have a receipt: delete by name, unlisted
-    release(store, partition, [shard.name for shard in assembled.shards] if mostly_new else ())
+    new = 2 * partition.todo > len(assembled.shards)  # most shards have a receipt: delete by name, unlisted
+    release(store, partition, [shard.name for shard in assembled.shards] if new else ())
     return assembled.ledger
 
 
 def _refuse_failed(place: Place, verdicts: Sequence[Verdict]) -> None:
-    failed = [verdict for verdict in verdicts if verdict.blocks and not verdict.passed]
-    if failed:
+    if failed := [verdict for verdict in verdicts if verdict.blocks and not verdict.passed]:
         told = "; ".join(f"{verdict.name}: {verdict.description}" for verdict in failed)
         raise NotPublished(f"{place.asset}: not published: {told}", (verdict.name for verdict in failed))
 
 
 def _same_note(old: RunNote, new: RunNote) -> bool:
-    same = all(getattr(old, field) == getattr(new, field) for field in ("stamps", "raw", "codes", "checked"))
-    return same and set(new.left) <= set(old.left)
+    fields = ("stamps", "raw", "codes", "checked")
+    return all(getattr(old, each) == getattr(new, each) for each in fields) and set(new.left) <= set(old.left)
 
 
 def release(store: Store, partition: PartitionPlan, shards: Sequence[str] = ()) -> None:
@@ -369,15 +340,10 @@ def release(store: Store, partition: PartitionPlan, shards: Sequence[str] = ()) 
         partition: the plan of claim_and_plan().
         shards: shards whose receipts are deleted by name first, without a listing.
     """
-    place, still = partition.place, partial(_is_ours, store, partition)
-    if not still():
+    place = partition.place
+    if not (still := lambda: claimed_by(store, place) == partition.token)():
         return  # a newer run has claimed the partition: the receipts are its own
-    with suppress(Conflict):  # the same, while an answer was waited for; or the claim is gone, and its answer lost
+    with suppress(Conflict):  # the same while an answer was waited for; or the claim is gone, and its answer lost
         store.delete([place.receipt(name) for name in shards], still)
         store.delete([entry.path for entry in store.list(place.receipts) if entry.path != place.claim], still)
         store.delete([place.claim], still)
-
-
-def _is_ours(store: Store, partition: PartitionPlan) -> bool:
-    """Whether this run still holds the claim of a partition."""
-    return claimed_by(store, partition.place) == partition.token

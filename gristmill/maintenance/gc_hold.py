@@ -79,8 +79,10 @@ def _let_go(store: Store, path: str, data: bytes) -> bool:
     """Removes the claim with these bytes. Returns False if another has it now."""
     if not _is_held(store, path, data):
         return False
-    with suppress(Conflict):  # the claim is gone, and the answer was lost; or another took it at this moment
+    try:
         store.delete([path], lambda: _is_held(store, path, data))
+    except Conflict:  # the claim is gone, and the answer was lost; or another took it at this moment
+        return store.read_tagged(path) is None
     return True
 
 

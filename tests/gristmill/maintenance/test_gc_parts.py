@@ -1,6 +1,6 @@
 """gc and parts of token caches: what holds a part, and what comes between the search and the removal."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -108,7 +108,7 @@ def test_no_run_makes_a_part_between_the_last_look_and_the_deletion(whole: Mill,
     class Late(FolderStore):
         """A lake in which the deletion of a part comes late: a run is faster."""
 
-        def delete(self, paths: Iterable[str]) -> None:
+        def delete(self, paths: Iterable[str], still: Callable[[], bool] | None = None) -> None:
             paths = list(paths)
             if any(path.startswith(folder) for path in paths):
                 if run == "make":
@@ -117,7 +117,7 @@ def test_no_run_makes_a_part_between_the_last_look_and_the_deletion(whole: Mill,
                     said.append(str(waits.value))
                 else:
                     whole.store.put("releases/spring.json", dump({"parts": [found.name]}))
-            super().delete(paths)
+            super().delete(paths, still)
 
     late = Late(whole.lake.url)
     assert remove_unnamed(late, found)

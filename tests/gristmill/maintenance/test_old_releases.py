@@ -1,6 +1,6 @@
 """Old releases of an export, and an index that is written again while gc removes one."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -44,7 +44,7 @@ class Late(FolderStore):
         super().__init__(mill.lake.url)
         self._mill, self._asks = mill, asks
 
-    def delete(self, paths: Iterable[str]) -> None:
+    def delete(self, paths: Iterable[str], still: Callable[[], bool] | None = None) -> None:
         paths = list(paths)
         if any("/release-" in path for path in paths):
             if not self._asks:
@@ -53,7 +53,7 @@ class Late(FolderStore):
             else:
                 with pytest.raises(AtWork, match=rf"^{INDEX}: gc \(process "):
                     close(self._mill)
-        super().delete(paths)
+        super().delete(paths, still)
 
 
 def test_an_index_is_not_written_while_gc_removes_a_release_of_it(mill: Mill) -> None:
