@@ -1,8 +1,8 @@
 """A partition from claim to ledger: claim it, plan the missing shards, assemble all shards, check them, publish.
 
-A run keeps each shard whose record and objects are unchanged, and grinds the others. Each ground shard leaves a receipt.
-A run that was killed can be run again at any time. A newer run takes the partition over by writing its own claim: the
-older one then stops, and has changed nothing that the ledger names.
+A run keeps each shard whose record and objects are unchanged, and grinds the others, which leave receipts. A killed run
+may be run again at any time. A newer run takes the partition over by writing its own claim: the older one then stops,
+and has changed nothing that the ledger names.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -248,8 +248,7 @@ def _check_same_rows(place: Place, before: Sequence[Shard], now: Sequence[Shard]
 def _receipts(store: Store, partition: PartitionPlan, made: Mapping[str, Receipt]) -> list[Receipt]:
     """The receipts of kept and new shards, sorted by the names of the shards."""
     place = partition.place
-    path = _plan(place, partition.token)
-    lines = unpack_rows(b"".join(unpacked([store.read(path)], path)))
+    lines = unpack_rows(b"".join(unpacked([store.read(path := _plan(place, partition.token))], path)))
     receipts = [msgspec.json.decode(line, type=Receipt) for line in lines[: partition.kept]]
     for line in lines[partition.kept :]:
         want = msgspec.json.decode(line, type=Want)
@@ -328,8 +327,8 @@ def _refuse_failed(place: Place, verdicts: Sequence[Verdict]) -> None:
 
 
 def _same_note(old: RunNote, new: RunNote) -> bool:
-    fields = ("stamps", "raw", "codes", "checked")
-    return all(getattr(old, each) == getattr(new, each) for each in fields) and set(new.left) <= set(old.left)
+    same = all(getattr(old, field) == getattr(new, field) for field in ("stamps", "raw", "codes", "checked"))
+    return same and set(new.left) <= set(old.left)
 
 
 def release(store: Store, partition: PartitionPlan, shards: Sequence[str] = ()) -> None:
@@ -341,8 +340,9 @@ def release(store: Store, partition: PartitionPlan, shards: Sequence[str] = ()) 
         shards: shards whose receipts are deleted by name first, without a listing.
     """
     place = partition.place
-    if not (still := lambda: claimed_by(store, place) == partition.token)():
+    if claimed_by(store, place) != partition.token:
         return  # a newer run has claimed the partition: the receipts are its own
+    still = lambda: claimed_by(store, place) == partition.token  # noqa: E731 - three deletions ask it
     with suppress(Conflict):  # the same while an answer was waited for; or the claim is gone, and its answer lost
         store.delete([place.receipt(name) for name in shards], still)
         store.delete([entry.path for entry in store.list(place.receipts) if entry.path != place.claim], still)
