@@ -157,8 +157,7 @@ def write_release(store: Store, release: PinnedRelease, files: dict[str, bytes])
         try:
             store.put_if(path, dump(whole), None)
         except Conflict:  # another run was first, at this moment
-            tagged = store.read_tagged(path)
-            if tagged is None:
+            if (tagged := store.read_tagged(path)) is None:
                 raise
     if tagged is not None:
         older = msgspec.structs.replace(whole, digest="")
