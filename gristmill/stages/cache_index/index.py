@@ -77,8 +77,7 @@ def index_cache(
     copies = IndexWriter(store, CONSOLIDATED.at(mix=mix.name, tokenizer=tokenizer.name)) if consolidated else None
     index = _of_cache(store, mix, tokenizer, sources, known)
     check_closed_mix(store, mix, [(each.stream, each.snapshot) for each in index.slices])
-    files = reading_files(store, mix, tokenizer, index, sources)
-    merged: dict[str, dict[str, CacheLedger]] = {}
+    files, merged = reading_files(store, mix, tokenizer, index, sources), dict[str, dict[str, CacheLedger]]()
     for stream, split in _splits(mix):
         asset = cache_asset(mix.name, tokenizer.name, stream)
         snapshots = [s.snapshot for s in index.slices if s.stream == stream]
@@ -86,9 +85,9 @@ def index_cache(
         writer.put(f"{asset}/{split}/{LEDGER_NAME}", dump_ledger(ledger))
     if _why_not_planned(store, mix, index):
         plan_slices(store, mix, tokenizer, mix.sequence_length or 0, inputs_of(index), _silent)
-    for name, data in {CATALOG: _catalog(store, mix, tokenizer, merged), **files}.items():
+    files = {CATALOG: _catalog(store, mix, tokenizer, merged), **files, "index.json": dump(index)}
+    for name, data in files.items():
         writer.put(f"{index.asset}/{name}", data)
-    writer.put(index_path(index.asset), dump(index))
     writer.close(inputs_of(index))
     if copies is not None:
         _consolidate(store, mix, tokenizer, index, merged, copies)
