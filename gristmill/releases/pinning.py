@@ -130,9 +130,8 @@ def train_weights(files: Mapping[str, bytes], release: PinnedRelease) -> dict[st
 def write_release(store: Store, release: PinnedRelease, files: dict[str, bytes]) -> tuple[str, ...]:
     """Writes a release: first its list of objects, which decides which of two runs has the name, then its files.
 
-    A run that was killed is continued by the next: if the lake has this release already, its files that are lost or
-    edited are written again. A new release is taken back if what it names was made again while it was written: a `gc`
-    that did not know it may have removed objects.
+    If the lake has this release already, as after a kill, its files that are lost or edited are written again. A new
+    release is taken back if what it names was made again while it was written: a `gc` may have removed objects.
 
     Args:
         store: the lake.
