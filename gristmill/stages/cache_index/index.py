@@ -85,8 +85,7 @@ def index_cache(
         writer.put(f"{asset}/{split}/{LEDGER_NAME}", dump_ledger(ledger))
     if _why_not_planned(store, mix, index):
         plan_slices(store, mix, tokenizer, mix.sequence_length or 0, inputs_of(index), _silent)
-    files = {CATALOG: _catalog(store, mix, tokenizer, merged), **files, "index.json": dump(index)}
-    for name, data in files.items():
+    for name, data in {CATALOG: _catalog(store, mix, tokenizer, merged), **files, "index.json": dump(index)}.items():
         writer.put(f"{index.asset}/{name}", data)
     writer.close(inputs_of(index))
     if copies is not None:

@@ -78,7 +78,8 @@ def test_an_index_that_another_run_wrote_meanwhile_stays_as_it_is(
     monkeypatch.setattr(mill.store, "read_tagged", meanwhile)
     with pytest.raises(Conflict, match=r"/index/ledger.json: another run wrote it meanwhile; run again$"):
         write(mill)
-    assert [mill.stamps()] == left
+    now = {path: etag for path, etag in mill.stamps().items() if not path.endswith("/writing.json")}
+    assert [now] == left
     index = write(mill)
     assert ([each.snapshot for each in index.slices], read_index(mill.store, index.asset)) == ([SNAPSHOT, NEW], index)
     assert [mill.stamps()] == left
