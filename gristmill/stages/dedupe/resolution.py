@@ -230,11 +230,9 @@ def resolve(
     Raises:
         AtWork: another process is making the marks of a snapshot.
         DataError: fingerprints are missing, or not those of their documents.
-        Conflict: another run has added snapshots or written the result meanwhile.
-        GristmillError: a step failed. The next run keeps what was made.
+        GristmillError: a step failed, or another run has added snapshots. The next run keeps what was made.
     """
-    store = lake.store()
-    order = appended(store, recipe, editions)
+    order = appended(store := lake.store(), recipe, editions)
     for number, step in enumerate(steps_of_resolution(recipe, order, shelves)):
         if not force and all(each.finished for each in survey(step, store)):
             continue
