@@ -65,11 +65,14 @@ KEY_NAME = "validation_key"
 
 
 def remark_on(mix: str, share: float) -> str:
-    """What people should know of a share that is valid, but may be meant otherwise; empty if there is nothing.
+    """A remark on a share that is valid, but that people may not mean: one above a half.
 
     Args:
         mix: name of the mix.
         share: of its documents that are held out.
+
+    Returns:
+        The remark in words; empty for a share of at most a half.
 
     >>> remark_on("blend", 0.5), remark_on("blend", 0.99)
     ('', 'mix blend holds out most documents: validation is 0.99, the share that training does not read')
