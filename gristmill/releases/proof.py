@@ -12,6 +12,9 @@ from gristmill.releases.moved import lake_left
 from gristmill.releases.pinned import PinnedRelease, pinned_path
 
 _MEND = "restore it from a copy: a release never changes"
+_MEND_LOST = (
+    f"if `gristmill plan` says that its slice lacks objects, `gristmill make` makes the same again; else {_MEND}"
+)
 
 
 def pinned_findings(store: Store, release: PinnedRelease, say: Say) -> Iterator[Finding]:
@@ -40,7 +43,7 @@ def pinned_findings(store: Store, release: PinnedRelease, say: Say) -> Iterator[
 def _of_object(store: Store, where: str, path: str, sha256: str, size: int) -> Iterator[Finding]:
     entry = store.head(path)
     if entry is None:
-        yield Finding(path, None, f"there is no such object, but {where} names it", _MEND)
+        yield Finding(path, None, f"there is no such object, but {where} names it", _MEND_LOST)
     elif entry.size != size or sha256_of(store, path) != sha256:
         yield Finding(path, None, f"its sha256 or size is not the one that {where} names", _MEND)
 

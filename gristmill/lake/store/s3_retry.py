@@ -108,8 +108,8 @@ def store_error(path: str, url: str, trouble: Problem, access: Access | None = N
             f"{path}: {trouble.words}. No object of a lake may have such a name: rename or remove it in the bucket"
         )
     return StoreError(
-        f"{path}: the bucket did not answer as it should ({trouble.words}): check that {url} can be reached, then run"
-        " again"
+        f"{path}: the bucket did not answer as it should ({trouble.words}): check that {url} can be reached, and"
+        " written (a bucket over its quota is read-only), then run again"
     )
 
 

@@ -5,7 +5,7 @@ import pytest
 from msgspec.structs import replace
 from releasekit import write_whole
 from testkit import Mill
-from wholelake import flip
+from wholelake import flip, make_cache
 
 from gristmill.lake.ledger.files import dump
 from gristmill.releases.pinned import read_pinned
@@ -31,6 +31,16 @@ def test_each_object_that_is_lost_or_changed_is_named(whole: Mill, kind: str) ->
     whole.store.delete([path])
     [finding] = release_findings(whole.store, whole.said.append)
     assert (finding.path, "releases/first.json names it" in finding.what) == (path, True)
+
+
+def test_a_lost_object_of_a_token_cache_is_the_same_when_it_is_made_again(whole: Mill) -> None:
+    write_whole(whole)
+    path = next(each for each in sorted(read_pinned(whole.store, "first").objects) if each.startswith("token_caches/"))
+    whole.store.delete([path])
+    [finding] = release_findings(whole.store, whole.said.append)
+    assert "lacks objects, `gristmill make` makes the same again; else restore it from a copy" in finding.mend
+    make_cache(whole)
+    assert list(release_findings(whole.store, whole.said.append)) == []
 
 
 def test_an_edited_release_is_named(whole: Mill) -> None:

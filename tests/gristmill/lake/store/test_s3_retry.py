@@ -52,6 +52,7 @@ def test_an_error_is_read_from_its_text_and_an_answers_body_is_never_shown(text:
         (Problem("404 NoSuchKey", 404, "NoSuchKey"), "no such object in s3://corpus"),
         (Problem("object with invalid path: a//b"), "rename or remove it"),
         (Problem("500", 500), "s3://corpus can be reached"),
+        (Problem("500", 500), "written (a bucket over its quota is read-only)"),
     ],
 )
 def test_each_kind_of_trouble_says_its_own_mend(trouble: Problem, mend: str) -> None:
