@@ -291,7 +291,7 @@ def test_note_table_and_head_are_put_in_this_order(mill: Mill) -> None:
     def look() -> None:
         there.append([mill.store.head(path) is not None for path in (where.run, where.table, where.ledger)])
 
-    for call, path in (("put", where.run), ("put_if", where.table), ("put_if", where.ledger)):
+    for call, path in (("put_if", where.run), ("put_if", where.table), ("put_if", where.ledger)):
         before(store, call, path, look)
     publish(store, planned.partition(asset), assembled)
     assert there == [[False, False, False], [True, False, False], [True, True, False]]
