@@ -69,7 +69,20 @@ def read_erasure(store: Store, path: str) -> ErasureRecord | None:
     tagged = store.read_tagged(path)
     if tagged is None:
         return None
-    return decode_object(tagged[0], ErasureRecord, path, "the record of an erasure", "restore it from a copy")
+    return parse_erasure(tagged[0], path)
+
+
+def parse_erasure(data: bytes, path: str) -> ErasureRecord:
+    """Decodes the record of an erasure.
+
+    Args:
+        data: its bytes.
+        path: of the record, for the message.
+
+    Raises:
+        DataError: the bytes are no such record.
+    """
+    return decode_object(data, ErasureRecord, path, "the record of an erasure", "restore it from a copy")
 
 
 def erasures(store: Store) -> Iterator[tuple[str, ErasureRecord]]:

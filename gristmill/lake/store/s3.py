@@ -14,6 +14,7 @@ from gristmill.lake.store.credentials import bucket_keys
 from gristmill.lake.store.endpoint import Access
 from gristmill.lake.store.plain_files import Tell
 from gristmill.lake.store.protocol import PIECE, Entry, ObjectVersion, UnfinishedUpload, check_path, check_prefix
+from gristmill.lake.store.s3_listing import behind, note_begin
 from gristmill.lake.store.s3_retry import (
     FIRST_PAUSE,
     LONGEST_PAUSE,
@@ -157,13 +158,15 @@ class BucketStore:
             nonlocal pages
             try:
                 if pages is None:
-                    pages = _behind(last, obstore.list(self._lists, top.rstrip("/") or None, offset=offset))
+                    pages = behind(last, obstore.list(self._lists, top.rstrip("/") or None, offset=offset))
                 return next(pages, ())
             except Exception:
                 pages = None
                 raise
 
+        begins: set[str] = set()
         while page := self._ask(prefix, following):
+            note_begin(page, begins)
             last = page[-1]["path"]
             yield page
 
@@ -329,20 +332,3 @@ class BucketStore:
 def _pieces(data: memoryview) -> Iterator[bytes]:
     for start in range(0, len(data), PIECE):
         yield bytes(data[start : start + PIECE])
-
-
-def _behind(last: str, pages: "Iterable[Sequence[ObjectMeta]]") -> "Iterator[Sequence[ObjectMeta]]":
-    """The pages of a listing after an object (from the beginning if it is ""). Servers keep their order."""
-    missing = last
-    for page in pages:
-        rest = page
-        if missing:
-            names = [meta["path"] for meta in page]
-            if missing not in names:
-                continue
-            rest = page[names.index(missing) + 1 :]
-            missing = ""
-        if rest:
-            yield rest
-    if missing:
-        raise StoreError(f"{missing}: the listing broke off after this object, which has been removed since; try again")

@@ -29,6 +29,10 @@ NO_BUCKET = "NoSuchBucket"
 
 _STATUS = re.compile(r"status code: (\d{3})")
 _CODE = re.compile(r"<Code>(\w+)</Code>")
+_BUSY = {"SlowDown", "RequestTimeout", "OperationAborted"}
+"""Codes of answers that say that the next try may succeed."""
+_CUT = ("http error", "invalid list response", "content-length header missing")
+"""Texts of the client's errors for an answer that broke off or came without its head."""
 _METADATA_SERVER = "169.254.169.254"
 """Host that clients ask for credentials if they have none."""
 _BAD_NAME = "object with invalid path"
@@ -53,7 +57,7 @@ class Problem(msgspec.Struct, frozen=True):
     @property
     def passing(self) -> bool:
         """Whether the next try may succeed."""
-        busy = self.status in {408, 429} or self.status >= 500 or self.code in {"SlowDown", "RequestTimeout"}
+        busy = self.status in {408, 429} or self.status >= 500 or self.code in _BUSY
         return self.broken or busy
 
     @property
@@ -75,7 +79,7 @@ def read_problem(error: BaseException) -> Problem:
     status, code = _STATUS.search(text), _CODE.search(text)
     if status is None:
         words = text.strip().splitlines()[0][:300] if text.strip() else type(error).__name__
-        return Problem(words, broken="HTTP error" in words)
+        return Problem(words, broken=any(each in words.lower() for each in _CUT))
     name = code.group(1) if code else ""
     return Problem(f"{status.group(1)} {name}".strip(), int(status.group(1)), name)
 
@@ -89,6 +93,10 @@ def store_error(path: str, url: str, trouble: Problem, access: Access | None = N
         trouble: the error.
         access: how the bucket is asked; None: as the environment says.
     """
+    if trouble.code == "RequestTimeTooSkewed":
+        return StoreError(
+            f"{path}: the clock of this machine is wrong, says the bucket of {url}: set it, then run again"
+        )
     if trouble.status in {401, 403} and access is not None:
         return StoreError(f"{path}: the bucket refused our credentials ({trouble.words}): {access.mend} below {url}")
     if trouble.status in {401, 403}:

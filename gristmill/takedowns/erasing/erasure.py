@@ -5,7 +5,7 @@ step. So a command that was killed has either replaced an object or left it as i
 was to become; by that the next command sees which of both it is.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from gristmill.errors import DataError
@@ -16,7 +16,7 @@ from gristmill.lake.ledger.derived import columns_path, examples_path
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.protocol import Store
-from gristmill.raw_data.erasures import WITHDRAWN, ErasedObject, ErasureRecord, erasures, read_erasure
+from gristmill.raw_data.erasures import WITHDRAWN, ErasedObject, ErasureRecord, erasures, parse_erasure, read_erasure
 from gristmill.takedowns.erasing.erasure_plan import ErasurePlan, NotErasable, ObjectPlan
 from gristmill.takedowns.erasing.rewritten_object import rewrite_object
 from gristmill.takedowns.places import FoundPlace, Search
@@ -44,7 +44,8 @@ def was_erased(store: Store, wanted: Wanted) -> bool:
     Raises:
         DataError: the record is wrong.
     """
-    return bool(_earlier(store, record_path(wanted.reasons)))
+    record = read_erasure(store, record_path(wanted.reasons))
+    return record is not None and bool(record.objects)
 
 
 def unfinished(store: Store, wanted: Wanted) -> dict[str, list[str]]:
@@ -86,39 +87,80 @@ def erase(store: Store, wanted: Wanted, search: Search, plan: ErasurePlan, say: 
 
     Raises:
         DataError: a record of an earlier erasure is wrong.
+        Conflict: another command erases the same documents at this moment; run again.
         StoreError: the lake does not answer.
     """
-    path = record_path(wanted.reasons)
-    earlier = {name: _settled(store, name, each) for name, each in _earlier(store, path).items()}
+    record = _Record(store, wanted, search.texts)
+    earlier = {name: _settled(store, name, each) for name, each in record.earlier.items()}
     left = [each for each in plan.impossible if not any(_is_removed(store, name, earlier) for name in each.missing)]
     left += [NotErasable(each.pair, each.where, _mend(each.asset)) for each in _of(search, "labels")]
     left += [each for name, old in earlier.items() for each in _staying(name, old, wanted)]
     todo = {each.path: each for each in plan.objects.values() if not _is_erased(store, each, earlier)}
-    planned = {each.path: ErasedObject(each.sha256, None, len(each.cuts)) for each in todo.values()}
+    begun = {name: each.coming for name, each in earlier.items()}
+    planned = {
+        each.path: ErasedObject(each.sha256, None, len(each.cuts), begun.get(each.path)) for each in todo.values()
+    }
     objects = {**earlier, **planned}
-    write = partial(_write, store, path, wanted, search.texts)
-    write(objects, left, done=False)
+    record.write(objects, left, done=False)
     store.delete(_derived(search))
 
     def announce(cut: ObjectPlan, coming: str) -> None:
         objects[cut.path] = ErasedObject(cut.sha256, None, len(cut.cuts), coming)
-        write(objects, left, done=False)
+        record.write(objects, left, done=False)
 
     for name, cut in todo.items():
         try:
             made = rewrite_object(store, cut, wanted, partial(announce, cut))
         except DataError as error:
-            objects |= {name: earlier[name]} if name in earlier else {}
+            objects |= {name: _settled(store, name, earlier[name])} if name in earlier else {}
             left += [NotErasable(pair, name, str(error).removeprefix(f"{name}: ")) for pair in wanted.reasons]
             continue
         objects[name] = ErasedObject(made.before, made.after, made.records, stays=made.stays)
         left += _staying(name, objects[name], wanted)
-        write(objects, left, done=False)
+        record.write(objects, left, done=False)
         what = "rewritten" if made.after else "removed, as nothing else was in it"
         say(f"{'cut' if made.stays else 'erased'} {made.records} records of {name}: {what}")
-    write(objects, left, done=not left)
-    say(f"record: {path}")
+    record.write(objects, left, done=not left)
+    say(f"record: {record.path}")
     return left
+
+
+class _Record:
+    """The record of an erasure. Each of its versions replaces the one that this command read or wrote before.
+
+    So of two commands that erase the same documents at once, one ends, and what the other has written stays.
+
+    Args:
+        store: the lake.
+        wanted: the documents.
+        texts: the documents of each digest of a text.
+
+    Attributes:
+        path: of the record.
+        earlier: the objects that an earlier erasure of the same documents has replaced, or was to replace.
+
+    Raises:
+        DataError: the record is wrong.
+    """
+
+    def __init__(self, store: Store, wanted: Wanted, texts: Mapping[str, list[Pair]]) -> None:
+        self._store, self._wanted, self.path = store, wanted, record_path(wanted.reasons)
+        own = {digest: tuple(sorted(wanted.reasons.keys() & set(pairs))) for digest, pairs in texts.items()}
+        self._texts = {digest: pairs for digest, pairs in own.items() if pairs}
+        tagged = store.read_tagged(self.path)
+        self._etag = tagged[1] if tagged else None
+        self.earlier = parse_erasure(tagged[0], self.path).objects if tagged else {}
+
+    def write(self, objects: Mapping[str, ErasedObject], left: Sequence[NotErasable], *, done: bool) -> None:
+        """Writes the record.
+
+        Raises:
+            Conflict: another command that erases these documents has written it meanwhile.
+        """
+        documents = tuple((*pair, reason) for pair, reason in self._wanted.reasons.items())
+        words = tuple(dict.fromkeys(f"{each.where}: {each.why}" for each in left))
+        data = dump(ErasureRecord(1, documents, dict(objects), words, done, self._texts))
+        self._etag = self._store.put_if(self.path, data, self._etag).etag
 
 
 def _derived(search: Search) -> list[str]:
@@ -145,7 +187,9 @@ def _settled(store: Store, path: str, old: ErasedObject) -> ErasedObject:
     if old.coming is None:
         return old
     now = sha256_of(store, path) if store.head(path) is not None else ""
-    return ErasedObject(old.before, old.coming if now == old.coming else None, old.records, stays=old.stays)
+    if now != old.coming:  # not replaced yet; another command may be about to
+        return old
+    return ErasedObject(old.before, now, old.records, stays=old.stays)
 
 
 def _is_removed(store: Store, path: str, earlier: Mapping[str, ErasedObject]) -> bool:
@@ -163,26 +207,3 @@ def _is_erased(store: Store, plan: ObjectPlan, earlier: Mapping[str, ErasedObjec
 
 def _of(search: Search, area: str) -> list[FoundPlace]:
     return [each for each in search.found if each.area == area]
-
-
-def _earlier(store: Store, path: str) -> dict[str, ErasedObject]:
-    """The objects that an earlier erasure of the same documents has replaced."""
-    record = read_erasure(store, path)
-    return record.objects if record else {}
-
-
-def _write(
-    store: Store,
-    path: str,
-    wanted: Wanted,
-    texts: Mapping[str, list[Pair]],
-    objects: Mapping[str, ErasedObject],
-    left: list[NotErasable],
-    *,
-    done: bool,
-) -> None:
-    documents = tuple((*pair, reason) for pair, reason in wanted.reasons.items())
-    words = tuple(dict.fromkeys(f"{each.where}: {each.why}" for each in left))
-    own = {digest: tuple(sorted(wanted.reasons.keys() & set(pairs))) for digest, pairs in texts.items()}
-    kept = {digest: pairs for digest, pairs in own.items() if pairs}
-    store.put(path, dump(ErasureRecord(1, documents, dict(objects), words, done, kept)))

@@ -166,15 +166,15 @@ def test_an_erasure_that_was_killed_goes_on(
     mill: Mill, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = type(mill.store)
-    put, puts = store.put, list[str]()
+    put, puts = store.put_if, list[str]()
 
-    def dying(self: Any, path: str, data: bytes) -> Entry:
+    def dying(self: Any, path: str, data: bytes, etag: str | None) -> Entry:
         puts.append(path)
         if path.startswith("withdrawn/") and sum(each.startswith("withdrawn/") for each in puts) == 3:
             raise _Killed  # the first object is replaced, and the record does not tell it yet
-        return put(self, path, data)
+        return put(self, path, data, etag)
 
-    monkeypatch.setattr(store, "put", dying)
+    monkeypatch.setattr(store, "put_if", dying)
     with pytest.raises(_Killed):
         run(mill, capsys, "erase")
     monkeypatch.undo()
@@ -195,6 +195,36 @@ def test_an_erasure_that_was_killed_goes_on(
     ]
     remake(mill, capsys)
     assert run(mill, capsys, "erase")[0] == 0
+    assert run(mill, capsys, "takedown", "--prove")[0] == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", [1, 2, 3, 4])
+def test_of_two_commands_that_erase_the_same_documents_the_record_tells_what_became_of_each_object(
+    mill: Mill, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, moment: int
+) -> None:
+    """The other command does everything right before a version of the record is written, or right after."""
+    store = type(mill.store)
+    put, puts, codes = store.put_if, list[str](), list[int]()
+
+    def meanwhile(self: Any, path: str, data: bytes, etag: str | None) -> Entry:
+        puts.append(path)
+        is_now = path.startswith("withdrawn/") and sum(each.startswith("withdrawn/") for each in puts) == moment
+        done = put(self, path, data, etag) if is_now and moment == 2 else None  # announced, and not replaced yet
+        if is_now:
+            monkeypatch.undo()
+            codes.append(run(mill, capsys, "erase")[0])
+        return done or put(self, path, data, etag)
+
+    monkeypatch.setattr(store, "put_if", meanwhile)
+    codes.append(run(mill, capsys, "erase")[0])
+    assert sorted(codes) == [0, 2]
+    remake(mill, capsys)
+    assert run(mill, capsys, "erase")[0] == 0
+    record = json.loads(mill.store.read(record_path({("pages", f"doc-{number}"): "" for number in NUMBERS})))
+    after = {path: each["after"] for path, each in record["objects"].items()}
+    assert after == {path: hashlib.sha256(mill.store.read(path)).hexdigest() for path in after}
+    assert (len(after), record["done"]) == (3, True)
     assert run(mill, capsys, "takedown", "--prove")[0] == 0
 
 

@@ -35,6 +35,10 @@ def test_what_passes_what_is_in_doubt_and_what_is_lost_are_told_apart(
         ),
         ("status code: 500", Problem("500", 500)),
         ("HTTP error: connection reset\nmore", Problem("HTTP error: connection reset", broken=True)),
+        (
+            "Generic S3 error: Got invalid list response: x",
+            Problem("Generic S3 error: Got invalid list response: x", broken=True),
+        ),
         ("asked http://169.254.169.254/latest/api/token", Problem("it found no credentials", 401)),
         ("something else", Problem("something else")),
         ("", Problem("OSError")),
@@ -53,6 +57,7 @@ def test_an_error_is_read_from_its_text_and_an_answers_body_is_never_shown(text:
         (Problem("object with invalid path: a//b"), "rename or remove it"),
         (Problem("500", 500), "s3://corpus can be reached"),
         (Problem("500", 500), "written (a bucket over its quota is read-only)"),
+        (Problem("403 RequestTimeTooSkewed", 403, "RequestTimeTooSkewed"), "the clock of this machine is wrong"),
     ],
 )
 def test_each_kind_of_trouble_says_its_own_mend(trouble: Problem, mend: str) -> None:

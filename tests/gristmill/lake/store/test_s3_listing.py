@@ -1,0 +1,34 @@
+"""Pages of a bucket's listing, as lists of keys."""
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gristmill.errors import StoreError
+from gristmill.lake.store.s3_listing import behind, note_begin
+
+if TYPE_CHECKING:
+    from obstore import ObjectMeta
+
+
+def page(*keys: str) -> "list[ObjectMeta]":
+    when = datetime(2024, 1, 1, tzinfo=UTC)
+    return [{"path": key, "last_modified": when, "size": 1, "e_tag": None, "version": None} for key in keys]
+
+
+def test_a_listing_goes_on_behind_the_last_key_that_was_given() -> None:
+    pages = [page("a", "b"), page("c", "d"), page("e")]
+    assert list(behind("", pages)) == pages
+    assert list(behind("b", pages)) == pages[1:]
+    assert list(behind("c", pages)) == [page("d"), page("e")]
+    with pytest.raises(StoreError, match="x: the listing broke off after this object"):
+        list(behind("x", pages))
+
+
+def test_a_page_that_comes_twice_is_an_error_because_another_is_left_out() -> None:
+    begins: set[str] = set()
+    for each in (page("a", "b"), page("c")):
+        note_begin(each, begins)
+    with pytest.raises(StoreError, match="a: the bucket lists it twice, so others may be left out"):
+        note_begin(page("a", "b"), begins)
