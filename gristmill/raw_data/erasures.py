@@ -73,7 +73,7 @@ def read_erasure(store: Store, path: str) -> ErasureRecord | None:
 
 
 def parse_erasure(data: bytes, path: str) -> ErasureRecord:
-    """Decodes the record of an erasure.
+    """The record of an erasure, of its bytes.
 
     Args:
         data: its bytes.

@@ -1,16 +1,15 @@
 """The pages of a bucket's listing: where one goes on after it broke off, and that none comes twice."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 from gristmill.errors import StoreError
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from obstore import ObjectMeta
+Listed = TypeVar("Listed", bound=Mapping[str, Any])
+"""An object as the client lists it; `path` is its key."""
 
 
-def behind(last: str, pages: "Iterable[Sequence[ObjectMeta]]") -> "Iterator[Sequence[ObjectMeta]]":
+def behind(last: str, pages: Iterable[Sequence[Listed]]) -> Iterator[Sequence[Listed]]:
     """The pages of a listing after an object. Servers keep their order.
 
     Args:
@@ -35,7 +34,7 @@ def behind(last: str, pages: "Iterable[Sequence[ObjectMeta]]") -> "Iterator[Sequ
         raise StoreError(f"{missing}: the listing broke off after this object, which has been removed since; try again")
 
 
-def note_begin(page: "Sequence[ObjectMeta]", begins: set[str]) -> None:
+def note_begin(page: Sequence[Listed], begins: set[str]) -> None:
     """Notes where a page begins. A server that sends a page twice leaves out another, which nobody would miss.
 
     Args:

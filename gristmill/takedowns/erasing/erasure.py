@@ -90,17 +90,13 @@ def erase(store: Store, wanted: Wanted, search: Search, plan: ErasurePlan, say: 
         Conflict: another command erases the same documents at this moment; run again.
         StoreError: the lake does not answer.
     """
-    record = _Record(store, wanted, search.texts)
+    record = _KeptRecord(store, wanted, search.texts)
     earlier = {name: _settled(store, name, each) for name, each in record.earlier.items()}
     left = [each for each in plan.impossible if not any(_is_removed(store, name, earlier) for name in each.missing)]
     left += [NotErasable(each.pair, each.where, _mend(each.asset)) for each in _of(search, "labels")]
     left += [each for name, old in earlier.items() for each in _staying(name, old, wanted)]
     todo = {each.path: each for each in plan.objects.values() if not _is_erased(store, each, earlier)}
-    begun = {name: each.coming for name, each in earlier.items()}
-    planned = {
-        each.path: ErasedObject(each.sha256, None, len(each.cuts), begun.get(each.path)) for each in todo.values()
-    }
-    objects = {**earlier, **planned}
+    objects = {**earlier, **{name: _planned(each, earlier.get(name)) for name, each in todo.items()}}
     record.write(objects, left, done=False)
     store.delete(_derived(search))
 
@@ -125,7 +121,7 @@ def erase(store: Store, wanted: Wanted, search: Search, plan: ErasurePlan, say: 
     return left
 
 
-class _Record:
+class _KeptRecord:
     """The record of an erasure. Each of its versions replaces the one that this command read or wrote before.
 
     So of two commands that erase the same documents at once, one ends, and what the other has written stays.
@@ -161,6 +157,11 @@ class _Record:
         words = tuple(dict.fromkeys(f"{each.where}: {each.why}" for each in left))
         data = dump(ErasureRecord(1, documents, dict(objects), words, done, self._texts))
         self._etag = self._store.put_if(self.path, data, self._etag).etag
+
+
+def _planned(cut: ObjectPlan, begun: ErasedObject | None) -> ErasedObject:
+    """What is known of an object before it is replaced; `begun` if another command has announced to replace it."""
+    return ErasedObject(cut.sha256, None, len(cut.cuts), begun.coming if begun else None)
 
 
 def _derived(search: Search) -> list[str]:
