@@ -151,7 +151,7 @@ def test_failures_after_the_first_tick_are_posted_with_what_to_do_next(watching:
     }
     assert (second["event"], second["check"], second["assets"]) == ("check_failure", "ids_unique_audit", ["letters"])
     assert second["text"].startswith(
-        "ids_unique_audit of letters failed: shard a, row 3: twice\nNext: do what the findings"
+        "ids_unique_audit of letters failed: shard a, row 3: twice\nNext: see `gristmill plan`"
     )
     assert watcher.tick() == "no failure"
     assert len(hook.taken) == 2
