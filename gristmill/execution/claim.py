@@ -25,6 +25,8 @@ from gristmill.process import Process, this_process
 
 GC = "gc"
 """The work of a claim that `gc` holds."""
+TRIES = 20
+"""Tries to write a claim over that of another run: each fails if a run wrote its own at the same moment."""
 
 
 class Claim(Process, frozen=True, omit_defaults=True):
@@ -93,19 +95,24 @@ def take(store: Store, path: str, data: bytes, what: str, *, unseen: bool = Fals
 
     Args:
         store: the lake.
-        path: of the claim, or of another object that says that a run works there.
-        data: its bytes.
+        path: the path of the claim, or of another object that says that a run works there.
+        data: the bytes of the claim.
         what: the place, for the message.
         unseen: whether it is also taken from a `gc` of which it cannot be seen here whether it still runs.
 
     Raises:
         AtWork: `gc` is deleting there.
+        Conflict: others wrote it at each of TRIES tries, or the bucket's etags are wrong.
     """
-    while True:
+    for tries in range(TRIES, 0, -1):
         stored = store.read_tagged(path)
         _leave_to_gc(what, parse_claim(stored[0]) if stored else None, unseen=unseen)
-        with suppress(Conflict):  # another was first, at this moment: it may be gc
+        try:
             store.put_if(path, data, stored[1] if stored else None)
+        except Conflict:  # another was first, at this moment: it may be gc
+            if tries == 1:
+                raise
+        else:
             return
 
 
@@ -160,13 +167,13 @@ def let_go(store: Store, assets: Iterable[str], snapshot: str, token: str) -> It
 def is_left(store: Store, place: Place) -> bool:
     """Whether a run has left something beside a ledger: it was killed, has given up, or lost its claim.
 
-    A run claims first, and removes its claim last. So what lies there without a claim belongs to no run: such as the
-    receipt of a late worker, whose run was superseded. Of a claim that names no process, such as one of Dagster, nobody
-    knows whether its run is at work.
+    A run writes its claim first, and removes it last. So no run needs files that are there without a claim. A late
+    worker of a superseded run has left them, such as a receipt. A claim of Dagster names no process: nobody knows
+    whether its run is at work.
 
     Args:
         store: the lake.
-        place: the partition, beside whose ledger something lies.
+        place: a partition with files beside its ledger.
     """
     stored = store.read_tagged(place.claim)
     if stored is None:
@@ -178,11 +185,11 @@ def is_left(store: Store, place: Place) -> bool:
 
 
 def claimed_by_run(store: Store, path: str) -> bool:
-    """Whether a run has a claim, at work or killed. What `gc` holds, or has left there, is none: it makes nothing.
+    """Whether the claim of a run is there, at work or killed. A claim of `gc` does not count.
 
     Args:
         store: the lake.
-        path: of the claim.
+        path: the path of the claim.
     """
     stored = store.read_tagged(path)
     claim = parse_claim(stored[0]) if stored else None
@@ -195,13 +202,24 @@ def claimed_by(store: Store, place: Place) -> str | None:
     return _token(stored[0]) if stored else None
 
 
+def has_claim(store: Store, place: Place, token: str) -> bool:
+    """Whether a run still has its claim.
+
+    Args:
+        store: the lake.
+        place: the partition.
+        token: the token of the run.
+    """
+    return claimed_by(store, place) == token
+
+
 def _token(data: bytes) -> str | None:
     claim = parse_claim(data)
     return claim.token if claim else None
 
 
 def parse_claim(data: bytes) -> Claim | None:
-    """A claim as it is stored; None if these bytes are none."""
+    """A claim, decoded from its stored bytes; None if they cannot be decoded."""
     try:
         return msgspec.json.decode(data, type=Claim)
     except NOT_DECODED:  # a broken file belongs to no run

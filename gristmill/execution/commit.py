@@ -7,13 +7,14 @@ and has changed nothing that the ledger names.
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
 
 from gristmill.errors import Conflict, DataError, NotPublished, RecipeError, StoreError
 from gristmill.execution.checks import Check, Verdict
-from gristmill.execution.claim import Claimant, check_claim, claimed_by, others_at_work, write_claim
+from gristmill.execution.claim import Claimant, check_claim, has_claim, others_at_work, write_claim
 from gristmill.execution.plan import PartitionState, Target, Want, plan_changes, read_state
 from gristmill.execution.runner import failure_of, raise_failures
 from gristmill.execution.work import Failed
@@ -248,7 +249,8 @@ def _check_same_rows(place: Place, before: Sequence[Shard], now: Sequence[Shard]
 def _receipts(store: Store, partition: PartitionPlan, made: Mapping[str, Receipt]) -> list[Receipt]:
     """The receipts of kept and new shards, sorted by the names of the shards."""
     place = partition.place
-    lines = unpack_rows(b"".join(unpacked([store.read(path := _plan(place, partition.token))], path)))
+    path = _plan(place, partition.token)
+    lines = unpack_rows(b"".join(unpacked([store.read(path)], path)))
     receipts = [msgspec.json.decode(line, type=Receipt) for line in lines[: partition.kept]]
     for line in lines[partition.kept :]:
         want = msgspec.json.decode(line, type=Want)
@@ -288,9 +290,7 @@ def _check_untouched(
 
 
 def publish(store: Store, partition: PartitionPlan, assembled: Assembled) -> Ledger:
-    """Publishes the partition: writes note, table and head, in this order.
-
-    Then removes the objects that no ledger names, the receipts and the claim.
+    """Writes note, table and head, in this order; then removes objects that no ledger names, receipts and the claim.
 
     Returns:
         The published head.
@@ -313,7 +313,7 @@ def publish(store: Store, partition: PartitionPlan, assembled: Assembled) -> Led
         store.put_if(place.run, dump(assembled.note), partition.note_etag)
     if assembled.strays and not others_at_work(store, place, partition.token):  # else the next publish, or gc, does it
         check_claim(store, place, partition.token)  # a newer run may make them again
-        store.delete(assembled.strays, lambda: claimed_by(store, place) == partition.token)
+        store.delete(assembled.strays, partial(has_claim, store, place, partition.token))
         check_claim(store, place, partition.token)
     new = 2 * partition.todo > len(assembled.shards)  # most shards have a receipt: delete by name, unlisted
     release(store, partition, [shard.name for shard in assembled.shards] if new else ())
@@ -340,10 +340,10 @@ def release(store: Store, partition: PartitionPlan, shards: Sequence[str] = ()) 
         shards: shards whose receipts are deleted by name first, without a listing.
     """
     place = partition.place
-    if claimed_by(store, place) != partition.token:
+    still = partial(has_claim, store, place, partition.token)
+    if not still():
         return  # a newer run has claimed the partition: the receipts are its own
-    still = lambda: claimed_by(store, place) == partition.token  # noqa: E731 - three deletions ask it
-    with suppress(Conflict):  # the same while an answer was waited for; or the claim is gone, and its answer lost
+    with suppress(Conflict):  # it has claimed it since; or our claim is gone, and the answer was lost
         store.delete([place.receipt(name) for name in shards], still)
         store.delete([entry.path for entry in store.list(place.receipts) if entry.path != place.claim], still)
         store.delete([place.claim], still)

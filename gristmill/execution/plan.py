@@ -83,7 +83,7 @@ class PartitionState(msgspec.Struct, frozen=True):
         codes: the code that made it, as its run's note records it.
         root: where its adopted files are, as the lake records it.
         checked: the digest of the checksum files that its raw objects were compared with.
-        beside: whether something lies beside its ledger: a claim, receipts, the plan of a run.
+        beside: whether files of a run are beside its ledger: a claim, receipts or a plan.
         note_etag: etag of the run's note; None if there was no note.
     """
 

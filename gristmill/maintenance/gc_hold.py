@@ -24,7 +24,7 @@ def held_by_gc(store: Store, path: str, what: str) -> Iterator[Callable[[], bool
 
     Args:
         store: the lake.
-        path: of the claim of this place.
+        path: the path of the claim of this place.
         what: the place, for the message.
 
     Yields:
@@ -91,7 +91,7 @@ def let_go_of_left(store: Store, path: str, what: str) -> None:
 
     Args:
         store: the lake.
-        path: of the claim.
+        path: the path of the claim.
         what: the place, for the message.
 
     Raises:

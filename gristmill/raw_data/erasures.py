@@ -73,11 +73,11 @@ def read_erasure(store: Store, path: str) -> ErasureRecord | None:
 
 
 def parse_erasure(data: bytes, path: str) -> ErasureRecord:
-    """The record of an erasure, of its bytes.
+    """The record of an erasure, decoded from its stored bytes.
 
     Args:
-        data: its bytes.
-        path: of the record, for the message.
+        data: the bytes of the record.
+        path: the path of the record, for the message.
 
     Raises:
         DataError: the bytes are no such record.

@@ -215,7 +215,7 @@ class ReadDocuments:
         """Keeps what was read of a shard, and forgets those of other assets.
 
         Args:
-            store: that has the shard.
+            store: the store that has the shard.
             asset: address of the documents.
             entry: of the shard, from before it was read; None if there was none.
             ids: the digest of its pairs.

@@ -58,7 +58,7 @@ class UnkeptUpload:
     """Takes the bytes of an object that nobody will read. Writers need not pack them.
 
     Args:
-        path: of the object.
+        path: the path of the object.
     """
 
     def __init__(self, path: str) -> None:

@@ -200,12 +200,13 @@ class Store(Protocol):
         """Removes objects; paths without an object are ignored.
 
         Args:
-            paths: of the objects.
-            still: whether they may be removed still; None: always. It is asked before a request is sent again: the
-                server may have removed the objects though its answer is lost, and others may have written new ones.
+            paths: the paths of the objects.
+            still: a function that says whether the objects may still be removed; None: they always may. It is asked
+                before a request is sent again. By then the server may have removed them though its answer was lost, and
+                others may have written new ones.
 
         Raises:
-            Conflict: they may not any more. Some of them may be gone.
+            Conflict: the function said no. Some of the objects may be gone.
         """
 
     def sweep(self) -> None:

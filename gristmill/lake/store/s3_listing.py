@@ -38,7 +38,7 @@ def note_begin(page: Sequence[Listed], begins: set[str]) -> None:
     """Notes where a page begins. A server that sends a page twice leaves out another, which nobody would miss.
 
     Args:
-        page: of a listing.
+        page: the objects of one page.
         begins: first keys of the pages before it; that of this page is added.
 
     Raises:

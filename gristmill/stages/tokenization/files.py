@@ -61,7 +61,7 @@ class TokenizerLedger(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, digest=digest_of(fields))
 
     def is_to_seal(self, recipe: Recipe) -> bool:
-        """Whether the ledger is still that of a draft, but its recipe is none any more.
+        """Whether the ledger still says that the tokenizer is a draft, though the recipe no longer does.
 
         Earlier versions took the mark out and left the digest as it was.
 

@@ -132,7 +132,7 @@ class _KeptRecord:
         texts: the documents of each digest of a text.
 
     Attributes:
-        path: of the record.
+        path: the path of the record.
         earlier: the objects that an earlier erasure of the same documents has replaced, or was to replace.
 
     Raises:

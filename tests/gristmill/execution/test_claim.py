@@ -10,7 +10,7 @@ import pytest
 from dedupelake import SHELVES, known, put, resolved
 from testkit import Mill
 
-from gristmill.errors import AtWork, DataError, StoreError, Superseded
+from gristmill.errors import AtWork, Conflict, DataError, StoreError, Superseded
 from gristmill.execution.claim import (
     Claimant,
     check_claim,
@@ -237,8 +237,23 @@ def test_a_run_of_dagster_names_no_process_never_asks_and_is_never_asked_about(l
     assert set(msgspec.json.decode(lake.read(WIKI.claim), type=dict[str, str])) >= {"token", "pid"}  # 0.2 reads it so
 
 
+class WrongEtags(FolderStore):
+    """A bucket that shows other etags than those that it compares."""
+
+    def read_tagged(self, path: str) -> tuple[bytes, str] | None:
+        found = super().read_tagged(path)
+        return (found[0], f"{found[1]}-weak") if found else None
+
+
+def test_a_claim_that_can_never_be_written_is_an_error_and_no_endless_loop(lake: FolderStore) -> None:
+    write_claim(lake, WIKI, "run-0")
+    with pytest.raises(Conflict, match=r"\.claim"):
+        write_claim(WrongEtags(lake.url), WIKI, "run-1")
+    assert claimed_by(lake, WIKI) == "run-0"
+
+
 def test_a_claim_is_left_behind_if_its_process_has_ended_and_not_if_nobody_can_tell(lake: FolderStore) -> None:
-    assert is_left(lake, WIKI)  # asked only if something lies there: it belongs to no run
+    assert is_left(lake, WIKI)  # asked only of files beside a ledger: without a claim no run needs them
     write_claim(lake, WIKI, "first", Claimant(dead()))
     assert is_left(lake, WIKI)
     write_claim(lake, WIKI, "of Dagster")
