@@ -34,6 +34,7 @@ BENCHES = {
     "definitions": "bench.lakes.load",
     "tick": "bench.lakes.tick",
     "hundred": "bench.lakes.hundred",
+    "pages": "bench.lakes.pages",
     "many-shards": "bench.lakes.many_shards",
     "small-files": "bench.lakes.small_files",
     "one-changed": "bench.stages.one_changed",
