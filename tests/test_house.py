@@ -261,7 +261,6 @@ UNTESTED: dict[str, str] = {
     "gristmill/takedowns/own_objects.py": "by tests/gristmill/takedowns/test_accounted.py",
     "gristmill/takedowns/proof.py": "by tests/gristmill/commands/test_takedown.py",
     "gristmill/takedowns/erasing/erasure.py": "by tests/gristmill/commands/test_erase.py",
-    "gristmill/takedowns/erasing/erasure_plan.py": "by tests/gristmill/commands/test_erase.py",
     "gristmill/takedowns/due.py": "by tests/gristmill/commands/test_takedown.py",
     "gristmill/takedowns/places.py": "by tests/gristmill/commands/test_takedown.py",
     "gristmill/takedowns/side_files.py": "by tests/gristmill/commands/test_takedown.py",

@@ -213,9 +213,26 @@ def _at(partition: Partition, index: IdIndex, name: str, position: int, pair: Pa
         row = next((sighting.row for sighting in candidates if sighting.pair == pair), None)
     if row is None:
         raise _replaced(partition.place.shard(name), position)
-    located = row_of(partition, name, row)
+    return row_with(partition, name, row, pair)
+
+
+def row_with(partition: Partition, name: str, number: int, pair: Pair) -> LocatedRow:
+    """Reads the row of a document that was found before, and checks that it still is this document's.
+
+    Args:
+        partition: the partition, which may have been read later than the document was found.
+        name: the shard's name.
+        number: the row's number in the shard, from 0.
+        pair: (source, id) of the document.
+
+    Raises:
+        StoreError: the row is another document's, or is gone: the shard was made again since.
+    """
+    if name not in partition.shards:
+        raise _replaced(partition.place.shard(name), number)
+    located = row_of(partition, name, number)
     if located.pair != pair:
-        raise _replaced(located.path, row)
+        raise _replaced(located.path, number)
     return located
 
 

@@ -17,7 +17,7 @@ from gristmill.takedowns.places import Search
 from gristmill.takedowns.refused import own_pairs, refused_rows, source_of
 from gristmill.takedowns.wanted import Wanted
 from gristmill.tracing.raw import RawPlace, Shelves, raw_place
-from gristmill.tracing.rows import Partition, find_partition, row_of
+from gristmill.tracing.rows import Partition, find_partition, row_with
 
 _NOT_ITS_OWN = (
     "this refused row has the id in one of its fields, and may be another document: look at it, erase it by hand"
@@ -143,7 +143,7 @@ def _raw_places(
     there = documents.place
     for each in search.found:
         if each.area == "documents" and (each.asset, each.snapshot) == (there.asset, there.snapshot):
-            yield each.pair, raw_place(documents, row_of(documents, each.shard, each.row), shelves)
+            yield each.pair, raw_place(documents, row_with(documents, each.shard, each.row, each.pair), shelves)
     yield from ((each.pair, each.raw) for each in search.left_out if each.documents == there)
     name = names_of(there.asset)["source"]
     source = source_of(documents, shelves.packages)

@@ -116,8 +116,7 @@ def rewrite_object(
                 f"{plan.path}: has changed since it was converted, so the places in it are not known; make its"
                 " documents, and erase again"
             )
-        if size:
-            _compare(store, local, plan, entry, wanted)
+        _compare(store, local if size else None, plan, entry, wanted)
         _check_alone(store, entry)
         with _old_file(store, entry.path) as old:
             announce(after if size else "")
@@ -204,13 +203,20 @@ def without(pieces: Iterable[bytes], cuts: Iterable[tuple[int, int]]) -> Iterato
         at = end
 
 
-def _compare(store: Store, local: FolderStore, plan: ObjectPlan, entry: Entry, wanted: Wanted) -> None:
-    """Raises DataError unless both objects give the same rows, except for the erased ones."""
+def _compare(store: Store, local: FolderStore | None, plan: ObjectPlan, entry: Entry, wanted: Wanted) -> None:
+    """Raises DataError unless both objects give the same rows, except for the erased ones. None: no object is left."""
+    old_rows = _outcomes(RawObject(store, plan.path, plan.name, entry.size, plan.source.limits), plan)
+    left = (row for row in old_rows if not _is_erased(row, plan.source, wanted))
+    if local is None:
+        if next(left, None) is not None:
+            raise DataError(
+                f"{plan.path}: it would be removed, but records of other documents are in it; nothing was changed,"
+                " rewrite the object by hand"
+            )
+        return
     new = local.head(plan.path)
     size = new.size if new else 0
-    old_rows = _outcomes(RawObject(store, plan.path, plan.name, entry.size, plan.source.limits), plan)
     new_rows = _outcomes(RawObject(local, plan.path, plan.name, size, plan.source.limits), plan)
-    left = (row for row in old_rows if not _is_erased(row, plan.source, wanted))
     for number, (kept, made) in enumerate(zip_longest(left, new_rows)):
         if kept != made:
             raise DataError(

@@ -100,6 +100,13 @@ def test_an_object_with_nothing_else_is_removed(lake: FolderStore, pages: Source
     assert lake.head(plan.path) is None
 
 
+def test_an_object_of_another_document_is_not_removed(lake: FolderStore, pages: Source) -> None:
+    plan = plan_of(lake, pages, "", row("d0") + b"\n", {(0, len(row("d0")))})
+    with pytest.raises(DataError, match="it would be removed, but records of other documents are in it"):
+        rewrite_object(lake, plan, Wanted({("pages", "d7"): ""}), silent)
+    assert lake.read(plan.path) == row("d0") + b"\n"
+
+
 def test_cuts_that_hit_other_rows_are_refused(lake: FolderStore, pages: Source) -> None:
     lines = [row("d0"), row("d1"), row("d2")]
     plan = plan_of(lake, pages, "", b"\n".join([*lines, b""]), {spans(lines, b"\n")[1]})
