@@ -211,6 +211,7 @@ UNTESTED: dict[str, str] = {
     "gristmill/pipeline/tasks.py": "by tests/gristmill/pipeline/test_planner.py",
     "gristmill/derivation/row_difference.py": "by its doctests",
     "gristmill/stages/token_cache/shard_tokenizer.py": "by tests/gristmill/stages/token_cache/test_grinder.py",
+    "gristmill/lake/ledger/folders/whole_folder.py": "by tests/gristmill/stages/models/test_labels.py",
     "gristmill/lake/ledger/shard_sample.py": "by tests/gristmill/derivation/test_tasks.py",
     "gristmill/derivation/comparison.py": "by tests/gristmill/derivation/test_partitions.py",
     "gristmill/derivation/steps.py": "by tests/gristmill/derivation/test_tasks.py",

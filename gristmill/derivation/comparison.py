@@ -9,6 +9,7 @@ from gristmill.lake.asset_kinds import RAW, kind_of
 from gristmill.lake.identity import HASH_BYTES, ROW_BYTES
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.rows.shard_file import read_blocks, rows_of, unpacked
+from gristmill.lake.rows.unpacking import gunzipped
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.fingerprints.binary_part import part_record
 
@@ -109,7 +110,7 @@ def _index_of(store: Store, path: str, rows: int) -> tuple[bytes, bytes]:
     """The sections of an id index: hashes and row numbers, and the raw spans, unpacked."""
     data = store.read(path)
     cut = (HASH_BYTES + ROW_BYTES) * rows
-    return data[:cut], b"".join(unpacked([data[cut:]], f"{path}.gz")) if data[cut:] else b""
+    return data[:cut], b"".join(gunzipped([data[cut:]], path)) if data[cut:] else b""
 
 
 def _quarantine(store: Store, scratch: Store, partition: Place, old: Shard, new: Shard) -> Iterator[Finding]:

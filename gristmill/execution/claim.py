@@ -6,14 +6,13 @@ Dagster has several processes, names none, and never asks: its retries take over
 `gc` claims a partition while it deletes there (`gristmill.maintenance.gc_hold`). Every run leaves it alone until then.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import NamedTuple, NoReturn
 
 import msgspec
 
 from gristmill.errors import AtWork, Conflict, GristmillError, StoreError, Superseded, shorten
-from gristmill.execution.work import Failed
 from gristmill.lake.address import Place
 from gristmill.lake.address import place as place_of
 from gristmill.lake.asset_kinds import made_from, names_of
@@ -60,7 +59,9 @@ class Claimant(NamedTuple):
         return cls(this_process(), takes_over)
 
 
-def write_claim(store: Store, place: Place, token: str, by: Claimant | None = None) -> None:
+def write_claim(
+    store: Store, place: Place, token: str, by: Claimant | None = None, earlier: Sequence[Place] = ()
+) -> None:
     """Claims a partition for a run.
 
     Args:
@@ -68,21 +69,31 @@ def write_claim(store: Store, place: Place, token: str, by: Claimant | None = No
         place: the partition.
         token: names the run.
         by: of a run of `make`; None: the claim is taken without asking, and names no process.
+        earlier: partitions of the same step that the run has claimed. If it has lost one, it takes no further one: of
+            two runs at once one gets them all, and not each some.
 
     Raises:
         AtWork: the partition is left to another process.
+        Superseded: a newer run has claimed an earlier one.
     """
     what = f"{place.asset} ({place.snapshot})"
+
+    def still() -> None:
+        for each in earlier:
+            check_claim(store, each, token)
+
     if by is None:
-        take(store, place.claim, dump({"token": token}), what)
+        take(store, place.claim, dump({"token": token}), what, still=still)
         return
     process = by.process
     claim = Claim(**msgspec.structs.asdict(process), token=token)
     if by.takes_over:
-        take(store, place.claim, dump(claim), what, unseen=True)
+        take(store, place.claim, dump(claim), what, unseen=True, still=still)
         return
     stored = store.read_tagged(place.claim)
     _leave_to_holder(what, stored, process)
+    if stored is not None:
+        still()
     try:
         store.put_if(place.claim, dump(claim), stored[1] if stored else None)
     except Conflict:  # another run was first, at this moment
@@ -90,7 +101,9 @@ def write_claim(store: Store, place: Place, token: str, by: Claimant | None = No
         raise
 
 
-def take(store: Store, path: str, data: bytes, what: str, *, unseen: bool = False) -> None:
+def take(
+    store: Store, path: str, data: bytes, what: str, *, unseen: bool = False, still: Callable[[], None] = lambda: None
+) -> None:
     """Writes a claim over that of any run, but leaves the place to a `gc` that deletes there.
 
     Args:
@@ -99,6 +112,7 @@ def take(store: Store, path: str, data: bytes, what: str, *, unseen: bool = Fals
         data: the bytes of the claim.
         what: the place, for the message.
         unseen: whether it is also taken from a `gc` of which it cannot be seen here whether it still runs.
+        still: raises if this run may not take it from another any more; called after the look at the other's claim.
 
     Raises:
         AtWork: `gc` is deleting there.
@@ -106,7 +120,9 @@ def take(store: Store, path: str, data: bytes, what: str, *, unseen: bool = Fals
     """
     for tries in range(TRIES, 0, -1):
         stored = store.read_tagged(path)
-        _leave_to_gc(what, parse_claim(stored[0]) if stored else None, unseen=unseen)
+        if stored is not None:
+            _leave_to_gc(what, parse_claim(stored[0]), unseen=unseen)
+            still()
         try:
             store.put_if(path, data, stored[1] if stored else None)
         except Conflict:  # another was first, at this moment: it may be gc
@@ -277,17 +293,16 @@ def superseded(place: Place, claim: Claim | None = None) -> Superseded:
     return Superseded(f"{place.asset} ({place.snapshot}): a newer run has taken it over; this one stops here{who}")
 
 
-def named_loss(store: Store, place: Place, token: str, error: GristmillError, *, ended: bool = True) -> GristmillError:
+def named_loss(store: Store, place: Place, token: str, error: GristmillError) -> GristmillError:
     """The error of a run that failed: Superseded if the store failed it because another run took its claim.
 
     The other run removes and replaces what this one was about to read or write.
 
     Args:
         store: the lake.
-        place: the partition.
+        place: a partition that the run has claimed. If its claim is gone, the other run has finished already.
         token: the token of this run.
         error: the error that ended it.
-        ended: whether a claim that is gone counts: then the other run has finished already.
     """
     if not isinstance(error, StoreError) or isinstance(error, Superseded | AtWork):
         return error
@@ -296,47 +311,26 @@ def named_loss(store: Store, place: Place, token: str, error: GristmillError, *,
         holder = parse_claim(stored[0]) if stored else None
         if stored is None:
             next(iter(store.list(place.claim)), None)  # a lake that is gone has no claims either
-        if (holder is None or holder.token != token) and (ended or stored is not None):
+        if holder is None or holder.token != token:
             return superseded(place, holder)
     return error
 
 
-def raise_loss(
-    store: Store, places: Iterable[Place], token: str, error: GristmillError, *, ended: bool = True
-) -> NoReturn:
+def raise_loss(store: Store, places: Iterable[Place], token: str, error: GristmillError) -> NoReturn:
     """Raises Superseded if an error of a run means that it has lost a claim; else the error. See named_loss().
 
     Args:
         store: the lake.
-        places: the partitions that the run has claimed.
+        places: the partitions that the run has claimed before.
         token: the token of this run.
         error: the error that ended it.
-        ended: as in named_loss().
 
     Raises:
         Superseded: another run has taken a claim over.
         GristmillError: none has: the error as it is.
     """
     for place in places:
-        named = named_loss(store, place, token, error, ended=ended)
+        named = named_loss(store, place, token, error)
         if named is not error:
             raise named from error
     raise error
-
-
-def lost_failures(store: Store, place: Place, token: str, failed: Iterable[Failed]) -> list[Failed]:
-    """The failures of shards; those of the store are Superseded if another run has taken the partition over.
-
-    Args:
-        store: the lake.
-        place: the partition.
-        token: the token of the run that has failed.
-        failed: the failures of this run, also of shards of other partitions.
-    """
-    every = list(failed)
-    mine = [each for each in every if each.error == "StoreError" and each.asset in {"", place.asset}]
-    loss = named_loss(store, place, token, StoreError(mine[0].message)) if mine else None  # one question for all
-    if not isinstance(loss, Superseded):
-        return every
-    named = {"error": "Superseded", "message": str(loss)}
-    return [msgspec.structs.replace(each, **named) if each in mine else each for each in every]

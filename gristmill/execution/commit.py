@@ -94,7 +94,7 @@ class Assembled(msgspec.Struct, frozen=True):
 
 
 def claim_and_plan(
-    store: Store, target: Target, token: str, *, force: bool = False, by: Claimant | None = None
+    store: Store, target: Target, token: str, claimed: list[Place], *, force: bool = False, by: Claimant | None = None
 ) -> tuple[PartitionPlan, list[Want], PartitionState]:
     """Claims the partition, and then plans it: no older run may change any more what the plan is made from.
 
@@ -102,6 +102,7 @@ def claim_and_plan(
         store: the lake.
         target: the partition as it should be.
         token: names this run; no two runs use the same token.
+        claimed: what the step has claimed before; the partition is added.
         force: grind every shard again.
         by: the process of a run that asks before it takes a claim.
 
@@ -109,22 +110,21 @@ def claim_and_plan(
         The plan for commit, the shards to grind, and the state before.
 
     Raises:
-        AtWork: another process makes the partition.
+        AtWork: another process makes it. Superseded: a newer run has claimed an earlier one.
         RecipeError: the partition was made by another recipe of the same name, or by other code than now in the file.
     """
     place = target.place
     if target.code.problem:
         raise RecipeError(f"{place.asset} ({place.snapshot}): {target.code.problem}")
-    store.sweep()
     if before := store.read_tagged(place.ledger):
         check_same_recipe(parse_head(before[0], place.ledger).recipe, target.recipe, place)
-    write_claim(store, place, token, by)
+    write_claim(store, place, token, by, claimed)
+    claimed.append(place)
     write_root(store, place, target.root)
     state = read_state(store, place)
     keep, todo, gone = plan_changes(state, target, store, force=force)
-    # A killed run may have left receipts of shards that must be ground again; they must not count as this run's.
-    existing = {entry.path for entry in store.list(place.receipts)}
-    store.delete([path for path in (place.receipt(want.name) for want in todo) if path in existing])
+    again = {place.receipt(want.name) for want in todo}  # receipts that a killed run has left must not count
+    store.delete([entry.path for entry in store.list(place.receipts) if entry.path in again])
     partition = PartitionPlan(
         place=place,
         recipe=recorded_recipe(state.head.recipe if state.head else None, target.recipe),
@@ -154,24 +154,24 @@ class Claimed(NamedTuple):
 
 
 def claim_each(
-    store: Store, targets: Sequence[Target], token: str, *, force: bool = False, by: Claimant | None = None
+    store: Store, targets: Sequence[Target], token: str, places: list[Place], *, force: bool, by: Claimant | None
 ) -> Claimed:
-    """Claims and plans the partitions of a step: see claim_and_plan(). One that is refused does not stop the others.
+    """Claims and plans the partitions of a step, as claim_and_plan(). One that is refused does not stop the others.
 
     Raises:
-        AtWork: another process is making one of them.
+        AtWork: another process is making one of them. Superseded: a newer run has claimed one of them.
         GristmillError: all are refused.
     """
+    store.sweep()
     claimed = Claimed([], {}, {}, [])
     for target in targets:
         asset = target.place.asset
         try:
-            partition, wants, state = claim_and_plan(store, target, token, force=force, by=by)
+            made = claim_and_plan(store, target, token, places, force=force, by=by)
+            partition, claimed.todo[asset], claimed.states[asset] = made
+            claimed.partitions.append(partition)
         except (RecipeError, DataError) as error:
             claimed.refused.append(failure_of(error, "", asset))
-        else:
-            claimed.partitions.append(partition)
-            claimed.todo[asset], claimed.states[asset] = wants, state
     if not claimed.partitions:
         raise_failures(claimed.refused, 1)
     return claimed
@@ -283,9 +283,8 @@ def _check_untouched(
             raise StoreError(f"{path}: changed while its partition was being made; run again")
     foreign = sorted(path for path in named if path not in objects and not owns(place, path))
     if foreign:
-        raise DataError(
-            f"{place.asset} ({place.snapshot}): a receipt names {foreign[0]}, which is not of it; run again"
-        )
+        where = f"{place.asset} ({place.snapshot})"
+        raise DataError(f"{where}: a receipt names {foreign[0]}, which is not of it; run again")
     return tuple(path for path in objects if path not in named and path != root_path(place))
 
 

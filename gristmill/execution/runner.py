@@ -26,9 +26,12 @@ from gristmill.errors import (
     encodable,
     is_failure,
 )
+from gristmill.execution.claim import named_loss
 from gristmill.execution.work import Done, Engine, Failed, Grinder, Item, Job, Outcome, ProgressLine, Say
+from gristmill.lake.address import Place
 from gristmill.lake.ledger.counts import add_counts
 from gristmill.lake.ledger.receipts import Receipt
+from gristmill.lake.store.protocol import Store
 
 _MEETINGS = 3
 """How often an item is ground again because another run wrote its object at the same time.
@@ -308,3 +311,21 @@ def raise_failures(failed: Sequence[Failed], of: int) -> None:
     if refused and ranked[0].error == "DataError":
         raise TooManyRefused(counted + text, refused)
     raise _ERRORS[ranked[0].error](counted + text)
+
+
+def lost_failures(store: Store, place: Place, token: str, failed: Iterable[Failed]) -> list[Failed]:
+    """The failures of shards; those of the store are Superseded if another run has taken the partition over.
+
+    Args:
+        store: the lake.
+        place: the partition.
+        token: the token of the run that has failed.
+        failed: the failures of this run, also of shards of other partitions.
+    """
+    every = list(failed)
+    mine = [each for each in every if each.error == "StoreError" and each.asset in {"", place.asset}]
+    loss = named_loss(store, place, token, StoreError(mine[0].message)) if mine else None  # one question for all
+    if not isinstance(loss, Superseded):
+        return every
+    named = {"error": "Superseded", "message": str(loss)}
+    return [msgspec.structs.replace(each, **named) if each in mine else each for each in every]

@@ -13,15 +13,14 @@ import msgspec
 
 from gristmill.errors import DataError, StoreError
 from gristmill.execution.checks import Check
-from gristmill.execution.claim import Claimant, claimed_by, lost_failures, raise_loss, superseded
+from gristmill.execution.claim import Claimant, claimed_by, raise_loss, superseded
 from gristmill.execution.commit import Assembled, PartitionPlan, assemble, claim_each, publish
 from gristmill.execution.in_flight import not_ground
 from gristmill.execution.plan import PartitionState, Target, Want
-from gristmill.execution.runner import GrindResult, grind_all, raise_failures
+from gristmill.execution.runner import GrindResult, grind_all, lost_failures, raise_failures
 from gristmill.execution.work import Engine, Failed, Item, Job, Say
 from gristmill.installation import code_version, made_with
 from gristmill.lake.address import Place, place_of_ledger
-from gristmill.lake.address import place as place_of
 from gristmill.lake.ledger.files import dump, unpack_rows
 from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.ledger.receipts import Receipt
@@ -147,10 +146,10 @@ def plan(step: Step, lake: Lake, token: str, *, force: bool = False, by: Claiman
         RecipeError: each partition was made by another recipe of the same name.
         DataError: an input is missing or not valid.
     """
-    store = lake.store()
+    store, claimed = lake.store(), list[Place]()
     try:
         step_plan = step.plan(store)
-        partitions, todo, states, refused = claim_each(store, step_plan.targets, token, force=force, by=by)
+        partitions, todo, states, refused = claim_each(store, step_plan.targets, token, claimed, force=force, by=by)
         spec = msgspec.Raw(msgspec.json.encode(step_plan.spec(token)))
         items = step_plan.items(todo, states) if any(todo.values()) else []
         job = Job(stage=step.stage, lake=lake, shelves=step.shelves, spec=spec)
@@ -161,8 +160,8 @@ def plan(step: Step, lake: Lake, token: str, *, force: bool = False, by: Claiman
             store.put(_file(partitions[0], "items.gz"), gzip_bytes(lines))
         for partition in partitions:  # so that another process can resume any of them
             store.put(_planned(partition.place, token), msgspec.json.encode(planned))
-    except StoreError as error:  # before the claims, nothing was taken over
-        raise_loss(store, [place_of(asset, step.snapshot) for asset in step.makes], token, error, ended=False)
+    except StoreError as error:
+        raise_loss(store, claimed, token, error)
     return planned
 
 

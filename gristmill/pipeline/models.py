@@ -6,8 +6,9 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import documents_asset
 from gristmill.lake.asset_kinds import LABELS, MODEL, kind_of, names_of
 from gristmill.lake.ledger.files import changed_fields
+from gristmill.lake.ledger.folders.whole_folder import is_being_written
 from gristmill.lake.store.protocol import Store
-from gristmill.pipeline.tokenizers import UNSEALED, TokenizerState
+from gristmill.pipeline.tokenizers import KILLED, UNSEALED, TokenizerState
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.models.labelled_set import LabelledSet
 from gristmill.recipes.models.model import Model
@@ -70,6 +71,8 @@ def look_at_folder(store: Store, recipe: LabelledSet | Model) -> TokenizerState:
         ledger = find_folder(store, asset)
         if ledger is None:
             return _missing(store, recipe)
+        if is_being_written(store, asset):
+            return TokenizerState("missing", (KILLED,))
         lost = next((name for name in ledger.files if store.head(f"{asset}/{name}") is None), None)
         if lost is not None:
             return TokenizerState("wrong", (f"{asset}/{lost}: lost; restore it, or remove {asset}/ and make it again",))

@@ -5,6 +5,7 @@ from typing import Literal, NamedTuple
 from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.lake.address import tokenizer_asset
 from gristmill.lake.ledger.files import changed_fields
+from gristmill.lake.ledger.folders.whole_folder import is_being_written
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.tokenization.files import (
@@ -17,6 +18,8 @@ from gristmill.stages.tokenization.files import (
 from gristmill.stages.tokenization.training import recipe_of
 
 UNSEALED = "its recipe is no draft any more: its ledger says so from now on, and its files stay"
+
+KILLED = "a run that wrote it was killed"
 
 
 class TokenizerState(NamedTuple):
@@ -46,8 +49,15 @@ def look_at(store: Store, tokenizer: Tokenizer) -> TokenizerState:
     try:
         recorded, _ = read_tokenizer(store, tokenizer.name)
     except (DataError, StoreError) as error:
-        return _diagnosed(store, tokenizer, error)
+        found = _diagnosed(store, tokenizer, error)
+        return TokenizerState("missing", (KILLED,)) if found.state == "wrong" and _is_left(store, tokenizer) else found
+    if _is_left(store, tokenizer):
+        return TokenizerState("missing", (KILLED,))
     return _compared(recorded, tokenizer)
+
+
+def _is_left(store: Store, tokenizer: Tokenizer) -> bool:
+    return is_being_written(store, tokenizer_asset(tokenizer.name))
 
 
 def _diagnosed(store: Store, tokenizer: Tokenizer, error: DataError | StoreError) -> TokenizerState:

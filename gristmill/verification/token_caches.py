@@ -15,6 +15,7 @@ from gristmill.lake.address import SPLITS, Place, place, tokenizer_asset
 from gristmill.lake.asset_kinds import MIX, kind_of
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.folders.whole_folder import WRITING, is_being_written
 from gristmill.lake.ledger.model import Ledger, Shard, Upstream
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.token_cache.part import TOKEN_BYTES, PartRecord, RowDigests, folder_names, part_records
@@ -219,6 +220,9 @@ def tokenizer_findings(store: Store, name: str, say: Say) -> Iterator[Finding]:
         yield Finding(path, None, differs("its asset is", tokenizer_asset(name), ledger.asset))
     if ledger.files.get("tokenizer.json") != ledger.fingerprint:
         yield Finding(path, None, "its fingerprint is not the sha256 that it gives of tokenizer.json")
+    if is_being_written(store, ledger.asset):
+        mark, again = f"{ledger.asset}/{WRITING}", f"run `gristmill make LAKE {ledger.asset}`"
+        yield Finding(mark, None, "a run is writing this folder, or was killed", again)
     yield from _files(store, name, ledger)
     yield from _vocabulary(store, name, ledger)
     for asset, snapshot, fingerprint in ledger.inputs:

@@ -177,7 +177,7 @@ class OscarFromWet:
 
     def __call__(self, raw: RawObject) -> Iterator[Converted]:
         """Yields one result per record. See gristmill.recipes.source.Source.convert."""
-        return wet_records(raw, self._document)
+        return wet_records(raw, self.source, self._document)
 
     def _document(self, record: WarcRecord, content: str) -> Document | LeftOut:
         lines = long_part(wet_lines(content))

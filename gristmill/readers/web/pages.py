@@ -103,7 +103,7 @@ class WarcPages:
             RecipeError: see check().
         """
         self.check()
-        for record in records(raw, self._leave_out):
+        for record in records(raw, self._leave_out, self.source):
             yield self._page(record, raw.count) if isinstance(record, WarcRecord) else record
 
     def _leave_out(self, headers: dict[str, str]) -> str:
@@ -130,7 +130,8 @@ class WarcPages:
         if not record.id:
             return record.refused("no WARC-Record-ID")
         try:
-            return self._document(record, count)
+            made = self._document(record, count)
+            return made._replace(id=record.id, source=self.source) if isinstance(made, LeftOut) else made
         except Unfit as unfit:
             return record.refused(unfit.reason, unfit.detail)
 

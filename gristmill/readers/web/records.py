@@ -134,13 +134,16 @@ def header_fields(lines: list[bytes]) -> dict[str, str]:
     return found
 
 
-def records(raw: RawObject, leave_out: Callable[[dict[str, str]], str]) -> Iterator[WarcRecord | Refused | LeftOut]:
+def records(
+    raw: RawObject, leave_out: Callable[[dict[str, str]], str], source: str
+) -> Iterator[WarcRecord | Refused | LeftOut]:
     """The records of a WARC file. Before it yields one, it sets `raw.raw_span` to its bytes in the unpacked file.
 
     Args:
         raw: the file: plain, packed by gzip (record by record, or whole), or by zstd.
         leave_out: tells by a record's header the reason to leave it out; empty for a record that is wanted. The content
             of what is left out is not kept in memory.
+        source: name of the source, for what is left out.
 
     Yields:
         Each wanted record, a LeftOut for each other one, and a Refused for each that is damaged.
@@ -148,14 +151,14 @@ def records(raw: RawObject, leave_out: Callable[[dict[str, str]], str]) -> Itera
     Raises:
         DataError: the file is truncated or is not WARC, or the end of a damaged record cannot be found.
     """
-    return told_of_part(iter(_Reader(raw, leave_out)), raw)
+    return told_of_part(iter(_Reader(raw, leave_out, source)), raw)
 
 
 class _Reader:
     """Cuts a file's plain bytes into records."""
 
-    def __init__(self, raw: RawObject, leave_out: Callable[[dict[str, str]], str]) -> None:
-        self._raw, self._leave_out = raw, leave_out
+    def __init__(self, raw: RawObject, leave_out: Callable[[dict[str, str]], str], source: str) -> None:
+        self._raw, self._leave_out, self._source = raw, leave_out, source
         self._members = members_of(raw)
         self._held = bytearray()
         self._passed = 0  # plain bytes before those that are held
@@ -222,7 +225,7 @@ class _Reader:
             return self._refused(_SHORTER, f"{where}: another record begins inside", content, length)
         self._raw.raw_span = RawSpan(self._start, end)
         if reason:
-            return LeftOut(reason)
+            return LeftOut(reason, id=headers.get("warc-record-id", ""), source=self._source)
         if length > most:
             where = f"{where}: {length} bytes, but row_limit is {most}; its first are kept"
             return self._refused(TOO_LONG, where, content, length)

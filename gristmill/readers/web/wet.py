@@ -21,18 +21,19 @@ from gristmill.recipes.raw_object import Converted, LeftOut, RawObject, Refused
 _DESCRIPTIONS = ("description", "og:description", "twitter:description", "dc.description")
 
 
-def wet_records(raw: RawObject, document: Callable[[WarcRecord, str], Converted]) -> Iterator[Converted]:
+def wet_records(raw: RawObject, source: str, document: Callable[[WarcRecord, str], Converted]) -> Iterator[Converted]:
     """The results for the records of a WET file.
 
     Args:
         raw: the file.
+        source: name of the source.
         document: makes a result of a conversion record and its text, which is neither empty nor undecodable. What it
             raises as Unfit becomes a Refused.
 
     Yields:
         One result per record.
     """
-    for record in records(raw, _no_conversion):
+    for record in records(raw, _no_conversion, source):
         if not isinstance(record, WarcRecord):
             yield record
         elif record.kind != "conversion":
@@ -41,10 +42,11 @@ def wet_records(raw: RawObject, document: Callable[[WarcRecord, str], Converted]
         elif not record.id:
             yield record.refused("no WARC-Record-ID")
         elif not record.content.strip():
-            yield LeftOut("empty page")
+            yield LeftOut("empty page", id=record.id, source=source)
         else:
             try:
-                yield document(record, fit_text(record.content.decode()))
+                made = document(record, fit_text(record.content.decode()))
+                yield made._replace(id=record.id, source=source) if isinstance(made, LeftOut) else made
             except UnicodeDecodeError as error:
                 yield record.refused("not UTF-8", f"at byte {error.start} of the content")
             except Unfit as unfit:
@@ -81,7 +83,7 @@ class WetPages:
 
     def __call__(self, raw: RawObject) -> Iterator[Converted]:
         """Yields one result per record. See gristmill.recipes.source.Source.convert."""
-        return wet_records(raw, self._document)
+        return wet_records(raw, self.source, self._document)
 
     def _document(self, record: WarcRecord, text: str) -> Document:
         metadata: dict[str, Any] = {"url": record.url}
@@ -129,13 +131,14 @@ class WatPages:
 
     def __call__(self, raw: RawObject) -> Iterator[Converted]:
         """Yields one result per record. See gristmill.recipes.source.Source.convert."""
-        for record in records(raw, _no_metadata):
+        for record in records(raw, _no_metadata, self.source):
             if not isinstance(record, WarcRecord):
                 yield record
             elif record.kind != "metadata":
                 yield record.refused("not a metadata record", "WarcPages reads WARC files, WetPages reads WET files")
             else:
-                yield self._result(record)
+                made = self._result(record)
+                yield made._replace(id=record.id, source=self.source) if isinstance(made, LeftOut) else made
 
     def _result(self, record: WarcRecord) -> Document | LeftOut | Refused:
         try:

@@ -1,16 +1,16 @@
-"""The plain bytes of a dump that is packed by bzip2 or gzip, or not at all; its first bytes tell which."""
+"""The plain bytes of a dump that is packed by bzip2, gzip or zstd, or not at all; its first bytes tell which."""
 
 import bz2
 from collections.abc import Iterator
 
 from gristmill.errors import DataError
-from gristmill.lake.rows.shard_file import unpacked
+from gristmill.lake.rows.unpacking import gunzipped, unzstd
 from gristmill.recipes.raw_object import RawObject
 
 _STEP = 256 << 10
 _PLAIN_STEP = 4 << 20
 _MAGIC = 6
-_BZIP2, _GZIP, _7Z, _XZ = b"BZh", b"\x1f\x8b", b"7z\xbc\xaf\x27\x1c", b"\xfd7zXZ\x00"
+_BZIP2, _GZIP, _ZSTD, _7Z, _XZ = b"BZh", b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf\x27\x1c", b"\xfd7zXZ\x00"
 
 
 def plain_pieces(raw: RawObject) -> Iterator[bytes]:
@@ -42,7 +42,9 @@ def _unpacked(raw: RawObject) -> Iterator[bytes]:
         raise DataError(f"{raw.path}: packed by 7z or xz; take the dump's .bz2 file, or pack it again by bzip2")
     if head.startswith(_BZIP2):
         return bunzipped(pieces, raw.path)
-    return unpacked(pieces, f"{raw.path}.gz") if head.startswith(_GZIP) else pieces
+    if head.startswith(_GZIP):
+        return gunzipped(pieces, raw.path)
+    return unzstd(pieces, raw.path) if head.startswith(_ZSTD) else pieces
 
 
 def _again(head: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from msgspec import UNSET
 
+from gristmill.errors import DataError
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.raw_spans import RawSpan
 from gristmill.readers.parts.pages import PartPages
@@ -30,6 +31,14 @@ _WIKI = re.compile(r"([a-z_]{2,20}?)(?:wiki|wiktionary|wikibooks|wikinews|wikiqu
 _NO_LANGUAGES = frozenset(
     {"commons", "meta", "species", "wikidata", "mediawiki", "incubator", "sources", "simple", "test"}
 )
+_RANGES = ((-2, 15), (90, 149), (200, 219), (250, 275), (420, 499), (600, 619), (710, 711), (828, 829), (1198, 1199))
+_SPACES = {str(key) for first, last in (*_RANGES, (2300, 2303), (2600, 2601)) for key in range(first, last + 1)}
+"""Keys of the namespaces of MediaWiki and its extensions. Ledgers count others under one name."""
+_MODELS = {
+    "css", "flow-board", "GeoJSON", "javascript", "json", "MassMessageListContent", "proofread-index", "proofread-page",
+    "sanitized-css", "Scribunto", "text", "wikibase-item", "wikibase-lexeme", "wikibase-property",
+}  # fmt: skip
+"""Content models of MediaWiki and its extensions. Ledgers count others under one name."""
 _SHOWN = 4 << 10
 _REDIRECT = re.compile(
     r"\s*#\s*(?:REDIRECT|REDIRECTION|WEITERLEITUNG|REDIRECCIÓN|REDIRECIONAMENTO|RINVIA|DOORVERWIJZING|OMDIRIGERING"
@@ -103,7 +112,7 @@ def site_of(info: XmlElement) -> Site:
 
 @dataclass(frozen=True, kw_only=True)
 class MediaWikiPages:
-    """Reads dumps of MediaWiki: bzip2, gzip or plain, in UTF-8 or UTF-16. Use it as the `convert` of a source.
+    """Reads dumps of MediaWiki: bzip2, gzip, zstd or plain, in UTF-8 or UTF-16. Use it as the `convert` of a source.
 
     The id is the page's id; `created` is the time of its revision. Metadata: `title`, `namespace`, `revision`, `url`,
     `wiki` (the name of the database), `language` (of the wiki's name), and `redirect` for redirects that are kept. Who
@@ -125,7 +134,8 @@ class MediaWikiPages:
         namespaces: keys of the namespaces whose pages are read; 0 has the articles.
         redirects: what becomes of redirects. Kept ones have their title as text.
         tables: whether tables become lines. By default they are left out.
-        ids: `page`: the page's id alone, for a source of one wiki; `wiki`: with the wiki's name, as `enwiki:12`.
+        ids: `page`: the page's id alone, for a source of one wiki; `wiki`: with the wiki's name, as `enwiki:12`. Then a
+            dump that does not name its wiki (`dbname`) is an error.
         wrong_sha1: what becomes of pages whose text has another SHA-1 than the dump states.
         page_limit: longest wikitext of a page in code points.
         added: when the dump was acquired, for the documents' `added`.
@@ -151,7 +161,7 @@ class MediaWikiPages:
         """Yields one result per page, and one for its older revisions. See gristmill.recipes.source.Source.convert.
 
         Raises:
-            DataError: the dump is truncated or damaged, or is no XML of a dump.
+            DataError: the dump is truncated or damaged, is no XML of a dump, or does not name its wiki for the ids.
         """
         site, number = Site(), -1
         part = PartPages(raw, raw.part) if raw.part else None
@@ -167,7 +177,7 @@ class MediaWikiPages:
             where = f"{raw.name} row {number} (bytes {element.start}-{element.end} unpacked, line {element.line})"
             older = sum(1 for _ in element.elements("revision")) - 1
             if older > 0:
-                yield LeftOut("older revision", older)
+                yield LeftOut("older revision", older, self._id(element, site, raw), self.source)
                 raw.raw_span = RawSpan(element.start, element.end)
             yield self._page(element, site, where, number, raw)
         if number < 0 and not part:
@@ -181,9 +191,9 @@ class MediaWikiPages:
         space, revision = _text(page, "ns") or site.namespace(title), _newest(page)
         source = "".join(each.text() for each in revision.elements("text")) if revision is not None else ""
         redirect = _redirect(page, source)
-        reason = self._why_not(space, redirect, revision)
+        reason, name = self._why_not(space, redirect, revision), self._id(page, site, raw)
         if reason or revision is None:
-            return LeftOut(reason)
+            return LeftOut(reason, id=name, source=self.source)
         try:
             self._check_sha1(revision, source, raw)
             text = title if redirect is not None and key else self._plain(page, source, site)
@@ -192,9 +202,21 @@ class MediaWikiPages:
             head = source[:_SHOWN].encode("utf-8", "surrogatepass")[:_SHOWN]
             return Refused(unfit.reason, detail, head, size, row=number, id=key, offset=page.start)
         if not text:
-            return LeftOut("page without text")
-        facts = {"namespace": int(space), "redirect": redirect or ""}
+            return LeftOut("page without text", id=name, source=self.source)
+        facts = {"id": name, "namespace": int(space), "redirect": redirect or ""}
         return self._document(page, revision, site, text, facts)
+
+    def _id(self, page: XmlElement, site: Site, raw: RawObject) -> str:
+        """The id of a page's document; empty if the page has none."""
+        key = _text(page, "id")
+        if self.ids == "page" or not key:
+            return key
+        if not site.name:
+            raise DataError(
+                f"{raw.path}: it does not name its wiki (no dbname in siteinfo), so ids of the form wiki:page cannot be"
+                f' made; take ids="page" in MediaWikiPages of source {self.source!r}'
+            )
+        return f"{site.name}:{key}"
 
     def _check_sha1(self, revision: XmlElement, source: str, raw: RawObject) -> None:
         if _is_intact(revision, source):
@@ -215,21 +237,21 @@ class MediaWikiPages:
     def _why_not(self, space: str, redirect: str | None, revision: XmlElement | None) -> str:
         """The reason to leave a page out; empty if it is wanted."""
         if space not in {str(each) for each in self.namespaces}:
-            return f"namespace {space}"
+            return f"namespace {space}" if space in _SPACES else "another namespace"
         if redirect is not None and self.redirects == "leave out":
             return "redirect"
         if revision is None:
             return "page without a revision"
         model = _text(revision, "model")
         if model not in {"", "wikitext"}:
-            return f"content model {model[:40]}"
+            return f"content model {model}" if model in _MODELS else "another content model"
         text = revision.find("text")
         return "deleted text" if text is not None and "deleted" in text.attributes else ""
 
     def _document(
         self, page: XmlElement, revision: XmlElement, site: Site, text: str, facts: dict[str, Any]
     ) -> Document:
-        title, key, time = _text(page, "title"), _text(page, "id"), _text(revision, "timestamp")
+        title, time = _text(page, "title"), _text(revision, "timestamp")
         metadata: dict[str, Any] = {"title": title, "namespace": facts["namespace"]}
         found = {
             "revision": _text(revision, "id"),
@@ -240,7 +262,7 @@ class MediaWikiPages:
         }
         metadata |= {name: value for name, value in found.items() if value}
         return Document(
-            id=f"{site.name}:{key}" if self.ids == "wiki" else key,
+            id=facts["id"],
             text=text,
             source=self.source,
             added=UNSET if self.added is None else self.added,

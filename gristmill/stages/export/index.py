@@ -3,8 +3,10 @@
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from uuid import uuid4
 
-from gristmill.errors import DataError, NewerSchema, RecipeError
+from gristmill.errors import DataError, GristmillError, NewerSchema, RecipeError, StoreError
 from gristmill.execution.claim import take
 from gristmill.lake.address import export_asset, export_index
 from gristmill.lake.asset_kind import expression_of
@@ -65,7 +67,19 @@ def index_export(
     release = declared_release(store, mix, export, index)
     _check_release(mix, export, release, slices)
     writing = f"{index.asset}/{WRITING}"
-    take(store, writing, dump({"folder": release.folder}), index.asset)
+    mark = dump({"folder": release.folder, "token": uuid4().hex})
+    take(store, writing, mark, index.asset)
+    try:
+        _write(writer, store, export, index, release)
+    except GristmillError:
+        with suppress(StoreError):  # the lake does not answer: then it stays, as after a kill
+            _let_go(store, writing, mark)
+        raise
+    _let_go(store, writing, mark)
+    return index
+
+
+def _write(writer: IndexWriter, store: Store, export: Export, index: Index, release: Release) -> None:
     digests = _kept(store, index.asset, release)
     if digests is None:
         digests = write_large_files(store, release, export.format)
@@ -77,8 +91,17 @@ def index_export(
         writer.put(path, data)
     writer.put(index_path(index.asset), dump(index))
     writer.close(inputs_of(index))
-    store.delete([writing])
-    return index
+
+
+def _let_go(store: Store, writing: str, mark: bytes) -> None:
+    """Removes the mark of this run. That of another run, which writes now, stays."""
+
+    def is_mine() -> bool:
+        stored = store.read_tagged(writing)
+        return stored is not None and stored[0] == mark
+
+    if is_mine():
+        store.delete([writing], is_mine)
 
 
 def why_export_open(

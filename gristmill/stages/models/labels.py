@@ -15,6 +15,7 @@ from gristmill.lake.asset_kinds import LABELS
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.files import read_ledger
+from gristmill.lake.ledger.folders.whole_folder import is_whole
 from gristmill.lake.rows.batches import TextRow, read_rows
 from gristmill.lake.rows.blocklist import listed_pairs
 from gristmill.lake.rows.document import Document
@@ -73,7 +74,7 @@ def make_labels(store: Store, labelled: LabelledSet, say: Say) -> tuple[FolderLe
     old = find_folder(store, asset)
     inputs = drawn_inputs(store, labelled)
     same = old is not None and (old.recipe.digest, old.inputs) == (labelled.recipe.digest, inputs)
-    if old is not None and same and not has_listed(store, old):
+    if old is not None and same and is_whole(store, asset, old.files) and not has_listed(store, old):
         return old, False
     dropped: Counter[str] = Counter()
     found = _rows_of_file(store, labelled, dropped) if labelled.file else _documents(store, labelled)
@@ -89,7 +90,7 @@ def make_labels(store: Store, labelled: LabelledSet, say: Say) -> tuple[FolderLe
     if several:
         facts["rows with another label of the same text"] = several
     data = b"".join(_encode(row) + b"\n" for row in rows)
-    ledger = write_folder(store, asset, labelled.recipe, inputs, {ROWS: data}, (ROWS,), facts)
+    ledger = write_folder(store, asset, labelled.recipe, inputs, {ROWS: data}, (ROWS,), facts, old=old)
     left = ", ".join(f"{number:,} left out ({reason})" for reason, number in sorted(dropped.items()))
     say(f"{asset}: {len(rows):,} texts{', ' if left else ''}{left}")
     if several:

@@ -10,6 +10,7 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.lake.asset_kinds import LABELS, MODEL, ledger_of_asset
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.files import dump, told_changes
+from gristmill.lake.ledger.folders.whole_folder import WRITING, write_whole
 from gristmill.lake.ledger.model import Recipe
 from gristmill.lake.ledger.schema import refuse_newer
 from gristmill.lake.store.json_object import decode_object
@@ -138,6 +139,7 @@ def write_folder(
     opened: tuple[str, ...],
     facts: Mapping[str, Any],
     *,
+    old: FolderLedger | None,
     folder: bool = False,
 ) -> FolderLedger:
     """Writes the files of a labelled set or a model, then its ledger. Files of an earlier one are removed last.
@@ -150,7 +152,12 @@ def write_folder(
         files: bytes of each file, by name.
         opened: see FolderLedger.
         facts: see FolderLedger.
+        old: the ledger that this run found when it began.
         folder: see FolderLedger.
+
+    Raises:
+        Conflict: another run has written the folder since this one began.
+        Superseded: a newer run writes it now.
     """
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
     ledger = FolderLedger(
@@ -164,10 +171,9 @@ def write_folder(
         folder=folder,
         facts=dict(facts),
     ).sealed()
-    for name, content in files.items():
-        store.put(f"{asset}/{name}", content)
-    store.put(ledger_of_asset(asset), dump(ledger))
-    store.delete(list(strays(store, ledger)))
+    write_whole(
+        store, asset, files, dump(ledger), lambda: find_folder(store, asset) == old, lambda: strays(store, ledger)
+    )
     return ledger
 
 
@@ -185,8 +191,9 @@ def fingerprint_of(files: Mapping[str, str], opened: Sequence[str], *, folder: b
 def strays(store: Store, ledger: FolderLedger) -> Iterator[str]:
     """The paths of the objects in a folder that its ledger does not name."""
     folder = f"{ledger.asset}/"
+    known = {ledger_of_asset(ledger.asset), f"{folder}{WRITING}"}
     for entry in store.list(folder):
-        if entry.path != ledger_of_asset(ledger.asset) and entry.path.removeprefix(folder) not in ledger.files:
+        if entry.path not in known and entry.path.removeprefix(folder) not in ledger.files:
             yield entry.path
 
 

@@ -32,7 +32,9 @@ class EvaluationItem(msgspec.Struct, frozen=True):
     id: str
 
 
-def make_overlaps(store: Store, model: Model, indexing: OverlapIndexing, say: Say) -> FolderLedger:
+def make_overlaps(
+    store: Store, model: Model, indexing: OverlapIndexing, say: Say, old: FolderLedger | None
+) -> FolderLedger:
     """Makes the index of a model, and writes it.
 
     Args:
@@ -40,6 +42,7 @@ def make_overlaps(store: Store, model: Model, indexing: OverlapIndexing, say: Sa
         model: the recipe.
         indexing: of the model.
         say: receives lines of progress.
+        old: the ledger of the model, if the lake has one.
 
     Raises:
         DataError: documents are not in the lake, or there are none.
@@ -71,7 +74,7 @@ def make_overlaps(store: Store, model: Model, indexing: OverlapIndexing, say: Sa
     }
     table = b"".join(msgspec.json.encode(item) + b"\n" for item in items)
     files = {INDEX: index.to_bytes(), ITEMS: table}
-    ledger = write_folder(store, MODEL.at(model=model.name), model.recipe, inputs, files, (INDEX,), facts)
+    ledger = write_folder(store, MODEL.at(model=model.name), model.recipe, inputs, files, (INDEX,), facts, old=old)
     for name in indexing.sets:
         say(f"{ledger.asset}: {name}: {counts[name]:,} items, {len(index.ngrams[name].items):,} n-grams")
     return ledger

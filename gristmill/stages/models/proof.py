@@ -4,12 +4,13 @@ from collections.abc import Iterator
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.execution.finding import Finding, differs, unreadable
-from gristmill.execution.mend import REMOVE_STRAY
+from gristmill.execution.mend import REMOVE_STRAY, remake
 from gristmill.execution.work import Say
 from gristmill.formats.fasttext.layout import check_fasttext
 from gristmill.lake.address import place
 from gristmill.lake.asset_kinds import LABELS, kind_of, ledger_of_asset, names_of
 from gristmill.lake.ledger.files import dump, read_head
+from gristmill.lake.ledger.folders.whole_folder import WRITING, is_being_written
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.models.labels import read_labels
 from gristmill.stages.models.ledger import FolderLedger, find_folder, fingerprint_of, read_file, strays
@@ -38,6 +39,8 @@ def folder_findings(store: Store, asset: str, say: Say) -> Iterator[Finding]:
         yield Finding(path, None, "its fingerprint does not follow from the sha256 that it gives of its files")
     damaged = list(_damaged(store, ledger))
     yield from damaged
+    if is_being_written(store, asset):
+        yield Finding(f"{asset}/{WRITING}", None, "a run is writing this folder, or was killed", remake(store, asset))
     yield from (Finding(stray, None, "no ledger names this object", REMOVE_STRAY) for stray in strays(store, ledger))
     if not damaged:
         yield from _content(store, ledger)

@@ -16,6 +16,7 @@ from gristmill.errors import DataError, RecipeError, known_names
 from gristmill.execution.work import Say
 from gristmill.lake.asset_kinds import MODEL
 from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.folders.whole_folder import is_whole
 from gristmill.lake.rows.draw import fraction
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.models.fasttext import PREFIX, line_of, load, probabilities
@@ -53,18 +54,19 @@ def make_model(store: Store, model: Model, say: Say) -> tuple[FolderLedger, bool
     if old is not None:
         check_same(old, recipe)
         other = has_other_documents(store, old, model.overlaps) if model.overlaps else has_other_labels(store, old)
-        if old.recipe.digest == recipe.digest and not (model.draft and other):
+        same = old.recipe.digest == recipe.digest and not (model.draft and other)
+        if same and is_whole(store, asset, old.files):
             for name in old.opened:
                 read_file(store, old, name)
             return kept_folder(store, old, recipe), False
     if model.overlaps is not None:
-        return make_overlaps(store, model, model.overlaps, say), True
+        return make_overlaps(store, model, model.overlaps, say, old), True
     if model.training is None:
         files = brought_files(store, model)
-        ledger = write_folder(store, asset, recipe, (), files, tuple(files), {}, folder=model.is_folder)
+        ledger = write_folder(store, asset, recipe, (), files, tuple(files), {}, old=old, folder=model.is_folder)
         say(f"{asset}: brought {', '.join(files)}")
         return ledger, True
-    return _trained(store, model, model.training, say), True
+    return _trained(store, model, model.training, say, old), True
 
 
 def make_folder(store: Store, recipe: LabelledSet | Model, say: Say) -> tuple[FolderLedger, bool]:
@@ -85,7 +87,9 @@ def read_metrics(store: Store, ledger: FolderLedger) -> Metrics | None:
     return msgspec.json.decode(read_file(store, ledger, METRICS), type=Metrics)
 
 
-def _trained(store: Store, model: Model, training: FastTextTraining, say: Say) -> FolderLedger:
+def _trained(
+    store: Store, model: Model, training: FastTextTraining, say: Say, old: FolderLedger | None
+) -> FolderLedger:
     labels, rows = read_labels(store, training.labels)
     train = [row for row in rows if row.split == TRAIN]
     held = [row for row in rows if row.split == HELD_OUT]
@@ -112,7 +116,7 @@ def _trained(store: Store, model: Model, training: FastTextTraining, say: Say) -
         REPORT: page(metrics, model.name, labels.asset, plot).encode(),
     }
     asset, inputs = MODEL.at(model=model.name), ((labels.asset, "", labels.fingerprint),)
-    ledger = write_folder(store, asset, model.recipe, inputs, files, (training.file,), facts)
+    ledger = write_folder(store, asset, model.recipe, inputs, files, (training.file,), facts, old=old)
     say(f"{asset}: AUC {metrics.auc:.3f} on {len(held):,} held-out texts; by number of words {metrics.baseline:.3f}")
     return ledger
 

@@ -19,6 +19,7 @@ from gristmill.execution.work import Say
 from gristmill.lake.address import mix_asset, place, tokenizer_asset
 from gristmill.lake.asset_kinds import TOKEN_CACHE
 from gristmill.lake.ledger.files import dump, read_ledger, told_changes
+from gristmill.lake.ledger.folders.whole_folder import is_whole, write_whole
 from gristmill.lake.ledger.model import Recipe
 from gristmill.lake.ledger.walk import ledger_folders
 from gristmill.lake.rows.batches import TextRow, read_rows
@@ -84,11 +85,14 @@ def make_tokenizer(
         RecipeError: the lake has another tokenizer of this name, and one of the two is no draft; or the imported file
             is not valid.
         DataError: a snapshot to train on is not in the lake, or there is no document to train on.
+        Conflict: another run has written it since this one began. Superseded: a newer run writes it now.
     """
     chosen = slices or (tokenizer.training.snapshots if tokenizer.training else {})
     recipe = recipe_of(tokenizer, chosen)
     store.sweep()
-    old = read_tokenizer_ledger(store, tokenizer.name)
+    found = old = read_tokenizer_ledger(store, tokenizer.name)
+    if old is not None and not is_whole(store, tokenizer_asset(tokenizer.name), old.files):
+        old = None  # a run was killed, or two wrote at once: its files are of none
     if old is not None and (old.recipe.digest == recipe.digest or not (old.recipe.draft and tokenizer.draft)):
         if old.recipe.digest != recipe.digest:
             raise RecipeError(
@@ -110,7 +114,7 @@ def make_tokenizer(
         brought = {JSON: data}
     if old is None:
         _check_same(store, tokenizer.name, brought[JSON])
-    return _write(store, tokenizer, recipe, brought, inputs, counts), True
+    return _write(store, tokenizer, recipe, brought, inputs, counts, found), True
 
 
 def _check_same(store: Store, name: str, data: bytes) -> None:
@@ -210,6 +214,7 @@ def _write(
     brought: Mapping[str, bytes],
     inputs: tuple[tuple[str, str, str], ...],
     counts: Mapping[str, int],
+    old: TokenizerLedger | None,
 ) -> TokenizerLedger:
     """Writes the files in the form that Hugging Face reads, and the ledger last."""
     data = brought[JSON]
@@ -225,8 +230,6 @@ def _write(
     shown = json.dumps({k: v for k, v in config.items() if v is not None}, indent=2, sort_keys=True).encode()
     facts = ask_reference(data)
     files = {JSON: data, CONFIG: shown, REFERENCE_FILE: dump_reference(facts)}
-    for name, content in files.items():
-        store.put(tokenizer_path(tokenizer.name, name), content)
     ledger = TokenizerLedger(
         schema=1,
         asset=tokenizer_asset(tokenizer.name),
@@ -238,5 +241,5 @@ def _write(
         documents=counts["documents"],
         characters=counts["characters"],
     ).sealed()
-    store.put(ledger_path(tokenizer.name), dump(ledger))
+    write_whole(store, ledger.asset, files, dump(ledger), lambda: read_tokenizer_ledger(store, tokenizer.name) == old)
     return ledger

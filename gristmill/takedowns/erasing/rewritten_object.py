@@ -28,7 +28,7 @@ from gristmill.takedowns.erasing.erasure_plan import ObjectPlan, why_bytes_stay
 from gristmill.takedowns.refused import own_pairs
 from gristmill.takedowns.wanted import Wanted
 
-_LINE_FEED, _RETURN = 10, 13
+_CRLF, _WARC = b"\r\n", b"WARC/"
 _encoder = msgspec.json.Encoder()
 
 
@@ -158,6 +158,8 @@ def _write(store: Store, entry: Entry, plan: ObjectPlan, local: FolderStore) -> 
 def widened(pieces: Callable[[], Iterable[bytes]], cuts: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """Cuts that take the line end behind a record with it, if the record is a line of its own.
 
+    Behind a record of WARC stand two line ends. They are taken too.
+
     Args:
         pieces: the bytes from the begin, anew at each call.
         cuts: [start, end) of the records.
@@ -165,19 +167,22 @@ def widened(pieces: Callable[[], Iterable[bytes]], cuts: Iterable[tuple[int, int
     Returns:
         The cuts, sorted.
     """
-    asked = {at for start, end in cuts for at in (start - 1, end, end + 1) if at >= 0}
+    asked = {at for start, end in cuts for at in (*range(start - 1, start + len(_WARC)), *range(end, end + 4))}
     at = 0
     known: dict[int, int] = {}
     for piece in pieces():
         known |= {each: piece[each - at] for each in asked if at <= each < at + len(piece)}
         at += len(piece)
+
+    def at_place(start: int, length: int) -> bytes:
+        return bytes(known[each] for each in range(start, start + length) if each in known)
+
     wide: list[tuple[int, int]] = []
     for start, end in sorted(cuts):
-        ends = 1 if known.get(end) == _LINE_FEED else 0
-        if known.get(end) == _RETURN and known.get(end + 1) == _LINE_FEED:
-            ends = 2
-        own = start == 0 or known.get(start - 1) == _LINE_FEED
-        wide.append((start, end + ends if own else end))
+        ends = (2 * _CRLF,) if at_place(start, len(_WARC)) == _WARC else ()
+        found = next((each for each in (*ends, _CRLF, b"\n") if at_place(end, len(each)) == each), b"")
+        own = start == 0 or at_place(start - 1, 1) == b"\n"
+        wide.append((start, end + len(found) if own else end))
     return wide
 
 

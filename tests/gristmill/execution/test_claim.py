@@ -4,6 +4,7 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
 
 import msgspec
 import pytest
@@ -22,11 +23,12 @@ from gristmill.execution.claim import (
     write_claim,
 )
 from gristmill.execution.runner import Inline, raise_failures
-from gristmill.execution.step import assemble_one, grind, plan, publish_one
+from gristmill.execution.step import StepPlan, assemble_one, grind, plan, publish_one
 from gristmill.execution.work import Done, Failed, Item, Job, Outcome
 from gristmill.lake.address import attributes_asset, documents_asset, place
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.store.folder import FolderStore
+from gristmill.lake.store.protocol import Store
 from gristmill.process import Process, this_process
 from gristmill.stages.dedupe.resolution import resolve
 from gristmill.stages.fingerprints.step import FingerprintStep
@@ -67,7 +69,38 @@ def test_a_store_error_of_the_run_that_was_taken_over_is_named_so(mill: Mill) ->
     with pytest.raises(Superseded) as raised:
         grind(older, Inline(), mill.said.append)  # its items are gone
     assert isinstance(raised.value.__cause__, StoreError)
-    assert named_loss(mill.store, there, "older", lost, ended=False) is lost  # it had claimed nothing
+
+
+def test_what_fails_a_plan_before_it_has_claimed_anything_is_told_as_it_is(mill: Mill) -> None:
+    """A killed run has left its claim; then the lake does not answer, while the next run reads what it needs."""
+    mill.raw_shards(1)
+    there = mill.documents()
+    write_claim(mill.store, there, "killed", Claimant(dead()))
+    step = mill.conversion()
+
+    class Away(type(step)):  # type: ignore[misc]
+        def plan(self, store: Store) -> StepPlan:
+            raise StoreError(f"{store.url}: the disk does not answer")
+
+    away = Away(**{field.name: getattr(step, field.name) for field in fields(step)})
+    with pytest.raises(StoreError, match="the disk does not answer") as told:
+        plan(away, mill.lake, "next", by=Claimant.here(takes_over=False))
+    assert not isinstance(told.value, Superseded)
+    assert claimed_by(mill.store, there) == "killed"
+
+
+def test_of_two_runs_that_claim_several_sets_in_turn_one_gets_them_all(mill: Mill) -> None:
+    """Neither of two runs of Dagster asks. One claims the first set, then the other claims both."""
+    mill.raw_shards(1)
+    mill.convert()
+    step = mill.tagging("words-1", "length-1")
+    first, second = (place(asset, step.snapshot) for asset in step.makes)
+    write_claim(mill.store, first, "older")
+    newer = plan(step, mill.lake, "newer")
+    with pytest.raises(Superseded, match=f"{first.asset}.*a newer run has taken it over"):
+        write_claim(mill.store, second, "older", earlier=[first])
+    assert [claimed_by(mill.store, each) for each in (first, second)] == ["newer", "newer"]
+    assert not grind(newer, Inline(), mill.said.append).failed
 
 
 def test_a_shard_that_the_store_failed_for_a_run_that_was_taken_over_tells_that(mill: Mill) -> None:

@@ -243,7 +243,7 @@ def test_what_an_older_run_publishes_before_the_claim_is_seen_after_it(mill: Mil
     (target,) = mill.conversion().plan(mill.store).targets
     newer = mill.lake.store()
     before(newer, "put_if", target.place.claim, lambda: publish_one(older, asset, assembled))
-    partition, todo, state = claim_and_plan(newer, target, "newer")
+    partition, todo, state = claim_and_plan(newer, target, "newer", [])
     assert (todo, partition.kept, state.head) == ([], 2, assembled.ledger)
     assert partition.head_etag == mill.stamps()[target.place.ledger]
 
@@ -255,7 +255,7 @@ def test_a_run_of_another_recipe_leaves_the_claim_of_the_run_at_work(mill: Mill)
     (target,) = mill.conversion().plan(mill.store).targets
     other = structs.replace(target, recipe=structs.replace(target.recipe, parameters={"other": 1}))
     with pytest.raises(RecipeError):
-        claim_and_plan(mill.store, other, "other")
+        claim_and_plan(mill.store, other, "other", [])
     assert claimed_by(mill.store, target.place) == "at work"
 
 

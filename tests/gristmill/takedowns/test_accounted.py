@@ -37,7 +37,7 @@ def clean(tmp_path_factory: pytest.TempPathFactory) -> Mill:
         make_document_columns(mill.store, there, shard, ())
     for asset in ("labels/quiz", "models/rude-1"):
         files = {"rows.jsonl": b'{"text":"a"}\n', "weights.bin": b"7"}
-        write_folder(mill.store, asset, Recipe(asset, 1, {}), (), files, ("rows.jsonl",), {})
+        write_folder(mill.store, asset, Recipe(asset, 1, {}), (), files, ("rows.jsonl",), {}, old=None)
     mill.store.put("dedupe/d-1/order.json", dump(Order()))
     release = PinnedRelease(1, "r1", "even", "tiny-1", "", (), (), {}, {"releases/r1/card.json": digest_of("")}).sealed
     mill.store.put("withdrawn/releases/r1.json", dump(release))

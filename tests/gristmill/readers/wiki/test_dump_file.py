@@ -1,11 +1,13 @@
-"""Packed dumps: bzip2 with any number of streams, gzip, plain; and what is wrong with others."""
+"""Packed dumps: bzip2 with any number of streams, gzip, zstd, plain; and what is wrong with others."""
 
 import bz2
 import gzip
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import zstandard
 from talklake import talk_file
 
 from gristmill.errors import DataError
@@ -20,14 +22,21 @@ TEXT = random.Random(5).randbytes(300_000) + bytes(9_000_000)
         TEXT,
         bz2.compress(TEXT),
         gzip.compress(TEXT, mtime=0),
+        zstandard.compress(TEXT),
         b"".join(bz2.compress(TEXT[at : at + 99_991]) for at in range(0, len(TEXT), 99_991)),
     ],
-    ids=["plain", "bzip2", "gzip", "streams"],
+    ids=["plain", "bzip2", "gzip", "zstd", "streams"],
 )
 def test_the_first_bytes_tell_how_a_dump_is_packed(tmp_path: Path, data: bytes) -> None:
     pieces = list(plain_pieces(talk_file(tmp_path, "dump", data)))
     assert b"".join(pieces) == TEXT
     assert max(map(len, pieces)) <= 9_300_000
+
+
+@pytest.mark.parametrize(("ending", "pack"), [("gz", gzip.compress), ("zst", zstandard.compress)])
+def test_an_error_names_the_file_as_it_is_named(tmp_path: Path, ending: str, pack: Callable[[bytes], bytes]) -> None:
+    with pytest.raises(DataError, match=rf"/d\.xml\.{ending}: "):
+        list(plain_pieces(talk_file(tmp_path, f"d.xml.{ending}", pack(TEXT)[:-9])))
 
 
 @pytest.mark.parametrize("data", [b"7z\xbc\xaf\x27\x1c rest", b"\xfd7zXZ\x00 rest"])

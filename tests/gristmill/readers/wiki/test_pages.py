@@ -129,6 +129,8 @@ REDIRECT = f"<redirect title={quoteattr('Maize & co')} />"
         (page("x", ns=14), [], {"namespace 14": 1}),
         (page("#REDIRECT [[Maize]]", more=REDIRECT), [], {"redirect": 1}),
         (page("return 1", model="Scribunto"), [], {"content model Scribunto": 1}),
+        (page("x", model="of a stranger"), [], {"another content model": 1}),
+        (page("x", ns=4711), [], {"another namespace": 1}),
         (page("{{empty}}"), [], {"page without text": 1}),
         ("<page><title>a</title><id>7</id></page>", [], {"page without a revision": 1}),
         (page("").replace("<text>", '<text deleted="deleted">'), [], {"deleted text": 1}),
@@ -156,6 +158,13 @@ def test_what_a_recipe_may_choose(tmp_path: Path) -> None:
     ]
     assert found.metadata(1)["redirect"] == "Maize & co"
     assert found.documents[2].created is UNSET
+
+
+def test_a_dump_that_does_not_name_its_wiki_gives_no_ids_with_its_name(tmp_path: Path) -> None:
+    made = dump(page("x")).replace(b"<dbname>ltgwiki</dbname>", b"")
+    assert [each.id for each in read_dump(tmp_path, made).documents] == ["1"]
+    with pytest.raises(DataError, match=r"d\.xml\.bz2: it does not name its wiki \(no dbname .* take ids=\"page\""):
+        read_dump(tmp_path, made, MediaWikiPages(source="wiki", ids="wiki"))
 
 
 def test_of_several_revisions_the_last_one_is_read(tmp_path: Path) -> None:

@@ -2,16 +2,22 @@
 
 import hashlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from testkit import SNAPSHOT, Mill, make_documents, notes
 
-from gristmill.errors import DataError, RecipeError
+from gristmill.errors import Conflict, DataError, RecipeError, Superseded
+from gristmill.lake.ledger.folders.whole_folder import is_being_written
+from gristmill.lake.store.folder import FolderStore
+from gristmill.lake.store.protocol import Entry
+from gristmill.pipeline.models import look_at_folder
 from gristmill.readers.delimited import DelimitedRows
 from gristmill.readers.jsonl import JsonLines
 from gristmill.recipes.models.labelled_set import Draw, LabelledSet
 from gristmill.stages.models.labels import has_listed, make_labels, read_labels
+from gristmill.stages.models.proof import folder_findings
 
 
 def brought(folder: Path, data: bytes, **options: object) -> LabelledSet:
@@ -127,3 +133,73 @@ def test_texts_with_two_labels_are_told(mill: Mill, tmp_path: Path) -> None:
     ledger, _ = make_labels(mill.store, labelled, mill.said.append)
     assert ledger.facts["rows with another label of the same text"] == 1
     assert "1 rows have the text of another row, and another label" in mill.said[-1]
+
+
+class InTurn(FolderStore):
+    """A lake in which another run acts right before this one writes the first object of a name."""
+
+    def __init__(self, url: str, name: str, act: Callable[[], object]) -> None:
+        super().__init__(url)
+        self._name, self._act = name, act
+
+    def put_if(self, path: str, data: bytes, etag: str | None) -> Entry:
+        self._run(path)
+        return super().put_if(path, data, etag)
+
+    def put(self, path: str, data: bytes) -> Entry:
+        self._run(path)
+        return super().put(path, data)
+
+    def _run(self, path: str) -> None:
+        if path.endswith(self._name):
+            act, self._act = self._act, lambda: None
+            act()
+
+
+@pytest.mark.parametrize("name", ["rows.jsonl", "ledger.json"])
+def test_of_two_runs_at_once_the_newer_writes_the_whole_set_and_the_older_stops(
+    mill: Mill, tmp_path: Path, name: str
+) -> None:
+    """Both have other rows of one name, as two drafts have. The older stops before its first, or before its ledger."""
+    first, second = b"class,text\nrude,fool\ncalm,hello\n", b"class,text\nrude,idiot\ncalm,good day\n"
+    newer, older = brought(tmp_path, second), brought(tmp_path, first)
+
+    def newer_run() -> None:
+        (tmp_path / "remarks.csv").write_bytes(second)
+        make_labels(mill.store, newer, mill.said.append)
+
+    with pytest.raises(Superseded, match="labels/remarks: a newer run has taken it over"):
+        make_labels(InTurn(mill.store.url, name, newer_run), older, mill.said.append)
+    assert [text for _, _, text in rows(mill)] == ["idiot", "good day"]
+    assert list(folder_findings(mill.store, "labels/remarks", mill.said.append)) == []
+    assert not make_labels(mill.store, newer, mill.said.append)[1]
+
+
+def test_who_was_overtaken_while_it_worked_changes_nothing(mill: Mill, tmp_path: Path) -> None:
+    first, second = b"class,text\nrude,fool\ncalm,hello\n", b"class,text\nrude,idiot\ncalm,good day\n"
+    newer, older = brought(tmp_path, second), brought(tmp_path, first)
+
+    def newer_run() -> None:
+        (tmp_path / "remarks.csv").write_bytes(second)
+        make_labels(mill.store, newer, mill.said.append)
+
+    with pytest.raises(Conflict, match=r"labels/remarks/ledger\.json: another run wrote it meanwhile"):
+        make_labels(InTurn(mill.store.url, "writing.json", newer_run), older, mill.said.append)
+    assert [text for _, _, text in rows(mill)] == ["idiot", "good day"]
+    assert not is_being_written(mill.store, "labels/remarks")
+
+
+def test_a_set_whose_run_was_killed_as_it_wrote_is_made_again(mill: Mill, tmp_path: Path) -> None:
+    labelled = brought(tmp_path, b"class,text\nrude,fool\ncalm,hello\n")
+    ledger, _ = make_labels(mill.store, labelled, mill.said.append)
+    mill.store.put("labels/remarks/writing.json", b'{"token":"killed"}')
+    assert look_at_folder(mill.store, labelled).state == "missing"
+    assert [each.path for each in folder_findings(mill.store, ledger.asset, mill.said.append)] == [
+        "labels/remarks/writing.json"
+    ]
+    assert make_labels(mill.store, labelled, mill.said.append) == (ledger, False)  # it was killed before, or at the end
+    assert look_at_folder(mill.store, labelled).state == "finished"
+    mill.store.put("labels/remarks/writing.json", b'{"token":"killed"}')
+    mill.store.put("labels/remarks/rows.jsonl", b"{}")
+    assert make_labels(mill.store, labelled, mill.said.append) == (ledger, True)
+    assert list(folder_findings(mill.store, ledger.asset, mill.said.append)) == []

@@ -9,7 +9,7 @@ from testkit import SNAPSHOT, Mill
 from wholelake import TOKENIZER
 
 from gristmill.encoding.reference import REFERENCE_FILE, load_answers
-from gristmill.errors import DataError, RecipeError
+from gristmill.errors import Conflict, DataError, RecipeError
 from gristmill.lake.ledger.files import dump
 from gristmill.pipeline.tokenizers import UNSEALED, TokenizerState, look_at
 from gristmill.recipes.tokenizer import Training
@@ -80,3 +80,29 @@ def test_a_tokenizer_is_replaced_only_if_both_recipes_are_drafts(tmp_path: Path)
     assert look_at(mill.store, final) == TokenizerState("finished")
     with pytest.raises(RecipeError, match="declare one of the next number"):
         make_tokenizer(mill.store, replace(BYTES, draft=True), mill.said.append)
+
+
+def test_a_tokenizer_whose_run_was_killed_as_it_wrote_is_made_again_and_else_stays(tmp_path: Path) -> None:
+    mill = started(tmp_path / "talk", *(row(number, {}) for number in range(4)))
+    path, mark = tokenizer_path(BYTES.name), f"tokenizers/{BYTES.name}/writing.json"
+    before = mill.tree()
+    for torn in (False, True):
+        mill.store.put(mark, b'{"token":"killed"}')
+        mill.store.put(path, b"{}") if torn else None
+        assert look_at(mill.store, BYTES) == TokenizerState("missing", ("a run that wrote it was killed",))
+        assert mark in [each.path for each in tokenizer_findings(mill.store, BYTES.name, mill.said.append)]
+        assert make_tokenizer(mill.store, BYTES, mill.said.append)[1] == torn
+        assert mill.tree() == before
+
+
+def test_a_tokenizer_that_another_run_has_made_meanwhile_stays(tmp_path: Path) -> None:
+    mill = started(tmp_path / "talk", *(row(number, {}) for number in range(4)))
+    mill.store.delete([ledger_path(BYTES.name)])
+
+    def other(line: str) -> None:
+        if "merges found" in line and mill.store.head(ledger_path(BYTES.name)) is None:
+            make_tokenizer(mill.store, replace(BYTES, draft=True), mill.said.append)
+
+    with pytest.raises(Conflict, match=r"ledger\.json: another run wrote it meanwhile"):
+        make_tokenizer(mill.store, BYTES, other)
+    assert look_at(mill.store, replace(BYTES, draft=True)) == TokenizerState("finished")

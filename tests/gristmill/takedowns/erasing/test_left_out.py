@@ -4,6 +4,7 @@ import gzip
 
 import pytest
 from testkit import SNAPSHOT, Mill, lines, own_shelf
+from warcfile import http, page, record
 
 from gristmill.__main__ import main
 from gristmill.recipes.shelf import find
@@ -134,3 +135,35 @@ def test_what_remains_beside_records_that_nobody_knows_is_not_proven(
     assert f"; a takedown leaves these; not searched: {RAW}: records of it were left out" in line
     assert asked(mill, "takedown", "c-2", "--prove", "--exclude", RAW) == 0
     assert "not proven" not in capsys.readouterr().out
+
+
+READS = """
+from gristmill.readers.{module} import {reader}
+from gristmill.recipes.source import Source
+
+CELLS = Source(name="cells", convert={reader}(source="cells"))
+"""
+PAGE = (
+    "<page><title>{0}</title><ns>{1}</ns><id>{2}</id><revision><id>{2}</id><text>words of {0}</text></revision></page>"
+)
+DUMP = [PAGE.format("Rye", 0, 1), PAGE.format("Talk:Rye", 1, 2), PAGE.format("Oats", 0, 3)]
+
+
+@pytest.mark.parametrize("name", ["web", "wiki"])
+def test_a_document_beside_pages_that_were_left_out_is_erased_and_that_is_proven(
+    mill: Mill, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """A crawl has requests and pages without text, a dump has discussions: each with an id of its own."""
+    pages = [page(1), record("request", b"GET / HTTP/1.1", 2), record("response", http(b"  "), 3), page(4)]
+    data, first, recipe = {
+        "web": (b"".join(pages), "<urn:uuid:1>", ("web.pages", "WarcPages")),
+        "wiki": (f"<mediawiki>{''.join(DUMP)}</mediawiki>".encode(), "1", ("wiki.pages", "MediaWikiPages")),
+    }[name]
+    made(mill, monkeypatch, READS.format(module=recipe[0], reader=recipe[1]), data)
+    assert asked(mill, "erase", first) == 0
+    left = gzip.decompress(mill.store.read(RAW))
+    cut = pages[0] if name == "web" else DUMP[0].encode()
+    assert (len(left), left.find(cut)) == (len(data) - len(cut), -1)
+    remade(mill)
+    assert asked(mill, "takedown", first, "--prove") == 0
+    assert asked(mill, "erase", first) == 0

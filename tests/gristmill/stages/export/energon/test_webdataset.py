@@ -321,6 +321,7 @@ def test_a_changed_file_of_the_dataset_is_found(tmp_path: Path) -> None:
         DataError, match=r"split.yaml: it was edited, or is damaged; write what you want into the recipe"
     ):
         close(mill, TEXT)
+    assert mill.store.head(f"{INDEX}/writing.json") is None  # nothing is being written any more
     assert mill.store.read(path).endswith(b"# mine\n")
     mill.store.delete([path])
     close(mill, TEXT)
