@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from gristmill.errors import DataError
 from gristmill.lake.rows.json_values import not_json
 from gristmill.lake.rows.raw_spans import RawSpan, SpannedRows
-from gristmill.readers.mapping.arrow_values import plain_values, without_nanoseconds
+from gristmill.readers.mapping.arrow_values import plain_values, string_of, without_nanoseconds
 from gristmill.readers.mapping.columns import check_columns
 from gristmill.readers.mapping.many import GiveUp
 from gristmill.readers.mapping.odd_rows import UNTOLD, rows_one_by_one
@@ -36,6 +36,7 @@ _WIDEST = 32
 _PAGE = re.compile(rb"\x15([\x00-\x7f])\x15([\x80-\xff]{0,4}[\x00-\x7f])", re.DOTALL)
 """The first fields of a page's header, in Thrift's compact form: its type, and its unpacked size."""
 _HEADER = 16  # bytes of a page that hold these fields
+_OPTION = orjson.OPT_PASSTHROUGH_DATETIME
 _Rows = tuple[Iterator[dict[str, Any] | Refused], bool]
 _BUFFER = 1 << 20  # bytes of a column that are read at a time
 _DICTIONARY = 2 << 1  # the type of a dictionary page, as Thrift writes it
@@ -147,10 +148,10 @@ class ParquetRows(RowDocuments):
     def _row(self, row: dict[str, Any], raw: RawObject, number: int, *, plain: bool) -> Converted:
         nan = self.nan == "refuse"
         try:
-            line = orjson.dumps(row, default=_string)
+            line = orjson.dumps(row, default=_string, option=_OPTION)
             wrong = _bytes_or_nan(row, nan=True) if nan and not plain and b"null" in line else None  # NaN becomes null
         except TypeError:
-            line, wrong = orjson.dumps(row, default=str), _bytes_or_nan(row, nan=nan)
+            line, wrong = orjson.dumps(row, default=string_of, option=_OPTION), _bytes_or_nan(row, nan=nan)
         if wrong:
             return Refused(wrong[0], f"{raw.name} row {number} ({wrong[1]})", line)
         if len(line) > raw.limits.row:
@@ -172,7 +173,7 @@ def _string(value: object) -> str:
     """A value of Arrow's for which JSON has no form."""
     if isinstance(value, bytes):
         raise TypeError
-    return str(value)
+    return string_of(value)
 
 
 def _bytes_or_nan(value: object, path: str = "", *, nan: bool) -> tuple[str, str] | None:

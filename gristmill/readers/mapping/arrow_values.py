@@ -5,12 +5,18 @@ numbers, booleans, and of structs and lists of these go through NumPy instead.
 """
 
 from collections.abc import Callable
+from datetime import UTC, date, datetime, time, timedelta, timezone
 from typing import Any
 
 import numpy as np
 import orjson
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.types as kinds
+
+_MINUTE = timedelta(minutes=1)
+_WHOLE_MINUTES = datetime(1973, 1, 1, tzinfo=UTC)
+"""The offsets of all zones are whole minutes from then on: Liberia was the last one, in 1972."""
 
 
 def without_nanoseconds(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -75,8 +81,31 @@ def _nulls(column: pa.Array) -> list[Any]:
 
 def _strings(column: pa.Array) -> list[Any]:
     """Times as in ISO 8601, and decimals with all their digits."""
+    if kinds.is_timestamp(column.type) and column.type.tz and _has_old(column):
+        return [None if each is None else string_of(each) for each in column.to_pylist()]
     values: list[Any] = orjson.loads(orjson.dumps(column.to_pylist(), default=str))
     return values
+
+
+def _has_old(column: pa.Array) -> bool:
+    """Whether a time is of years in which a zone still had an offset with seconds. Asking each object is slow."""
+    return bool(pc.any(pc.less(column, pa.scalar(_WHOLE_MINUTES).cast(column.type))).as_py())
+
+
+def string_of(value: object) -> str:
+    """A value for which JSON has no form, as a string: times as in ISO 8601.
+
+    ISO 8601 has no seconds in the offset of a zone. Before zones, each place had its own time, such as -04:56:02 of New
+    York until 1883. So such a time is written with the offset of whole minutes, as the same instant.
+
+    >>> import zoneinfo
+    >>> string_of(datetime(1850, 1, 1, tzinfo=zoneinfo.ZoneInfo("America/New_York")))
+    '1850-01-01T00:00:02-04:56'
+    """
+    if isinstance(value, datetime):
+        offset = value.utcoffset() or timedelta()
+        value = value.astimezone(timezone(int(offset / _MINUTE) * _MINUTE)) if offset % _MINUTE else value
+    return value.isoformat() if isinstance(value, date | time) else str(value)
 
 
 def _listed(column: pa.Array) -> list[Any]:

@@ -154,3 +154,23 @@ def test_a_page_that_fails_its_checksum_is_damage(tmp_path: Path) -> None:
     pq.write_table(table, buffer, compression="none", use_dictionary=False, write_page_checksum=True)
     with pytest.raises(DataError, match=r"a\.parquet: damaged after row 0 .*upload it again"):
         list(ParquetRows(source="talks")(talk_file(tmp_path, "a.parquet", buffer.getvalue().replace(b"rye", b"RYE"))))
+
+
+@pytest.mark.parametrize(
+    ("zone", "micros", "told"),
+    [
+        ("America/New_York", -3_786_825_600_000_000, "1849-12-31T19:04:00-04:56"),  # its own time: -04:56:02
+        ("America/New_York", -1_000_000, "1969-12-31T18:59:59-05:00"),
+        ("Africa/Monrovia", 1, "1969-12-31T23:16:00.000001-00:44"),  # -00:44:30 until 1972
+        ("UTC", -3_786_825_600_000_000, "1850-01-01T00:00:00+00:00"),
+    ],
+)
+def test_a_time_of_a_zone_with_seconds_is_written_as_the_same_instant(
+    tmp_path: Path, zone: str, micros: int, told: str
+) -> None:
+    when = pa.array([micros], pa.timestamp("us", zone))
+    assert values(tmp_path, when) == [told]
+    assert values(tmp_path, pa.StructArray.from_arrays([when], ["at"])) == [{"at": told}]
+    fixed = pa.FixedSizeListArray.from_arrays(when, 1)  # Arrow makes Python objects of these
+    assert values(tmp_path, fixed) == [[told]]
+    assert dt.datetime.fromisoformat(told) == dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(microseconds=micros)
