@@ -86,8 +86,7 @@ def write_documents(store: Store, path: str, shard: Shard, part: PartWriter) -> 
         part.write(path, block)
     if part.documents != shard.rows:
         raise DataError(
-            f"shard {shard.name}: {shard.rows} documents in its ledger, but {part.documents} were read; make the mix's"
-            " slice again"
+            f"{path}: {shard.rows} documents in its ledger, but {part.documents} were read; make the mix's slice again"
         )
 
 

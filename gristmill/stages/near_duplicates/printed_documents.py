@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 import numpy as np
+import xxhash
 from numpy.typing import NDArray
 
 from gristmill.errors import DataError
@@ -82,7 +83,10 @@ class PrintedDocuments:
         for first, last, row, table in self._parts(nodes):
             where = f"{table.place.table}: part {row.name}"
             data = read_part_file(self._store, row, table.place.table, "ids.gz")
-            lines = unpacked_whole(data, f"{row.name}/ids.gz", _MOST).splitlines() if data else []
+            plain = unpacked_whole(data, f"{row.name}/ids.gz", _MOST) if data else b""
+            if xxhash.xxh3_128_hexdigest(plain) != row.ids:
+                raise DataError(f"{where}: its ids are not those of its ledger; make this partition again")
+            lines = plain.splitlines()
             try:
                 for number in rows[first:last].tolist():
                     source, id_ = msgspec.json.decode(lines[number], type=tuple[str, str])

@@ -299,6 +299,7 @@ class Part:
     def __init__(
         self, store: Store, place: Place, folder: str, splits: Sequence[str], dtypes: Mapping[str, DType]
     ) -> None:
+        self._what = f"{place.asset} ({place.snapshot})"
         self.objects: dict[str, tuple[str, int, ObjectVersion]] = {}
         self.folders = {split: f"{place.part_folder(split)}{folder}/" for split in splits}
         self.writers = {split: _Split(store, path, dtypes, self.objects) for split, path in self.folders.items()}
@@ -330,8 +331,8 @@ class Part:
         documents = sum(bounds[1] for bounds in ranges.values()) + len(dropped)
         if documents != shard.rows:
             raise DataError(
-                f"shard {shard.name}: {shard.rows} documents in its ledger, but {documents} were tokenized; make the"
-                " mix's slice again"
+                f"{self._what}: shard {shard.name}: {shard.rows} documents in its ledger, but {documents} were"
+                " tokenized; make the mix's slice again"
             )
         self.shards[shard.name] = PartShard(shard.identity, ranges, facts, dropped, held)
 

@@ -40,8 +40,8 @@ def arrive(mill: Mill, snapshot: str) -> None:
         mill.raw("b.jsonl.gz", lines[half:], source, snapshot)
 
 
-def make_wide(root: Path) -> Mill:
-    """Makes it: two snapshots, all targets, copies, plans and two releases."""
+def make_targets(root: Path) -> Mill:
+    """Makes two snapshots of all targets."""
     root.mkdir(parents=True)
     mill = Mill(root)
     top = root.parent / "theirs"
@@ -60,6 +60,12 @@ def make_wide(root: Path) -> Mill:
     for snapshot in ("2024", "2025"):
         arrive(mill, snapshot)
         run(mill, "make", *TARGETS, "--engine", "inline")
+    return mill
+
+
+def make_wide(root: Path) -> Mill:
+    """Makes it: two snapshots, all targets, copies, plans and two releases."""
+    mill = make_targets(root)
     catalogue = read_catalogue(SHELVES)
     for mix in catalogue.mixes.values():
         (tokenizer,) = catalogue.tokenizers_of(mix)

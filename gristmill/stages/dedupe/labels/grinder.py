@@ -20,6 +20,7 @@ from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.shelf import find
 from gristmill.stages.dedupe.labels.marked_rows import MarkedRows
 from gristmill.stages.fingerprints.binary_part import read_part_file
+from gristmill.stages.fingerprints.spans import SpanTable
 from gristmill.stages.tagging.label_lines import LabelLines
 
 ROWS = 4096
@@ -120,10 +121,16 @@ class LabelsGrinder:
 
     def _write(self, body: LabelsItem, output: _LabelsOutput) -> None:
         table = self._spec.fingerprints.table
-        ids = self._ids(body, table)
+        name, ids = body.marks.name, self._ids(body, table)
         spans = read_part_file(self._store, body.fingerprints, table, "spans")
         marks = read_part_file(self._store, body.marks, self._spec.marks.table, "marks")
-        marked = MarkedRows.of(self._dedupe, spans, marks, f"{self._spec.marks.table}: part {body.marks.name}")
+        printed, where = f"{table}: part {name}", f"{self._spec.marks.table}: part {name}"
+        marked = MarkedRows.of(self._dedupe, SpanTable.decode(spans, printed), marks, where)
+        if marked.marks != body.marks.rows:
+            raise DataError(
+                f"{where}: {body.marks.rows} rows in its ledger, but {marked.marks} duplicates are marked; make this"
+                " partition again"
+            )
         if marked.documents != len(ids):
             raise DataError(
                 f"{table}: part {body.fingerprints.name} has {len(ids)} ids, but spans of {marked.documents}"

@@ -30,6 +30,7 @@ class MarkedRows:
         scores: the score of each span; 0 if it is no duplicate.
         whole: whether a label is one number for the whole document.
         counts: counters for the shard's row of the table.
+        marks: number of duplicates that the file `marks` names.
     """
 
     spans: SpanTable
@@ -38,21 +39,21 @@ class MarkedRows:
     whole: bool
     counts: dict[str, int] = field(default_factory=dict)
     keyed: NDArray[Any] | None = None
+    marks: int = 0
 
     @classmethod
-    def of(cls, dedupe: Dedupe, spans: bytes, marks: bytes, where: str) -> "MarkedRows":
-        """Reads the files of a part of fingerprints and of a part of marks.
+    def of(cls, dedupe: Dedupe, table: SpanTable, marks: bytes, where: str) -> "MarkedRows":
+        """Reads the file of a part of marks.
 
         Args:
             dedupe: the recipe.
-            spans: the file `spans`.
+            table: the spans of the part of fingerprints.
             marks: the file `marks`.
             where: names the part of marks, for messages.
 
         Raises:
             DataError: the marks are not of these spans.
         """
-        table = SpanTable.decode(spans, where)
         if dedupe.near:
             return cls._near(table, marks, where)
         if dedupe.numbered:
@@ -67,7 +68,7 @@ class MarkedRows:
         scores = _shares(table, hit)
         if isinstance(dedupe.unit, NgramUnits):
             scores[scores < dedupe.unit.threshold] = 0
-        found = cls(table, None, scores, isinstance(dedupe.unit, DocumentUnits))
+        found = cls(table, None, scores, isinstance(dedupe.unit, DocumentUnits), marks=len(ordinals))
         taken = scores > 0
         found.counts = {
             "duplicates": int(taken.sum()),
@@ -85,6 +86,7 @@ class MarkedRows:
             raise DataError(f"{where}: not the marks of its fingerprints; make this partition again")
         found = cls(table, records, np.zeros(len(table.starts)), whole=True)
         dropped = rows[records["duplicate"] > 0]
+        found.marks = len(dropped)
         found.counts = {
             "duplicates": len(dropped),
             "duplicate characters": int(table.lengths[dropped].sum()),
@@ -102,6 +104,7 @@ class MarkedRows:
             raise DataError(f"{where}: not the marks of its fingerprints; make this partition again")
         found = cls(table, None, np.zeros(len(table.starts)), whole=True, keyed=records)
         again = np.searchsorted(table.firsts, ordinals[records["number"] > 1], "right") - 1
+        found.marks = len(again)
         found.counts = {"duplicates": len(again), "duplicate characters": int(table.lengths[again].sum())}
         return found
 

@@ -119,6 +119,11 @@ class _New:
         self.hashes = opened(files.hashes, HASHES)
         self.positions = opened(files.positions, POSITIONS)
         self._counts, self._counted = opened(files.counts, COUNTS), 0
+        if self.positions.rows != self.hashes.rows:
+            raise DataError(
+                f"{files.positions.path}: has {self.positions.rows:,} rows, but {files.hashes.path} has"
+                f" {self.hashes.rows:,}; make the runs again"
+            )
 
     def times(self, start: int, stop: int) -> NDArray[np.int64]:
         """How often each of the hashes [start, stop) occurs in the snapshot. Ranges are asked for in their order."""
