@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gristmill.lake.address import Place
+from gristmill.lake.asset_kinds import DOCUMENTS, RAW, kind_of
 from gristmill.lake.identity import hashes_of
 from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.id_index import IdIndex
 from gristmill.lake.ledger.id_search import (
     BUCKET,
     first_duplicate,
@@ -23,6 +25,7 @@ from gristmill.lake.ledger.id_search import (
 )
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.blocklist import Blocklist
+from gristmill.lake.rows.raw_spans import find_raw_span
 from gristmill.lake.store.protocol import Store
 
 
@@ -93,12 +96,27 @@ def ids_unique(store: Store, place: Place, shards: Sequence[Shard], bucket: int 
         "second shard": second.shard,
         "second row": second.row,
     }
+    rows = {shard.name: shard for shard in both}
+    first_raw, second_raw = (_raw_place(store, place, rows[each.shard], each.row) for each in duplicate)
     text = (
         f"{len(highs):,} ids occur twice; the first: {id_!r} (source {source!r}) in"
-        f" {files[first.shard]} row {first.row} and in {files[second.shard]} row"
-        f" {second.row}; mend the raw data or the converter's ids"
+        f" {files[first.shard]} row {first.row}{first_raw} and in {files[second.shard]} row"
+        f" {second.row}{second_raw}; mend the raw data or the converter's ids"
     )
     return Verdict("ids_unique", passed=False, description=text, metadata=facts)
+
+
+def _raw_place(store: Store, place: Place, shard: Shard, row: int) -> str:
+    """Where a row of documents stands in the raw data, in brackets; empty if the shard does not say it."""
+    packed = IdIndex(store, place, shard).raw_spans() if place.kind is DOCUMENTS and not shard.at else b""
+    if not packed:
+        return ""
+    number, span = find_raw_span(packed, row, place.index(shard.name))
+    read = [each.shard for each in shard.inputs if kind_of(each.asset) is RAW][number]
+    if span is None:
+        return f" ({read})"
+    unit = "rows" if read.lower().endswith(".parquet") else "bytes"
+    return f" ({read}{f', {span.member}' if span.member else ''}, {unit} {span.start}-{span.end} of what it unpacks to)"
 
 
 def row_alignment(documents: Sequence[Shard], rows: Sequence[Shard]) -> Verdict:

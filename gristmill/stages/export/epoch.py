@@ -74,7 +74,10 @@ def epoch_of(store: Store, mix: Mix, export: Export, slices: Sequence[Slice]) ->
     present = {each.stream for each in slices}
     empty = [name for name, weight in mix.weights.items() if name in present and weight > 0 and not tokens[name]]
     if empty:
-        raise RecipeError(f"{here}: stream {empty[0]!r} has no tokens: no number of repetitions gives its share")
+        raise RecipeError(
+            f"{here}: stream {empty[0]!r} has no tokens in {cache_asset(mix.name, export.tokenizer, empty[0])}, so no"
+            f" number of repetitions gives its share; leave the stream out of mix {mix.name!r}, or let it keep some"
+        )
     reading = mix.reading(tokens, in_blocks=False)
     if reading.shortages:
         raise DataError(f"{here}: the budget cannot be met: {'; '.join(reading.shortages)}")

@@ -81,7 +81,7 @@ class FingerprintPart:
         values = np.frombuffer(self._file("signatures"), "<u4")
         if self.row.rows == 0:
             return values.reshape(0, 0)
-        if len(values) % self.row.rows:
+        if self.row.rows < 0 or len(values) % self.row.rows:
             raise self._broken("signatures")
         return values.reshape(self.row.rows, -1)
 

@@ -16,6 +16,7 @@ from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.rows.batches import IdPair, read_rows
+from gristmill.lake.store.json_object import read_free_form
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mixture.held_out import HeldOut, held_out_of
 from gristmill.recipes.selection import Selection
@@ -40,7 +41,9 @@ def held_out_findings(store: Store, partition: Place, head: Ledger, shards: Sequ
         return
     documents = place(upstream.asset, upstream.snapshot)
     try:
-        keys = _Keys(store, documents, held_out_of(declared))
+        with read_free_form(partition.ledger):
+            held_out = held_out_of(declared)
+        keys = _Keys(store, documents, held_out)
         if keys.fingerprint != upstream.fingerprint:
             return
         for shard in shards:

@@ -126,7 +126,7 @@ def kept_folder(store: Store, old: FolderLedger, recipe: Recipe) -> FolderLedger
     if not old.recipe.draft or recipe.draft:
         return old
     ledger = msgspec.structs.replace(old, recipe=recipe).sealed()
-    store.put(ledger_of_asset(old.asset), dump(ledger))
+    write_whole(store, old.asset, {}, dump(ledger), lambda: find_folder(store, old.asset) == old)
     return ledger
 
 

@@ -6,6 +6,7 @@ The same recipe and snapshots give the same bytes every time.
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -91,8 +92,9 @@ def make_tokenizer(
     recipe = recipe_of(tokenizer, chosen)
     store.sweep()
     found = old = read_tokenizer_ledger(store, tokenizer.name)
-    if old is not None and not is_whole(store, tokenizer_asset(tokenizer.name), old.files):
-        old = None  # a run was killed, or two wrote at once: its files are of none
+    own = {name: sha256 for name, sha256 in (old.files if old else {}).items() if name != REFERENCE_FILE}
+    if not is_whole(store, tokenizer_asset(tokenizer.name), own):
+        old = None  # a run was killed while it wrote the files
     if old is not None and (old.recipe.digest == recipe.digest or not (old.recipe.draft and tokenizer.draft)):
         if old.recipe.digest != recipe.digest:
             raise RecipeError(
@@ -102,7 +104,7 @@ def make_tokenizer(
         _, data = read_tokenizer(store, tokenizer.name)
         if old.is_to_seal(recipe):  # from now on it is protected
             old = msgspec.structs.replace(old, recipe=recipe).sealed()
-            store.put(ledger_path(tokenizer.name), dump(old))
+            _write_ledger(store, tokenizer.name, found, old)
         return _with_reference(store, tokenizer.name, old, data), False
     inputs: tuple[tuple[str, str, str], ...] = ()
     counts = {"documents": 0, "characters": 0}
@@ -145,11 +147,21 @@ def _with_reference(store: Store, name: str, old: TokenizerLedger, data: bytes) 
     except DataError:
         pass  # the file is lost or changed; it is made again from the tokenizer
     facts = dump_reference(ask_reference(data))
-    store.put(tokenizer_path(name, REFERENCE_FILE), facts)
     ledger = msgspec.structs.replace(old, files=old.files | {REFERENCE_FILE: hashlib.sha256(facts).hexdigest()})
     ledger = ledger.sealed()
-    store.put(ledger_path(name), dump(ledger))
+    _write_ledger(store, name, old, ledger, {REFERENCE_FILE: facts})
     return ledger
+
+
+def _write_ledger(
+    store: Store,
+    name: str,
+    old: TokenizerLedger | None,
+    new: TokenizerLedger,
+    files: Mapping[str, bytes] = MappingProxyType({}),
+) -> None:
+    """Writes files of a tokenizer, and its new ledger over the old one."""
+    write_whole(store, tokenizer_asset(name), files, dump(new), lambda: read_tokenizer_ledger(store, name) == old)
 
 
 def _inputs(store: Store, training: Training, slices: Slices) -> tuple[tuple[str, str, str], ...]:
@@ -241,5 +253,5 @@ def _write(
         documents=counts["documents"],
         characters=counts["characters"],
     ).sealed()
-    write_whole(store, ledger.asset, files, dump(ledger), lambda: read_tokenizer_ledger(store, tokenizer.name) == old)
+    _write_ledger(store, tokenizer.name, old, ledger, files)
     return ledger

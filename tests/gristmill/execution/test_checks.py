@@ -1,9 +1,11 @@
+import gzip
+from itertools import accumulate
 from pathlib import Path
 
 import msgspec
 import pytest
 from steered import collide
-from testkit import Mill, make_documents
+from testkit import SNAPSHOT, Mill, make_documents
 from wholelake import DOCUMENTS, REVISED, STREAM, WORDS, make_whole, rewrite, table
 
 from gristmill.execution.checks import blocklist_respected, ids_stable, ids_unique, row_alignment
@@ -54,6 +56,11 @@ def test_an_id_twice_in_one_shard_is_named(mill: Mill) -> None:
     mill.convert_unchecked()
     verdict = ids_unique(mill.store, DOCUMENTS, table(mill, DOCUMENTS))
     assert (verdict.metadata["first row"], verdict.metadata["second row"]) == (1, 3)
+    lines = gzip.decompress(mill.store.read(f"sources/pages/raw/{SNAPSHOT}/a.jsonl.gz")).splitlines(keepends=True)
+    ends = list(accumulate(map(len, lines)))
+    for row in (1, 3):  # a person finds both lines in the raw data
+        start, end = ends[row - 1], ends[row] - 1
+        assert f"row {row} (a.jsonl.gz, bytes {start}-{end} of what it unpacks to)" in verdict.description
 
 
 def test_a_set_stands_beside_its_documents(whole: Mill) -> None:

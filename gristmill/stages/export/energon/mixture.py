@@ -4,7 +4,9 @@ import hashlib
 import posixpath
 from collections.abc import Mapping, Sequence
 
+from gristmill.errors import DataError
 from gristmill.formats.energon.metadataset import Blend, DatasetReference, Epoch, compose_metadataset
+from gristmill.lake.asset_kinds import names_of
 from gristmill.stages.export.codec import TRAIN, Release
 from gristmill.stages.export.energon.splits import ENERGON_SPLIT, Dataset
 
@@ -39,23 +41,34 @@ def metadataset_of(
     drawn as often as every other. If the release has repetitions, the training split is an epoch with them.
 
     Args: as in metadatasets_of().
+
+    Raises:
+        DataError: the release has no weight of a stream, or no dataset has a row.
     """
     splits: dict[str, Blend | Epoch] = {}
     for split in dict.fromkeys(each.split for each in datasets):
         members = [each for each in datasets if each.split == split and each.rows]
         epoch = split == ENERGON_SPLIT[TRAIN] and release.repetitions
-        shares = [epoch.get(m.stream, 0.0) for m in members] if epoch else _shares(members, release.weights)
+        shares = [epoch.get(m.stream, 0.0) for m in members] if epoch else _shares(members, release)
         references = [
             (share, _reference(release, each, aux, subflavors)) for share, each in zip(shares, members, strict=True)
         ]
         drawn = tuple((share, reference) for share, reference in references if share > 0)
         if drawn:
             splits[split] = Epoch(drawn) if epoch else Blend(drawn)
+    if not splits:
+        raise DataError(
+            f"{release.index}: no stream of the mix {names_of(release.index).get('mix', '')!r} has a document left, and"
+            " Energon reads no empty dataset; let the mix keep some, or give the export other mixes"
+        )
     return compose_metadataset(splits)
 
 
-def _shares(datasets: Sequence[Dataset], weights: Mapping[str, float]) -> list[float]:
-    rows: dict[str, int] = {}
+def _shares(datasets: Sequence[Dataset], release: Release) -> list[float]:
+    weights, rows = release.weights, dict[str, int]()
+    unknown = sorted({each.stream for each in datasets} - weights.keys())
+    if unknown:
+        raise DataError(f"{release.index}/release.json: it has no weight of {unknown[0]}; make {release.index} again")
     for each in datasets:
         rows[each.stream] = rows.get(each.stream, 0) + each.rows
     return [weights[each.stream] * each.rows / rows[each.stream] for each in datasets]

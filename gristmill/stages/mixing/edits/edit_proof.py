@@ -22,7 +22,7 @@ from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.ledger.receipts import read_run_note
 from gristmill.lake.rows.shard_file import read_blocks, rows_of
 from gristmill.lake.store.hashing import sha256_of
-from gristmill.lake.store.json_object import NOT_DECODED
+from gristmill.lake.store.json_object import NOT_DECODED, read_free_form
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.edits.transform import Transform, codes_of
 from gristmill.recipes.selection import Selection, changes_rows, selection_of
@@ -51,7 +51,8 @@ def edit_findings(store: Store, partition: Place, shelves: Sequence[str], say: S
     documents = _unchanged(store, head) if changes_rows(head.recipe.parameters) else None
     if documents is None:
         return
-    selection = selection_of(head.recipe.parameters)
+    with read_free_form(partition.ledger):
+        selection = selection_of(head.recipe.parameters)
     transforms = _transforms(store, partition, selection, shelves, say)
     if transforms is None:
         return

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 import yaml  # type: ignore[import-untyped]
-from energonlake import INDEX, close, export, mix_of, start, why
-from testkit import SHELVES, SNAPSHOT
+from energonlake import INDEX, close, export, mix_of, mixed, start, why
+from testkit import SHELVES, SNAPSHOT, lines, make_documents
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import cache_asset, place
@@ -67,6 +67,19 @@ def test_shares_of_tokens_need_a_tokenizer_and_then_give_an_epoch_without_a_budg
     [entry] = yaml.safe_load(mill.store.read(f"{INDEX}/metadataset.yaml"))["splits"]["train"]["blend_epochized"]
     assert entry["repetitions"] == pytest.approx(1.0)
     assert release_warnings(mill.store, INDEX) == ()
+
+
+def test_the_error_about_an_emptied_stream_names_its_mix_and_what_to_do(tmp_path: Path) -> None:
+    mill, mix = start(tmp_path / "lake"), mix_of(token_budget=1000)
+    make_tokenizer(mill.store, TOKENIZER, mill.said.append)
+    mix = replace(mix, name="rest", streams=(replace(mix.streams[0], blocklists=("takedowns",)),))
+    taken = [{"source": "pages", "id": row["id"], "reason": "asked"} for row in make_documents(20)]
+    mill.store.put("blocklists/takedowns.jsonl", lines(taken))
+    mixed(mill, mix)
+    mill.make(TokenCacheStep(mix, "pages", TOKENIZER, SNAPSHOT, SHELVES))
+    export(mill, JSONL, mix)
+    with pytest.raises(RecipeError, match=r"tokens in token_caches/rest/bytes-1/pages, .* leave .* out of mix 'rest'"):
+        close(mill, JSONL, mix)
 
 
 def test_an_epoch_that_the_stream_cannot_give_is_an_error(tmp_path: Path) -> None:

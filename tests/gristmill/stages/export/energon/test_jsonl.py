@@ -7,8 +7,12 @@ import yaml  # type: ignore[import-untyped]
 from energonlake import HERE, INDEX, close, export, found, mix_of, mixed, offsets, records, release_of, start, why
 from testkit import Mill, make_documents
 
+from gristmill.errors import DataError
 from gristmill.lake.rows.draw import VALIDATION_SEED, fraction
 from gristmill.recipes.export_formats.energon import EnergonJsonl
+from gristmill.stages.export.codec import Release
+from gristmill.stages.export.energon.mixture import metadataset_of
+from gristmill.stages.export.energon.splits import Dataset
 
 PLAIN = EnergonJsonl()
 
@@ -151,3 +155,12 @@ def test_equal_lakes_have_equal_bytes(tmp_path: Path) -> None:
         close(mill, declared)
         trees.append(mill.tree())
     assert trees[0] == trees[1]
+
+
+def test_a_release_without_the_weight_of_a_stream_is_an_error_that_names_its_file() -> None:
+    release = Release(1, {}, "exports/blend/lines/index/release-1f/", (), weights={"news": 1.0})
+    pages = Dataset("pages", "train", "exports/blend/lines/pages/a.jsonl", 3, "")
+    with pytest.raises(DataError, match=r"^exports/blend/lines/index/release\.json: it has no weight of pages; make"):
+        metadataset_of(release, [pages], {}, {})
+    with pytest.raises(DataError, match="no stream of the mix 'blend' has a document left, and Energon reads no empty"):
+        metadataset_of(release, [pages._replace(rows=0)], {}, {})

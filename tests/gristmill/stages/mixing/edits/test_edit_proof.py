@@ -1,6 +1,9 @@
 """Edited rows that are made again from the rows that they were: a forged one is found by its name."""
 
+import json
+
 import pytest
+from resealed import Seals
 from streams import rule, stream
 from testkit import SHELVES, Mill
 from wholelake import rewrite
@@ -55,6 +58,19 @@ def test_a_forged_text_is_found_by_row_and_id_and_is_not_shown(mill: Mill) -> No
     assert finding.startswith("mixes/blend/documents/pages/2024/b.jsonl.gz: row 3: id 'doc-00013' (source 'pages')")
     assert "its text differs from code point 16 on" in finding
     assert "secret" not in finding
+
+
+@pytest.mark.parametrize(("name", "value"), [("exclude", [["a", "b", "c"]]), ("rate", "all"), ("edits", [{"a": 1}])])
+def test_a_forged_recipe_is_named_and_is_no_bug(mill: Mill, name: str, value: object) -> None:
+    made(mill)
+    seals, path = Seals(mill), mill.stream().ledger
+    head = json.loads(mill.store.read(path))
+    head["recipe"]["parameters"][name] = value
+    mill.store.put(path, json.dumps(head).encode())
+    assert seals.seal(path)
+    (told,) = [each for each in found(mill) if "its recipe is damaged" in each]
+    assert told.startswith(f"{path}: what it says of its recipe is damaged")
+    assert "bug" not in " ".join(found(mill))
 
 
 def test_a_forged_field_is_found(mill: Mill) -> None:
