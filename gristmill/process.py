@@ -21,6 +21,12 @@ from gristmill.errors import shorten
 _ENDED = frozenset("ZX")
 """States of a process that has ended, though its parent has not asked for its exit code yet."""
 
+_MACHINE_SPACE = "pid:[4026531836]"
+"""The namespace of the processes of a machine outside of all containers: the same number in every Linux.
+
+Containers of one image may have the same name and id on several machines, so another boot tells nothing of them.
+"""
+
 _NUMBER = re.compile("[1-9][0-9]{0,8}")
 
 
@@ -65,7 +71,7 @@ class Process(msgspec.Struct, frozen=True):
         if (self.host, self.machine) != (here.host, here.machine):
             return None
         if self.boot != here.boot:
-            return False
+            return False if self.machine and self.space == _MACHINE_SPACE else None
         if self.space != here.space:
             return None
         return bool(_NUMBER.fullmatch(self.pid)) and _runs(int(self.pid), self.started)

@@ -19,6 +19,7 @@ from gristmill.execution.plan import PartitionState, Target, Want, plan_changes,
 from gristmill.execution.runner import failure_of, raise_failures
 from gristmill.execution.work import Failed
 from gristmill.lake.address import Place
+from gristmill.lake.fence import fenced
 from gristmill.lake.ledger.adopted import root_path, write_root
 from gristmill.lake.ledger.code import Codes
 from gristmill.lake.ledger.files import (
@@ -32,10 +33,9 @@ from gristmill.lake.ledger.files import (
 )
 from gristmill.lake.ledger.model import Ledger, Recipe, Shard, Upstream
 from gristmill.lake.ledger.ownership import owns
-from gristmill.lake.ledger.receipts import Receipt, RunNote, objects_of, read_run_note
+from gristmill.lake.ledger.receipts import Receipt, RunNote, objects_of, read_receipt, read_run_note
 from gristmill.lake.rows.shard_file import gzip_bytes, unpacked
 from gristmill.lake.store.hashing import sha256_of
-from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import ObjectVersion, Store
 
 
@@ -120,11 +120,11 @@ def claim_and_plan(
         check_same_recipe(parse_head(before[0], place.ledger).recipe, target.recipe, place)
     write_claim(store, place, token, by, claimed)
     claimed.append(place)
-    write_root(store, place, target.root)
+    with fenced(partial(check_claim, store, place, token)):
+        write_root(store, place, target.root)
     state = read_state(store, place)
     keep, todo, gone = plan_changes(state, target, store, force=force)
-    again = {place.receipt(want.name) for want in todo}  # receipts that a killed run has left must not count
-    store.delete([entry.path for entry in store.list(place.receipts) if entry.path in again])
+    _forget(store, place, token, todo)
     partition = PartitionPlan(
         place=place,
         recipe=recorded_recipe(state.head.recipe if state.head else None, target.recipe),
@@ -142,6 +142,12 @@ def claim_and_plan(
     )
     store.put(_plan(place, token), gzip_bytes(b"\n".join(dump(each) for each in (*keep, *todo))))
     return partition, todo, state
+
+
+def _forget(store: Store, place: Place, token: str, todo: Sequence[Want]) -> None:
+    """Removes the receipts that a killed run has left of shards that are ground again."""
+    again = {place.receipt(want.name) for want in todo}
+    store.delete(again & {entry.path for entry in store.list(place.receipts)}, partial(has_claim, store, place, token))
 
 
 class Claimed(NamedTuple):
@@ -254,18 +260,11 @@ def _receipts(store: Store, partition: PartitionPlan, made: Mapping[str, Receipt
     receipts = [msgspec.json.decode(line, type=Receipt) for line in lines[: partition.kept]]
     for line in lines[partition.kept :]:
         want = msgspec.json.decode(line, type=Want)
-        receipts.append(made.get(want.name) or _read_receipt(store, place, want.name))
+        receipt = made.get(want.name) or read_receipt(store, place, want.name, partition.token)
+        if receipt is None:
+            raise StoreError(f"{place.asset} ({place.snapshot}): shard {want.name} has no receipt; run again")
+        receipts.append(receipt)
     return sorted(receipts, key=lambda receipt: receipt.row.name)
-
-
-def _read_receipt(store: Store, place: Place, name: str) -> Receipt:
-    stored = store.read_tagged(place.receipt(name))
-    if stored is None:
-        raise StoreError(f"{place.asset} ({place.snapshot}): shard {name} has no receipt; run again")
-    try:
-        return msgspec.json.decode(stored[0], type=Receipt)
-    except NOT_DECODED as error:
-        raise StoreError(f"{place.receipt(name)}: not a receipt ({error}); run again") from error
 
 
 def _check_untouched(
@@ -279,7 +278,7 @@ def _check_untouched(
         entry = objects.get(path)
         if not path.startswith(folders) or (entry and stamp.same(entry)):
             continue
-        if not entry or not stamp.same_stamp(entry) or sha256_of(store, path) != named.get(path):
+        if not entry or sha256_of(store, path) != named.get(path):  # two workers of this run may have made the same
             raise StoreError(f"{path}: changed while its partition was being made; run again")
     foreign = sorted(path for path in named if path not in objects and not owns(place, path))
     if foreign:
@@ -302,14 +301,13 @@ def publish(store: Store, partition: PartitionPlan, assembled: Assembled) -> Led
     place = partition.place
     _refuse_failed(place, assembled.verdicts)
     head, old = dump(assembled.ledger), store.read_tagged(place.ledger)
-    if old is None or old[0] != head or partition.todo or partition.table_etag is None:
-        check_claim(store, place, partition.token)
-        store.put_if(place.run, dump(assembled.note), partition.note_etag)
-        store.put_if(place.table, gzip_bytes(assembled.lines), partition.table_etag)
-        store.put_if(place.ledger, head, partition.head_etag)
-    elif not _same_note(read_run_note(store, place), assembled.note):  # else a copied lake would be hashed at every run
-        check_claim(store, place, partition.token)
-        store.put_if(place.run, dump(assembled.note), partition.note_etag)
+    with fenced(partial(check_claim, store, place, partition.token)):
+        if old is None or old[0] != head or partition.todo or partition.table_etag is None:
+            store.put_if(place.run, dump(assembled.note), partition.note_etag)
+            store.put_if(place.table, gzip_bytes(assembled.lines), partition.table_etag)
+            store.put_if(place.ledger, head, partition.head_etag)
+        elif not _same_note(read_run_note(store, place), assembled.note):  # else a copy would be hashed at every run
+            store.put_if(place.run, dump(assembled.note), partition.note_etag)
     if assembled.strays and not others_at_work(store, place, partition.token):  # else the next publish, or gc, does it
         check_claim(store, place, partition.token)  # a newer run may make them again
         store.delete(assembled.strays, partial(has_claim, store, place, partition.token))

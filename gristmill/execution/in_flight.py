@@ -9,7 +9,7 @@ from gristmill.execution.work import Item
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.files import unpack_rows
 from gristmill.lake.ledger.model import Shard
-from gristmill.lake.ledger.receipts import objects_of, read_receipts
+from gristmill.lake.ledger.receipts import objects_of, read_receipt, read_receipts
 from gristmill.lake.rows.shard_file import unpacked
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
@@ -53,16 +53,22 @@ def _planned(store: Store, place: Place, path: str) -> Iterator[str]:
         yield from [place.quarantine(line.name)] if place.kind.quarantine else []
 
 
-def not_ground(store: Store, places: Sequence[Place], items: Sequence[Item]) -> list[Item]:
+def not_ground(store: Store, places: Sequence[Place], run: str, items: Sequence[Item]) -> list[Item]:
     """The items that a run has not ground yet, so that a step that is tried again grinds only those.
 
     Args:
         store: the lake.
         places: the partitions of the step. An item makes a shard of each: it is done when all of them have one.
+        run: token of the run. What a late worker of an older run has left does not count.
         items: all items of the step.
+
+    Raises:
+        StoreError: the lake does not answer, or a receipt cannot be decoded.
     """
-    done: list[set[str]] = []
+    done = list(items)
     for place in places:
-        paths = (entry.path.removeprefix(place.receipts) for entry in store.list(place.receipts))
-        done.append({path.removesuffix(".json") for path in paths})
-    return [item for item in items if not all(item.name in names for names in done)]
+        there = {entry.path for entry in store.list(place.receipts)}
+        with_one = [item for item in done if place.receipt(item.name) in there]
+        done = [item for item in with_one if read_receipt(store, place, item.name, run)]
+    names = {item.name for item in done}
+    return [item for item in items if item.name not in names]

@@ -242,7 +242,7 @@ def grind(planned: StoredPlan, engine: Engine, say: Say) -> GrindResult:
         path = _file(planned.partitions[0], "items.gz")
         lines = unpack_rows(b"".join(unpacked([store.read(path)], path)))
         items = [msgspec.json.decode(line, type=Item) for line in lines]
-        items = not_ground(store, places, items)
+        items = not_ground(store, places, planned.partitions[0].token, items)
         tally = grind_all(engine, planned.job, items, say)
         for partition in planned.partitions if tally.failed else ():
             tally.failed = lost_failures(store, partition.place, partition.token, tally.failed)

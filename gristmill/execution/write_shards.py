@@ -1,11 +1,13 @@
 """Writes shards: a shard becomes visible only if it is complete and the run still holds the claim."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol
 
 from gristmill.execution.claim import check_claim
 from gristmill.execution.work import Ground
 from gristmill.lake.address import Place
+from gristmill.lake.fence import fenced
 from gristmill.lake.ledger.receipts import Receipt, leave_receipt
 from gristmill.lake.store.protocol import Store
 
@@ -47,13 +49,19 @@ def write_shards(store: Store, outputs: Sequence[ShardOutput], write: Callable[[
         GristmillError: `write` or a store failed. After every error, all uploads are aborted.
     """
     ground: list[Ground] = []
-    try:
-        write()
+
+    def check() -> None:
         for output in outputs:
-            # An upload replaces only the object that existed when it began. So the claim is checked after the rows are
-            # written and before close(): if a newer run writes the object in between, close() fails.
             check_claim(store, output.place, output.token)
-            ground.append(_record(store, output.place, output.close()))
+
+    try:
+        with fenced(check):  # some parts publish objects while rows are written, such as tars that are full
+            write()
+        for output in outputs:
+            # An upload replaces only the object that existed when it began, and the claim is checked when it ends. If a
+            # newer run writes the object in between, close() fails.
+            with fenced(partial(check_claim, store, output.place, output.token)):
+                ground.append(_record(store, output.place, output.token, output.close()))
     except BaseException:
         for output in outputs:
             output.abort()
@@ -67,10 +75,9 @@ def keep_shard(store: Store, place: Place, token: str, receipt: Receipt) -> Grou
     Raises:
         Superseded: a newer run has claimed the partition.
     """
-    check_claim(store, place, token)
-    return _record(store, place, receipt)
+    with fenced(partial(check_claim, store, place, token)):
+        return _record(store, place, token, receipt)
 
 
-def _record(store: Store, place: Place, receipt: Receipt) -> Ground:
-    leave_receipt(store, place, receipt)
-    return Ground(place.asset, receipt)
+def _record(store: Store, place: Place, token: str, receipt: Receipt) -> Ground:
+    return Ground(place.asset, leave_receipt(store, place, token, receipt))

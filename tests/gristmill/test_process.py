@@ -47,7 +47,6 @@ def test_a_process_runs_until_it_is_killed_and_its_number_alone_is_not_it() -> N
         ({"host": "elsewhere"}, None),
         ({"machine": "another of this name"}, None),
         ({"space": "pid:[1]"}, None),  # another container
-        ({"boot": "the one before"}, False),
         ({"host": "elsewhere", "boot": "another"}, None),
         ({"pid": "0"}, False),  # to the system, the number 0 is a whole group of processes, and -1 is all
         ({"pid": "-1"}, False),
@@ -59,6 +58,16 @@ def test_a_process_runs_until_it_is_killed_and_its_number_alone_is_not_it() -> N
 def test_what_can_be_said_of_a_process(change: dict[str, str], *, runs: bool | None) -> None:
     here = this_process()
     assert msgspec.structs.replace(here, **change).runs(here) is runs
+
+
+def test_a_machine_that_was_started_anew_has_ended_its_processes_and_containers_of_one_name_are_on_any_machine() -> (
+    None
+):
+    before = Process("host", "id", "boot 1", "pid:[4026531836]", "7")
+    now = msgspec.structs.replace(before, boot="boot 2")
+    assert before.runs(now) is False
+    for change in ({"space": "pid:[4026532501]"}, {"machine": ""}):
+        assert msgspec.structs.replace(before, **change).runs(msgspec.structs.replace(now, **change)) is None
 
 
 def test_a_process_of_a_system_that_tells_nothing_but_numbers_runs_if_its_number_does() -> None:

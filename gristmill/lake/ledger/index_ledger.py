@@ -13,6 +13,7 @@ import msgspec
 
 from gristmill.errors import Conflict, DataError, NewerSchema
 from gristmill.lake.asset_kinds import ledger_of_asset
+from gristmill.lake.fence import fenced
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.model import Upstream
@@ -217,11 +218,14 @@ class IndexWriter:
         if tagged is not None:
             refuse_newer(tagged[0], path)
         if tagged is None or tagged[0] != data:
-            now, before = self._store.head(self._path), self._before
-            if (now.etag if now else None) != (before[1] if before else None):
-                raise Conflict(f"{self._path}: another run wrote it meanwhile; run again")
-            self._store.put(path, data)
+            with fenced(self._check_unwritten):
+                self._store.put(path, data)
         self._files[path] = content_digest(data, path, self._store.url)
+
+    def _check_unwritten(self) -> None:
+        now, before = self._store.head(self._path), self._before
+        if (now.etag if now else None) != (before[1] if before else None):
+            raise Conflict(f"{self._path}: another run wrote it meanwhile; run again")
 
     def add(self, path: str, sha256: str) -> None:
         """Adds a file that is in the lake already."""

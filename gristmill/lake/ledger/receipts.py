@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from gristmill.errors import StoreError
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.code import Codes
 from gristmill.lake.ledger.files import dump
@@ -43,12 +44,14 @@ class Receipt(msgspec.Struct, frozen=True, gc=False):
         stamps: the version of each of its objects, by path.
         raw: the version of each raw object that was read, by path.
         code: digest of the code that made it; empty: not known.
+        run: token of the run that left it; empty: an earlier version did.
     """
 
     row: Shard
     stamps: dict[str, ObjectVersion] = {}
     raw: dict[str, RawVersion] = {}
     code: str = ""
+    run: str = ""
 
 
 class RunNote(msgspec.Struct, frozen=True):
@@ -91,9 +94,48 @@ def objects_of(row: Shard, place: Place) -> list[tuple[str, str, int | None]]:
     return objects
 
 
-def leave_receipt(store: Store, place: Place, receipt: Receipt) -> None:
-    """Writes the receipt of a finished shard."""
-    store.put(place.receipt(receipt.row.name), dump(receipt))
+def leave_receipt(store: Store, place: Place, run: str, receipt: Receipt) -> Receipt:
+    """Writes the receipt of a finished shard.
+
+    Args:
+        store: the lake.
+        place: the partition.
+        run: token of the run that has finished the shard.
+        receipt: of any run.
+
+    Returns:
+        The receipt as it was written: that of this run.
+    """
+    own = msgspec.structs.replace(receipt, run=run)
+    store.put(place.receipt(receipt.row.name), dump(own))
+    return own
+
+
+def read_receipt(store: Store, place: Place, name: str, run: str) -> Receipt | None:
+    """The receipt that a run has left of a shard.
+
+    A late worker of an older run may have left one of this name: it says what that run made the shard from.
+
+    Args:
+        store: the lake.
+        place: the partition.
+        name: of the shard.
+        run: token of the run.
+
+    Returns:
+        None if there is none, or another run has left it.
+
+    Raises:
+        StoreError: it cannot be decoded.
+    """
+    stored = store.read_tagged(place.receipt(name))
+    if stored is None:
+        return None
+    try:
+        receipt = msgspec.json.decode(stored[0], type=Receipt)
+    except NOT_DECODED as error:
+        raise StoreError(f"{place.receipt(name)}: not a receipt ({error}); run again") from error
+    return receipt if receipt.run == run else None
 
 
 def read_receipts(store: Store, place: Place, beside: Iterable[Entry] | None = None) -> Iterable[Receipt]:

@@ -5,18 +5,21 @@ import io
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from itertools import groupby
+from contextlib import contextmanager, nullcontext, suppress
+from itertools import groupby, islice
 from pathlib import Path
 
 from gristmill.errors import Conflict, StoreError
+from gristmill.lake.fence import ask, check_still, is_fenced
 from gristmill.lake.store.disk.file_lock import is_steady, open_locked
 from gristmill.lake.store.disk.old_file import OldFile
+from gristmill.lake.store.disk.os_errors import reported
 from gristmill.lake.store.disk.real_folders import RealFolders
 from gristmill.lake.store.disk.unfinished import UnfinishedFile, UnfinishedFiles
 from gristmill.lake.store.endpoint import absolute
 from gristmill.lake.store.plain_files import NoFile, Tell, Unlisted, is_folder, open_plain, sorted_items, status_of
 from gristmill.lake.store.protocol import (
+    DELETE_BATCH,
     PIECE,
     Entry,
     NoFolder,
@@ -35,37 +38,8 @@ LOCK = ".lock"
 LASTING = 1 << 20
 """Files of this size or more, and ledgers, are synced to the disk before their rename (docs/internals/decisions.md)."""
 
-_RIGHTS = "make the lake's folder readable and writable for this user"
-
 ANY = "*"
 """In place of an etag: any object, or none."""
-
-
-@contextmanager
-def _reported(path: str) -> Iterator[None]:
-    """Raises errors of the operating system as StoreErrors that name the path and the mend."""
-    try:
-        yield
-    except OSError as error:
-        mend = {
-            errno.ENOSPC: "free some space and run again",
-            errno.EDQUOT: "free some space and run again",
-            errno.EACCES: _RIGHTS,
-            errno.EPERM: _RIGHTS,
-            errno.EROFS: "mount the lake's folder writable",
-            errno.EFBIG: "raise the limit on file sizes, or make smaller shards",
-            errno.ENOTDIR: "a file has the place of a folder; move the file away",
-            errno.EISDIR: "a folder has the place of a file; move the folder away",
-            errno.ELOOP: "a link leads to itself; remove the link",
-            errno.ENOENT: "put it back, or run its asset again",
-        }.get(error.errno or 0, "look at the file system, then run again")
-        raise StoreError(f"{path}: {_other(error, path)}{error.strerror or error} ({mend})") from error
-
-
-def _other(error: OSError, path: str) -> str:
-    """The file that an error is about, if that is not the object itself: the lock, or an unfinished file."""
-    file = error.filename2 or error.filename
-    return "" if not isinstance(file, str) or file.rstrip("/").endswith(path.rstrip("/")) else f"{file}: "
 
 
 def _etag(status: os.stat_result) -> str:
@@ -81,13 +55,13 @@ class _FileUpload:
 
     def __init__(self, store: "FolderStore", path: str, before: str | None, *, lasting: bool = False) -> None:
         self._store, self._path, self._before, self._lasting = store, path, before, lasting
-        with _reported(path):
+        with reported(path):
             self._file = store.new_incoming()
         self._open = True
 
     def write(self, data: bytes) -> None:
         try:
-            with _reported(self._path):
+            with reported(self._path):
                 self._file.write(data)
         except StoreError:
             self.abort()
@@ -99,7 +73,7 @@ class _FileUpload:
 
     def close(self) -> Entry:
         try:
-            with _reported(self._path):
+            with reported(self._path):
                 if self._lasting or os.fstat(self._file.fd).st_size >= LASTING:
                     os.fsync(self._file.fd)
                 with self._store.unchanged(self._path, self._before):
@@ -143,7 +117,7 @@ class FolderStore:
         return str(self._root)
 
     def list(self, prefix: str, after: str = "", tell: Tell | None = None) -> Iterator[Entry]:
-        with _reported(prefix):
+        with reported(prefix):
             try:
                 top = self._top(prefix)
             except NoFile as error:
@@ -161,7 +135,7 @@ class FolderStore:
         return str(self._root / folder)
 
     def folders(self, prefix: str) -> Iterator[str]:
-        with _reported(prefix):
+        with reported(prefix):
             try:
                 items = sorted(os.scandir(self._top(prefix)), key=lambda item: item.name)
             except (FileNotFoundError, NotADirectoryError):
@@ -196,7 +170,7 @@ class FolderStore:
                 yield _entry(path, status)
 
     def head(self, path: str) -> Entry | None:
-        with _reported(path):
+        with reported(path):
             try:
                 with self._folders.opened_beside(check_path(path)) as (folder, name, follows):
                     status = os.stat(name, dir_fd=folder, follow_symlinks=follows)
@@ -231,7 +205,7 @@ class FolderStore:
         return tagged[0]
 
     def read_tagged(self, path: str) -> tuple[bytes, str] | None:
-        with _reported(path):
+        with reported(path):
             try:
                 with self._opened(path) as file:
                     return file.read(), _etag(os.fstat(file.fileno()))
@@ -239,14 +213,14 @@ class FolderStore:
                 return None
 
     def read_range(self, path: str, start: int, end: int) -> bytes:
-        with _reported(path), self._opened(path) as file:
+        with reported(path), self._opened(path) as file:
             data = os.pread(file.fileno(), end - start, start)
         if len(data) != end - start:
             raise StoreError(f"{path}: it has no bytes {start} to {end}: it was replaced meanwhile; try again")
         return data
 
     def stream(self, path: str, version: ObjectVersion | None = None, start: int = 0) -> Iterator[bytes]:
-        with _reported(path), self._opened(path) as file:
+        with reported(path), self._opened(path) as file:
             opened = os.fstat(file.fileno())
             file.seek(start)
             while piece := file.read(PIECE):
@@ -273,19 +247,26 @@ class FolderStore:
 
         Args:
             path: of the object.
-            etag: that the object must have; None: there must be none; ANY: no condition, and no lock.
+            etag: that the object must have; None: there must be none; ANY: no condition, and no lock without a fence.
 
         Raises:
             Conflict: the object has another etag.
+            GristmillError: the fence lets nothing be written any more.
         """
-        if etag == ANY:
+        if etag == ANY and not is_fenced():
             yield
             return
+        with self._locked():
+            ask()
+            now = self.head(path)
+            if etag not in {ANY, now.etag if now else None}:
+                raise Conflict(f"{path}: another run wrote it meanwhile; run again")
+            yield
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
         lock = self._open_lock()
         try:
-            now = self.head(path)
-            if (now.etag if now else None) != etag:
-                raise Conflict(f"{path}: another run wrote it meanwhile; run again")
             yield
         finally:
             os.close(lock)
@@ -299,21 +280,24 @@ class FolderStore:
                     raise self._folders.link_at(self._lock) from None
                 raise
 
-    def delete(self, paths: Iterable[str], still: Callable[[], bool] | None = None) -> None:  # noqa: ARG002 - see Store
+    def delete(self, paths: Iterable[str], still: Callable[[], bool] | None = None) -> None:
         folders = groupby((check_path(path) for path in paths), lambda path: path.rpartition("/")[0])
         emptied: set[str] = set()
         for folder, objects in folders:
-            with _reported(folder):
-                self._delete_from(folder, objects)
+            with reported(folder):
+                self._delete_from(folder, objects, still)
             emptied.add(folder)
         for folder in emptied:
             self._prune(folder)
 
-    def _delete_from(self, folder: str, paths: Iterable[str]) -> None:
+    def _delete_from(self, folder: str, paths: Iterator[str], still: Callable[[], bool] | None) -> None:
         with suppress(FileNotFoundError, NotADirectoryError), self._folders.opened(folder) as opened:
-            for path in paths:
-                with _reported(path), suppress(FileNotFoundError):
-                    os.unlink(path.rpartition("/")[2], dir_fd=opened)
+            while batch := list(islice(paths, DELETE_BATCH)):
+                with self._locked() if still else nullcontext():
+                    check_still(batch[0], still)
+                    for path in batch:
+                        with reported(path), suppress(FileNotFoundError):
+                            os.unlink(path.rpartition("/")[2], dir_fd=opened)
 
     def _prune(self, folder: str) -> None:
         """Removes empty folders upwards: an object store has none, so a lake has none either."""
@@ -322,13 +306,13 @@ class FolderStore:
 
     def why_bytes_stay(self, path: str) -> str:
         """The answer of RealFolders.why_bytes_stay()."""
-        with _reported(path):
+        with reported(path):
             return self._folders.why_bytes_stay(path)
 
     @contextmanager
     def old_file(self, path: str) -> Iterator[OldFile]:
         """The file of an object that is then replaced or removed, held open."""
-        with _reported(path), self._opened(path) as file:
+        with reported(path), self._opened(path) as file:
             yield OldFile(file.fileno(), (self._root / path).parent)
 
     def new_incoming(self) -> UnfinishedFile:
@@ -336,14 +320,14 @@ class FolderStore:
         return self._unfinished.new()
 
     def sweep(self) -> None:
-        with _reported(INCOMING):
+        with reported(INCOMING):
             self._unfinished.sweep()
 
     def unfinished(self) -> Sequence[UnfinishedUpload]:
-        with _reported(INCOMING):
+        with reported(INCOMING):
             return [UnfinishedUpload(f"{self._incoming}/{name}", "", began) for name, began in self._unfinished.there()]
 
     def abort(self, upload: UnfinishedUpload) -> None:
         """Removes the file, unless its writer lives."""
-        with _reported(upload.path):
+        with reported(upload.path):
             self._unfinished.remove(upload.path.removeprefix(f"{self._incoming}/"))

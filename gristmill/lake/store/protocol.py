@@ -14,6 +14,9 @@ from gristmill.lake.store.plain_files import Tell
 PIECE = 1 << 20
 """Most bytes of one piece of a stream."""
 
+DELETE_BATCH = 1000
+"""Most objects that are removed at once."""
+
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
     """One object as a listing shows it.
@@ -201,9 +204,9 @@ class Store(Protocol):
 
         Args:
             paths: the paths of the objects.
-            still: a function that says whether the objects may still be removed; None: they always may. It is asked
-                before a request is sent again. By then the server may have removed them though its answer was lost, and
-                others may have written new ones.
+            still: a function that says whether the objects may still be removed; None: they always may. A folder asks
+                it under its lock. A bucket is asked before each request, also before one that is sent again: by then
+                the server may have removed them though its answer was lost, and others may have written new ones.
 
         Raises:
             Conflict: the function said no. Some of the objects may be gone.

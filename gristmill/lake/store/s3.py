@@ -10,10 +10,19 @@ from obstore import exceptions
 from obstore.store import S3Store
 
 from gristmill.errors import Conflict, RecipeError, StoreError
+from gristmill.lake.fence import ask, check_still
 from gristmill.lake.store.credentials import bucket_keys
 from gristmill.lake.store.endpoint import Access
 from gristmill.lake.store.plain_files import Tell
-from gristmill.lake.store.protocol import PIECE, Entry, ObjectVersion, UnfinishedUpload, check_path, check_prefix
+from gristmill.lake.store.protocol import (
+    DELETE_BATCH,
+    PIECE,
+    Entry,
+    ObjectVersion,
+    UnfinishedUpload,
+    check_path,
+    check_prefix,
+)
 from gristmill.lake.store.s3_listing import behind, note_begin
 from gristmill.lake.store.s3_retry import (
     FIRST_PAUSE,
@@ -43,8 +52,6 @@ STEP = 8 << 20
 
 CONNECT = timedelta(seconds=4)
 """For a connection, so that an address where nothing answers is known as one within 5 s."""
-
-DELETE_BATCH = 1000
 
 
 def _problem(error: Exception) -> Problem:
@@ -276,14 +283,23 @@ class BucketStore:
 
     def put(self, path: str, data: bytes) -> Entry:
         key = self._key(path)
-        done = self._ask(path, lambda: obstore.put(self._client, key, data, use_multipart=False))
-        return Entry(path, len(data), _unquoted(done["e_tag"]))
+
+        def put() -> str | None:
+            ask()
+            return obstore.put(self._client, key, data, use_multipart=False)["e_tag"]
+
+        return Entry(path, len(data), _unquoted(self._ask(path, put)))
 
     def put_if(self, path: str, data: bytes, etag: str | None) -> Entry:
         key = self._key(path)
         mode: PutMode = "create" if etag is None else {"e_tag": f'"{etag}"'}
+
+        def put() -> str | None:
+            ask()
+            return obstore.put(self._client, key, data, mode=mode)["e_tag"]
+
         try:
-            done, _ = with_retries(lambda: obstore.put(self._client, key, data, mode=mode), _problem, self._server)
+            done, _ = with_retries(put, _problem, self._server)
         except GaveUp as error:
             # An earlier try may have succeeded although its answer was lost: then the existing object is ours.
             tagged = self.read_tagged(path) if error.doubtful and not error.trouble.passing else None
@@ -293,7 +309,7 @@ class BucketStore:
             if trouble.lost_race or (trouble.status == 404 and trouble.code != NO_BUCKET):
                 raise Conflict(f"{path}: another run wrote it meanwhile; run again") from None
             raise self._error(path, trouble) from None
-        return Entry(path, len(data), _unquoted(done["e_tag"]))
+        return Entry(path, len(data), _unquoted(done))
 
     def delete(self, paths: Iterable[str], still: Callable[[], bool] | None = None) -> None:
         keys = [self._key(path) for path in paths]
@@ -301,13 +317,10 @@ class BucketStore:
             self._delete(keys[start : start + DELETE_BATCH], still)
 
     def _delete(self, batch: Sequence[str], still: Callable[[], bool] | None) -> None:
-        path, tries = batch[0].removeprefix(self._prefix), 0
+        path = batch[0].removeprefix(self._prefix)
 
         def delete() -> None:
-            nonlocal tries
-            tries += 1
-            if tries > 1 and still is not None and not still():
-                raise Conflict(f"{path}: others began to use it while it was removed; make again what it belongs to")
+            check_still(path, still)
             obstore.delete(self._client, batch)
 
         self._ask(path, delete)

@@ -17,6 +17,7 @@ from botocore.exceptions import ConnectionError as BotoConnectionError
 from botocore.parsers import ResponseParserError
 
 from gristmill.errors import Conflict, StoreError
+from gristmill.lake.fence import ask
 from gristmill.lake.store.protocol import UnfinishedUpload
 from gristmill.lake.store.s3_retry import TIMEOUT, GaveUp, Problem, store_error, with_retries
 from gristmill.threads import thread_pool
@@ -115,10 +116,13 @@ class Parts:
         parts = [{"PartNumber": n, "ETag": etag} for n, etag in enumerate(self._sent, 1)]
         unless = {"IfNoneMatch": "*"} if self._etag is None else {"IfMatch": f'"{self._etag}"'}
         where = {**self._where, "UploadId": self._id, "MultipartUpload": {"Parts": parts}}
+
+        def complete() -> str:
+            ask()
+            return str(self._client.complete_multipart_upload(**where, **unless)["ETag"])
+
         try:
-            found, _ = with_retries(
-                lambda: str(self._client.complete_multipart_upload(**where, **unless)["ETag"]), _problem, self._url
-            )
+            found, _ = with_retries(complete, _problem, self._url)
         except GaveUp as error:
             found = self._expected()
             if not error.doubtful or self._there() != found:

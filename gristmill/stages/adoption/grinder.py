@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 import msgspec
 import xxhash
@@ -10,6 +11,7 @@ from gristmill.errors import DataError, MalformedRow, Misaligned
 from gristmill.execution.claim import check_claim
 from gristmill.execution.work import Ground, Item, Job, Outcome
 from gristmill.lake.address import Place
+from gristmill.lake.fence import fenced
 from gristmill.lake.identity import IdDigest, Pair, canonical
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.model import Input, Shard
@@ -83,12 +85,13 @@ class AdoptionGrinder:
         row = self._row(item.name, body, file, ids, index, counts)
         check_claim(self._store, spec.place, spec.token)
         stamps: dict[str, ObjectVersion] = {}
-        if index or not spec.name:
-            # A newer run may write the index after the claim is checked: then this one is refused.
-            entry = self._store.put_if(spec.place.index(item.name), index, before.etag if before else None)
-            stamps[entry.path] = entry.version
-        receipt = Receipt(row, stamps, {body.at: RawVersion.of(body.version, file.sha256)})
-        leave_receipt(self._store, spec.place, receipt)
+        with fenced(partial(check_claim, self._store, spec.place, spec.token)):
+            if index or not spec.name:
+                # A newer run may write the index after the claim is checked: then this one is refused.
+                entry = self._store.put_if(spec.place.index(item.name), index, before.etag if before else None)
+                stamps[entry.path] = entry.version
+            receipt = Receipt(row, stamps, {body.at: RawVersion.of(body.version, file.sha256)})
+            receipt = leave_receipt(self._store, spec.place, spec.token, receipt)
         return Outcome((Ground(spec.place.asset, receipt),))
 
     def _row(

@@ -10,7 +10,7 @@ from gristmill.formats.levanter.checksums import CHECKSUMS
 from gristmill.lake.address import SPLITS, cache_asset, cache_index, cache_packing
 from gristmill.lake.asset_kinds import CONSOLIDATED, ledger_of_asset, names_of
 from gristmill.lake.ledger.files import dump
-from gristmill.lake.ledger.index_ledger import IndexWriter
+from gristmill.lake.ledger.index_ledger import IndexWriter, read_index_ledger
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.mixture.declared_tokens import declared_tokens
@@ -197,9 +197,11 @@ def _consolidate(
     writer.put(f"{top}{CATALOG}", cache_catalog(store.url, catalog, tokenizer.name))
     weights = mix.train_weights(cache_reading(store, mix, index))
     writer.put(f"{top}{DATA_YAML}", data_yaml(store.url, mix, tokenizer, weights, folders))
-    writer.close(inputs_of(index))
-    stale = [e.path for e in store.list(top) if e.path.count("/") > top.count("/")]
-    store.delete([path for path in stale if not path.startswith(tuple(f"{folder}/" for folder in folders.values()))])
+    written = writer.close(inputs_of(index))
+    named = tuple(f"{folder}/" for folder in folders.values())
+    stale = [e.path for e in store.list(top) if e.path.count("/") > top.count("/") and not e.path.startswith(named)]
+    path = ledger_of_asset(written.asset)
+    store.delete(stale, lambda: read_index_ledger(store, path) == written)
 
 
 def _of_cache(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from uuid import uuid4
 
-from gristmill.errors import DataError, GristmillError, NewerSchema, RecipeError, StoreError
+from gristmill.errors import Conflict, DataError, GristmillError, NewerSchema, RecipeError, StoreError
 from gristmill.execution.claim import take
 from gristmill.lake.address import export_asset, export_index
 from gristmill.lake.asset_kind import expression_of
@@ -100,7 +100,7 @@ def _let_go(store: Store, writing: str, mark: bytes) -> None:
         stored = store.read_tagged(writing)
         return stored is not None and stored[0] == mark
 
-    if is_mine():
+    with suppress(Conflict):
         store.delete([writing], is_mine)
 
 

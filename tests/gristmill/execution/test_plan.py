@@ -143,7 +143,7 @@ def test_a_receipt_that_came_too_late_is_judged_by_its_object(mill: Mill) -> Non
     mill.raw_shards(2)
     mill.convert()
     row = mill.table(mill.documents())["a"]
-    leave_receipt(mill.store, mill.documents(), Receipt(row, {}, {}))
+    leave_receipt(mill.store, mill.documents(), "older", Receipt(row, {}, {}))
     before = mill.tree()
     mill.convert()
     assert mill.ground == []
@@ -161,7 +161,7 @@ def test_a_receipt_wins_over_the_tables_row_for_it_is_newer(mill: Mill) -> None:
     mill.convert()
     where = mill.documents()
     row = replace(mill.table(where)["a"], counts={"newer": 1})
-    leave_receipt(mill.store, where, Receipt(row))
+    leave_receipt(mill.store, where, "older", Receipt(row))
     state = read_state(mill.store, where)
     assert state.receipts["a"].row == row
     assert state.receipts["b"].row == mill.table(where)["b"]

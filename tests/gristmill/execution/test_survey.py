@@ -8,6 +8,8 @@ from gristmill.execution.claim import Claimant
 from gristmill.execution.runner import Inline
 from gristmill.execution.step import assemble_one, grind, plan, publish_one
 from gristmill.execution.survey import survey
+from gristmill.lake.store.folder import FolderStore
+from gristmill.lake.store.protocol import Entry
 from gristmill.process import this_process
 
 
@@ -66,9 +68,19 @@ def test_the_receipt_of_a_late_worker_is_removed_though_no_claim_is_beside_it(
         mill.convert()
         whole.append(mill.tree())
 
-    before_any(monkeypatch, "put", where.receipt("b"), newer)
+    late: list[bytes] = []
+
+    def write(store: FolderStore, path: str, data: bytes) -> Entry:
+        late.extend([data] if path == where.receipt("b") and not late else [])
+        return put(store, path, data)
+
+    put = FolderStore.put
+    monkeypatch.setattr(FolderStore, "put", write)
+    before_any(monkeypatch, "unchanged", where.receipt("b"), newer)
     with pytest.raises(Superseded):
         mill.convert()
+    assert list(mill.store.list(where.receipts)) == []  # a folder asks for the claim under its lock
+    mill.store.put(where.receipt("b"), late[0])  # a bucket has no lock
     assert [entry.path for entry in mill.store.list(where.receipts)] == [where.receipt("b")]
     (found,) = survey(mill.conversion(), mill.store)
     assert found.why == ("a run that ended early has left files beside the ledger; no shard is made again",)

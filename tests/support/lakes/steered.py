@@ -1,6 +1,7 @@
 """Races without sleeps: something happens in the lake exactly when a store is called."""
 
 from collections.abc import Callable
+from contextvars import Context
 from typing import Any
 
 import pytest
@@ -25,7 +26,7 @@ def before(store: Store, call: str, path: str, happens: Callable[[], object]) ->
     def steered(first: Any, *rest: Any, **named: Any) -> Any:
         paths = [first] if isinstance(first, str) else list(first)
         if path in paths and waiting:
-            waiting.pop()()
+            Context().run(waiting.pop())  # another process, which no fence of this one holds back
         return real(first if isinstance(first, str) else paths, *rest, **named)
 
     setattr(store, call, steered)
@@ -38,7 +39,7 @@ def before_any(patch: pytest.MonkeyPatch, call: str, path: str, happens: Callabl
 
     def steered(store: FolderStore, first: Any, *rest: Any, **named: Any) -> Any:
         if first == path and waiting:
-            waiting.pop()()
+            Context().run(waiting.pop())  # another process, which no fence of this one holds back
         return real(store, first, *rest, **named)
 
     patch.setattr(FolderStore, call, steered)

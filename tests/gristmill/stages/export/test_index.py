@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 from exported import INDEX, close, export, mix_of, release_of, released, start, why
+from steered import before
 from testkit import SHELVES, SNAPSHOT, Mill, make_documents
 from wholelake import flip
 
 from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.lake.ledger.index_ledger import read_index_ledger
 from gristmill.recipes.export import Oscar
-from gristmill.stages.export.index import old_release, release_folder
+from gristmill.stages.export.index import WRITING, old_release, release_folder
 from gristmill.stages.mixing.step import stream_step
 
 
@@ -127,3 +128,16 @@ def test_a_release_that_would_be_empty_is_an_error_that_names_the_reasons(tmp_pa
         match=r"would be empty, because the format refused every document \(.*: 4\); correct the format of export",
     ):
         close(mill, None, Oscar(languages=("eng",)))
+
+
+def test_a_run_that_ends_leaves_the_mark_of_another_one_that_writes_its_release(tmp_path: Path) -> None:
+    """Without the mark, `gc` would remove what the other one has written so far."""
+    mill = start(tmp_path / "lake")
+    export(mill)
+    path = f"{INDEX}/{WRITING}"
+    before(mill.store, "delete", path, lambda: mill.store.put(path, b'{"folder":"another"}'))
+    close(mill)
+    assert mill.store.read(path) == b'{"folder":"another"}'
+    assert why(mill) == ("a run that wrote it was killed",)
+    close(mill)
+    assert mill.store.head(path) is None
