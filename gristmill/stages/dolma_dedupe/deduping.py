@@ -21,7 +21,7 @@ from gristmill.stages.dolma_dedupe.config import DedupeConfig
 from gristmill.stages.dolma_dedupe.files import compared_files
 from gristmill.stages.dolma_dedupe.marking import Marker
 from gristmill.stages.dolma_dedupe.saved_keys import SavedKeys
-from gristmill.stages.dolma_tagging.attribute_folder import AttributeFolder
+from gristmill.stages.dolma_tagging.attribute_folder import AttributeFolder, claimed
 from gristmill.stages.dolma_tagging.inputs import Inputs
 from gristmill.stages.dolma_tagging.packing import PackedUpload
 from gristmill.stages.dolma_tagging.paths import TaggedFile, real
@@ -178,17 +178,17 @@ def run_dedupe(plan: DedupePlan, config: DedupeConfig, options: Mapping[str, str
         DataError: a file cannot be read. The files before it are done, and the next run keeps them.
         StoreError: a store does not answer.
     """
-    outputs = [output.begun(options) for output in plan.outputs]
-    marker = Marker(config, plan.known.file.load(plan.known.digest) if plan.known and plan.files else None)
-    homes = {file: output for output in outputs for file in output.files}
     documents = 0
-    for number, file in enumerate(plan.files):
-        documents += _marked(marker, file, homes[file] if file in plan.missing else None, config, options)
-        say(ProgressLine(f"{number + 1:,} of {len(plan.files):,} files, {marker.distinct:,} different keys"))
-    if plan.keys:
-        plan.keys.file.save(marker.seen, plan.keys.documents, plan.keys.inputs, plan.keys.replaces)
-    for output in outputs:
-        output.conclude(options)
+    with claimed(plan.outputs, options) as outputs:
+        marker = Marker(config, plan.known.file.load(plan.known.digest) if plan.known and plan.files else None)
+        homes = {file: output for output in outputs for file in output.files}
+        for number, file in enumerate(plan.files):
+            documents += _marked(marker, file, homes[file] if file in plan.missing else None, config, options)
+            say(ProgressLine(f"{number + 1:,} of {len(plan.files):,} files, {marker.distinct:,} different keys"))
+        if plan.keys:
+            plan.keys.file.save(marker.seen, plan.keys.documents, plan.keys.inputs, plan.keys.replaces)
+        for output in outputs:
+            output.conclude(options)
     return documents
 
 
@@ -201,7 +201,8 @@ def _marked(
         _compare(marker, read, None)
         return read.rows
     store = open_outputs(home.root, options)
-    begun = begin(store, file.name, FileRecord(file.url, file.version, home.recipe_of(file.name)))
+    record = FileRecord(file.url, file.version, home.recipe_of(file.name))
+    begun = begin(store, file.name, record, foreign=file.name in home.foreign)
     upload = PackedUpload(store, file.name, config.packing)
     try:
         _compare(marker, read, upload)

@@ -20,11 +20,12 @@ _BLOCK = 1 << 18
 
 
 class MixItem(msgspec.Struct, frozen=True):
-    """One file that is written."""
+    """One file that is written; `foreign`: over a file of somebody else."""
 
     file: MixedFile
     stream: StreamSpec
     recipe: str
+    foreign: bool = False
 
 
 class MixGrinder:
@@ -37,7 +38,8 @@ class MixGrinder:
         body = msgspec.json.decode(item.body, type=MixItem)
         one = body.file.as_one
         store = open_outputs(body.file.root, self._options)
-        begun = begin(store, body.file.name, FileRecord(one.url, one.version, body.recipe))
+        record = FileRecord(one.url, one.version, body.recipe)
+        begun = begin(store, body.file.name, record, foreign=body.foreign)
         mixer = StreamMixer(body.stream)
         upload = PackedUpload(store, body.file.name, fast=True)
         read = 0

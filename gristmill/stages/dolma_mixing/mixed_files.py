@@ -3,6 +3,7 @@
 Source: github.com/allenai/dolma, release 1.2.1: `src/shard.rs` (split_streams) and experiments with it.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -52,11 +53,13 @@ class MixedFile(msgspec.Struct, frozen=True):
         root: folder or address.
         name: below the root.
         inputs: what it is made from, in their order.
+        kin: regular expression of the names that outputs of its stream have.
     """
 
     root: str
     name: str
     inputs: tuple[InputFile, ...]
+    kin: str
 
     @property
     def size(self) -> int:
@@ -96,12 +99,13 @@ def mixed_files(stream: StreamSpec, options: Mapping[str, str], *, gather: bool)
     packing = PACKINGS[stream.compression.output or ""] if stream.compression.output is not None else ".gz"
     if not gather:
         return _one_to_one(stream, found, root, options), missed
+    kin = rf"{re.escape(stream.name)}-[0-9]{{4,}}\.jsonl?(\.gz|\.zst)?"
     groups = list(_gathered(list(found.items()), stream.output.max_size_in_bytes))
     outputs = []
     for number, group in enumerate(groups):
         ending = "json" if number == len(groups) - 1 else "jsonl"  # so the toolkit names them
         name = f"{stream.name}-{number:04}.{ending}{packing}"
-        outputs.append(MixedFile(root, name, _inputs(group, stream, options)))
+        outputs.append(MixedFile(root, name, _inputs(group, stream, options), kin))
     return outputs, missed
 
 
@@ -147,6 +151,7 @@ def _one_to_one(
     """An output for each file of documents, with its folders from the folder of documents on."""
     outputs: dict[str, MixedFile] = {}
     folder = stream.document_dir.strip("/")
+    kin = rf"{re.escape(folder)}/([^./][^/]*/)*[^./][^/]*"
     for file, pattern in found.items():
         _, between, below = file.url.partition(f"/{folder}/")
         if not between:
@@ -157,7 +162,7 @@ def _one_to_one(
                 f"{outputs[name].inputs[0].documents.url} and {file.url} have the same output {root}/{name}; give them"
                 " streams with other outputs"
             )
-        outputs[name] = MixedFile(root, name, _inputs([(file, pattern)], stream, options))
+        outputs[name] = MixedFile(root, name, _inputs([(file, pattern)], stream, options), kin)
     return list(outputs.values())
 
 

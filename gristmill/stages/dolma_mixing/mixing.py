@@ -12,7 +12,7 @@ from gristmill.lake.store.open import Lake
 from gristmill.stages.dolma_mixing.grinder import MixItem
 from gristmill.stages.dolma_mixing.mixed_files import MixedFile, mixed_files
 from gristmill.stages.dolma_mixing.stream_mixer import StreamMixer
-from gristmill.stages.dolma_tagging.attribute_folder import AttributeFolder
+from gristmill.stages.dolma_tagging.attribute_folder import AttributeFolder, claimed
 from gristmill.stages.dolma_tagging.inputs import Inputs
 from gristmill.stages.dolma_tagging.records import open_outputs, remove_receipts
 
@@ -70,7 +70,9 @@ def plan_mixing(config: MixerConfig, options: Mapping[str, str], *, force: bool 
         folders.append(folder)
         done += len(folder.done)
         items += [
-            Item(f"{root}/{file.name}", file.size, raw(MixItem(file, stream, stream.digest)))
+            Item(
+                f"{root}/{file.name}", file.size, raw(MixItem(file, stream, stream.digest, file.name in folder.foreign))
+            )
             for stream, file in made
             if file.name not in folder.done
         ]
@@ -109,7 +111,9 @@ def _folder(
     """The outputs below one folder."""
     recipes = {file.name: stream.digest for stream, file in made}
     streams = {stream.name: stream.digest for stream, _ in made}
-    folder = AttributeFolder(root, MADE_BY, "", streams, "", [file.as_one for _, file in made], recipes, alone=True)
+    kin = "|".join(sorted({file.kin for _, file in made}))
+    files = [file.as_one for _, file in made]
+    folder = AttributeFolder(root, MADE_BY, "", streams, "", files, recipes, alone=True, kin=kin)
     return folder.looked_up(options, inputs, force=force)
 
 
@@ -132,17 +136,19 @@ def run_mixing(
         GristmillError: files could not be mixed. The others are done, and the next run keeps them.
         DataError: strict, and an expression names an attribute that no row has. The files of this run are removed.
     """
-    folders = [folder.begun(options) for folder in plan.folders]
-    job = Job("dolma_mixing", Lake(plan.folders[0].root, dict(options)), (), raw({}))
-    tally = grind_all(engine, job, plan.items, say)
-    raise_failures(tally.failed, len(plan.items))
-    absent = absent_attributes(plan, tally.facts) if strict else []
-    if absent:
+    with claimed(plan.folders, options) as folders:
+        job = Job("dolma_mixing", Lake(plan.folders[0].root, dict(options)), (), raw({}))
+        tally = grind_all(engine, job, plan.items, say)
+        raise_failures(tally.failed, len(plan.items))
+        absent = absent_attributes(plan, tally.facts) if strict else []
+        if absent:
+            for folder in folders:
+                _remove(folder, [item.name for item in plan.items], options)
+            raise DataError(
+                f"{'; '.join(absent)}. The files of this run are removed. Mend the name, or leave out --strict"
+            )
         for folder in folders:
-            _remove(folder, [item.name for item in plan.items], options)
-        raise DataError(f"{'; '.join(absent)}. The files of this run are removed. Mend the name, or leave out --strict")
-    for folder in folders:
-        folder.conclude(options)
+            folder.conclude(options)
     return tally.facts
 
 

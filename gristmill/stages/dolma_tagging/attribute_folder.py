@@ -1,11 +1,13 @@
 """AttributeFolder: the files of attributes below one folder, those that are done, and their records."""
 
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from gristmill.errors import AtWork, DataError, GristmillError, RecipeError
+from gristmill.errors import AtWork, DataError, GristmillError, RecipeError, StoreError
 from gristmill.lake.identity import digest_of
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.open import open_store
@@ -42,8 +44,10 @@ class AttributeFolder:
         files: the files.
         recipes: by name of a file what follows `recipe`, if its content depends on more than its documents.
         alone: whether the folder may have no other outputs: who reads it takes all files.
+        kin: regular expression of the names that a reader would take for outputs of this run, if `alone`.
         done: records of the files that are done, by name.
         stale: outputs of earlier runs that these documents do not give any more, by name. If `alone`, they must go.
+        foreign: names of files of others that this run is told to replace.
         forced: whether records that do not fit were not read.
         seen: digest of all records, when the files were looked up.
         claim: path of the claim of this run; empty before it begins.
@@ -57,8 +61,10 @@ class AttributeFolder:
     files: Sequence[TaggedFile]
     recipes: Mapping[str, str] = field(default_factory=dict)
     alone: bool = False
+    kin: str = ""
     done: Mapping[str, FileRecord] = field(default_factory=dict)
     stale: Sequence[str] = ()
+    foreign: Collection[str] = ()
     forced: bool = False
     seen: str = ""
     claim: str = ""
@@ -93,7 +99,7 @@ class AttributeFolder:
             if entry is None:
                 continue
             if record is None or not _is_ours(store, file.name, entry, record):
-                foreign.append(f"{self.root}/{file.name}")
+                foreign.append(file.name)
             elif (
                 record.sha256
                 and not again
@@ -103,11 +109,11 @@ class AttributeFolder:
                 done[file.name] = record
         if foreign and not force:
             raise DataError(
-                f"not made by this command, or changed since: {some_of(foreign)}; give another {self._other}, or"
-                " replace them with --force"
+                f"not made by this command, or changed since: {some_of([f'{self.root}/{name}' for name in foreign])};"
+                f" give another {self._other}, or replace them with --force"
             )
         stale = self._stale(store, known, inputs, force=force) if self.alone else self._left(store, known, inputs)
-        return replace(self, done=done, stale=stale, forced=force, seen=_digest(known))
+        return replace(self, done=done, stale=stale, foreign=set(foreign), forced=force, seen=_digest(known))
 
     def _left(self, store: Store, known: Mapping[str, FileRecord], inputs: Inputs) -> Sequence[str]:
         """What documents of these patterns gave, and do not give any more. Those of other patterns may lie here too."""
@@ -120,6 +126,7 @@ class AttributeFolder:
         names = {file.name for file in self.files}
         there = {name: entry for name in sorted(known.keys() - names) if (entry := _head(store, name))}
         inputs.check_removed(self.root, there)
+        self._check_others(store, {*known, *names})
         if there and not force:
             raise DataError(
                 f"{self.root}: an earlier run wrote {some_of(list(there))}, which these documents do not give any more;"
@@ -132,6 +139,23 @@ class AttributeFolder:
                 f" not give them any more; move them away, or give another {self._other}"
             )
         return list(there)
+
+    def _check_others(self, store: Store, known: Collection[str]) -> None:
+        """Checks that no file of others is there that a reader would take for an output of this run.
+
+        No record says who made it, so it is not removed, with --force neither.
+        """
+        looks = re.compile(self.kin).fullmatch
+        try:
+            others = [e.path for e in store.list("", tell=lambda _: None) if looks(e.path) and e.path not in known]
+        except NoFolder:
+            return
+        if others:
+            raise DataError(
+                f"{self.root}: these look like outputs of this run, and no record says that this command made them:"
+                f" {some_of(others)}; who reads the outputs would read them too. Move them away, or give another"
+                f" {self._other}"
+            )
 
     def _records(self, store: Store, *, force: bool) -> dict[str, FileRecord]:
         """The records of the files below the folder."""
@@ -185,10 +209,11 @@ class AttributeFolder:
             store.sweep()
             return self
         settings = digest_of([self.made_by, self.experiment, self.taggers, self.recipe])
-        claim = claim_folder(store, settings, alone=self.alone)
+        claim = claim_folder(store, settings, {} if self.alone else self.recipes, alone=self.alone)
         try:
             known = self._records(store, force=self.forced)
-            if self.alone and _digest(known) != self.seen:
+            lost = any(known.get(name) != record for name, record in self.done.items())
+            if lost or (self.alone and _digest(known) != self.seen):
                 raise AtWork(f"{self.root}: another run has written here since this one looked; run again")
         except GristmillError:
             store.delete([claim])
@@ -225,6 +250,28 @@ class AttributeFolder:
     def _fits(self, name: str, record: FileRecord, names: Collection[str]) -> bool:
         """Whether a receipt is of a file that this folder may have."""
         return name in names if self.alone else record.recipe.startswith(self.recipe)
+
+
+@contextmanager
+def claimed(folders: Sequence[AttributeFolder], options: Mapping[str, str]) -> Iterator[Sequence[AttributeFolder]]:
+    """Begins some folders. If that or the work fails with an error of ours, their claims go.
+
+    Else a run on another machine, which cannot see that this process has ended, would have to wait for it.
+
+    Args:
+        folders: that were looked up.
+        options: of the bucket's client.
+    """
+    begun: list[AttributeFolder] = []
+    try:
+        for folder in folders:
+            begun.append(folder.begun(options))  # noqa: PERF401 - if the second fails, the first has a claim
+        yield begun
+    except GristmillError:
+        with suppress(StoreError):  # what failed is told
+            for folder in begun:
+                open_outputs(folder.root, options).delete([folder.claim] if folder.claim else [])
+        raise
 
 
 def _same(record: FileRecord, file: TaggedFile, options: Mapping[str, str]) -> bool:

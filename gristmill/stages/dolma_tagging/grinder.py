@@ -28,11 +28,13 @@ class OutputSpec(msgspec.Struct, frozen=True):
         root: the folder or address.
         taggers: Dolma's names, each with the experiment that begins its keys.
         recipe: digest of the taggers.
+        foreign: whether somebody else made what lies in the file's place.
     """
 
     root: str
     taggers: tuple[tuple[str, str], ...]
     recipe: str
+    foreign: bool = False
 
 
 class TagItem(msgspec.Struct, frozen=True):
@@ -85,7 +87,7 @@ class DolmaGrinder:
     def _open(self, file: TaggedFile, spec: OutputSpec) -> _AttributeFile:
         """Leaves a receipt before anything is written: what a killed run leaves is known as its own."""
         store = open_outputs(spec.root, self._options)
-        begun = begin(store, file.name, FileRecord(file.url, file.version, spec.recipe))
+        begun = begin(store, file.name, FileRecord(file.url, file.version, spec.recipe), foreign=spec.foreign)
         return _AttributeFile(spec, store, PackedUpload(store, file.name), begun)
 
     def _close(self, file: TaggedFile, read: ForeignFile, output: _AttributeFile) -> None:

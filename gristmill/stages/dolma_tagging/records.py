@@ -40,7 +40,7 @@ class FileRecord(msgspec.Struct, frozen=True):
         recipe: digest of the taggers that made it.
         rows: how many it has.
         sha256: of the attributes' file (hex); empty while it is being made.
-        output: version of the attributes' file. While it is being made, that of the file that it replaces, or None.
+        output: version of the attributes' file. While it is being made, that of our file that it replaces, or None.
         coming: sha256 (hex) of the file that is about to appear; else empty.
         read: the number of documents that `dolma mix` read to make the file; 0 for the other commands.
         unseen: the attributes that expressions of `dolma mix` name and none of these documents has.
@@ -161,15 +161,16 @@ def leave_record(store: Store, name: str, record: FileRecord) -> None:
     store.put(f"{RECEIPTS}{name}.json", msgspec.json.encode(record, order="sorted"))
 
 
-def begin(store: Store, name: str, record: FileRecord) -> FileRecord:
+def begin(store: Store, name: str, record: FileRecord, *, foreign: bool = False) -> FileRecord:
     """Leaves the receipt of a file that is begun, with the version of what lies in its place, which this run replaces.
 
     Args:
         store: of the attributes.
         name: of the file.
         record: what it is made from.
+        foreign: whether somebody else made what lies there: until it is replaced, no receipt says that it is ours.
     """
-    there = store.head(name)
+    there = None if foreign else store.head(name)
     begun = msgspec.structs.replace(record, output=there.version if there else None)
     leave_record(store, name, begun)
     return begun

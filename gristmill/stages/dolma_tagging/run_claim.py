@@ -1,6 +1,6 @@
 """The claim of a run of `dolma tag`, `dedupe` or `mix` on a folder of outputs: two runs do not mix their files."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from uuid import uuid4
 
 import msgspec
@@ -21,18 +21,23 @@ class RunClaim(msgspec.Struct, frozen=True):
         process: the process of the run.
         settings: digest of what it makes the files with.
         alone: whether no other run may write here. Else one with the same settings may: it makes the same bytes.
+        recipes: by name of a file what its bytes depend on besides the settings and its documents. The marks of
+            `dolma dedupe` depend on the documents before, so two orders of the same documents make other bytes.
     """
 
     process: Process
     settings: str
     alone: bool
+    recipes: Mapping[str, str] = {}
 
     def bears(self, other: "RunClaim") -> bool:
         """Whether both runs may write at once."""
-        return not (self.alone or other.alone) and self.settings == other.settings
+        if self.alone or other.alone or self.settings != other.settings:
+            return False
+        return all(other.recipes.get(name, recipe) == recipe for name, recipe in self.recipes.items())
 
 
-def claim_folder(store: Store, settings: str, *, alone: bool) -> str:
+def claim_folder(store: Store, settings: str, recipes: Mapping[str, str] | None = None, *, alone: bool) -> str:
     """Claims a folder for this process.
 
     The claim is written first, and then the others are read. So of two runs that begin at once, one at least sees the
@@ -41,6 +46,7 @@ def claim_folder(store: Store, settings: str, *, alone: bool) -> str:
     Args:
         store: of the folder.
         settings: see RunClaim.
+        recipes: see RunClaim.
         alone: see RunClaim.
 
     Returns:
@@ -50,7 +56,7 @@ def claim_folder(store: Store, settings: str, *, alone: bool) -> str:
         AtWork: another process writes here, or may do so. The message names it.
         DataError: a claim is not one.
     """
-    own, path = RunClaim(this_process(), settings, alone), f"{RUNS}{uuid4().hex}.json"
+    own, path = RunClaim(this_process(), settings, alone, recipes or {}), f"{RUNS}{uuid4().hex}.json"
     store.put(path, msgspec.json.encode(own, order="sorted"))
     ended: list[str] = []
     for other, claim in _claims(store):

@@ -3,11 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from msgspec import structs
+
 from gristmill.execution.runner import grind_all, raise_failures
 from gristmill.execution.work import Engine, Item, Job, Say, raw
 from gristmill.lake.identity import digest_of
 from gristmill.lake.store.open import Lake
-from gristmill.stages.dolma_tagging.attribute_folder import AttributeFolder
+from gristmill.stages.dolma_tagging.attribute_folder import AttributeFolder, claimed
 from gristmill.stages.dolma_tagging.catalogue import digest_of_tagger, looks
 from gristmill.stages.dolma_tagging.config import TagConfig, variable_name
 from gristmill.stages.dolma_tagging.grinder import OutputSpec, TagItem
@@ -59,7 +61,8 @@ def plan_tagging(config: TagConfig, options: Mapping[str, str], *, force: bool =
         outputs.append(output)
         for file in output.files:
             if file.name not in output.done:
-                lacking.setdefault(file, []).append(spec)
+                foreign = file.name in output.foreign
+                lacking.setdefault(file, []).append(structs.replace(spec, foreign=foreign))
     items = [
         Item(file.url, file.version.size, raw(TagItem(file, tuple(specs))))
         for file, specs in sorted(lacking.items(), key=lambda pair: pair[0].url)
@@ -112,10 +115,10 @@ def run_tagging(plan: TagPlan, engine: Engine, options: Mapping[str, str], say: 
     Raises:
         GristmillError: files could not be tagged. The others are done, and the next run keeps them.
     """
-    outputs = [output.begun(options) for output in plan.outputs]
-    job = Job("dolma_tagging", Lake(plan.outputs[0].root, dict(options)), (), raw({}))
-    tally = grind_all(engine, job, plan.items, say)
-    raise_failures(tally.failed, len(plan.items))
-    for output in outputs:
-        output.conclude(options)
+    with claimed(plan.outputs, options) as outputs:
+        job = Job("dolma_tagging", Lake(plan.outputs[0].root, dict(options)), (), raw({}))
+        tally = grind_all(engine, job, plan.items, say)
+        raise_failures(tally.failed, len(plan.items))
+        for output in outputs:
+            output.conclude(options)
     return tally.facts.get("documents", 0)

@@ -3,16 +3,21 @@
 import gzip
 import json
 import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 import zstandard
 
 from gristmill.errors import AtWork, DataError, MalformedRow, RecipeError
+from gristmill.process import this_process
 from gristmill.stages.dolma_dedupe.config import DedupeConfig
 from gristmill.stages.dolma_dedupe.deduping import DedupePlan, plan_dedupe, run_dedupe
 from gristmill.stages.dolma_tagging.records import MANIFEST, FileRecord, begin, open_outputs
+from gristmill.stages.dolma_tagging.run_claim import RUNS, RunClaim
 
 TEXTS = {"a": ["one\ntwo"], "b": ["two\nthree"], "c": ["three", "one"]}
 
@@ -236,3 +241,37 @@ def test_of_two_runs_with_one_file_of_keys_the_later_one_does_not_replace_the_ke
     with pytest.raises(AtWork, match="keys: another run has written it since this one began"):
         run_dedupe(plans[1], second, {}, lambda _: None)
     assert (home / "keys").read_bytes() == before
+
+
+def ordered(home: Path, names: str) -> DedupeConfig:
+    return replace(config(home), documents=tuple(f"{home}/documents/{name}.jsonl.gz" for name in names))
+
+
+def test_of_two_runs_with_other_orders_at_once_only_one_writes(home: Path) -> None:
+    """Else each may write the file that repeats the other's, and both copies are marked."""
+    first, second = (plan_dedupe(ordered(home, names), {}) for names in ("ab", "ba"))
+    folder = first.outputs[0]
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+        begun = folder.begun({})
+        claim = home / "attributes/p" / begun.claim
+        held = msgspec.json.decode(claim.read_bytes(), type=RunClaim)
+        lives = msgspec.structs.replace(this_process(), pid=str(child.pid), started="")
+        claim.write_bytes(msgspec.json.encode(msgspec.structs.replace(held, process=lives)))
+        with pytest.raises(AtWork, match="writes here since"):
+            run_dedupe(second, ordered(home, "ba"), {}, lambda _: None)
+        assert contents(home) == {}
+        dedupe(ordered(home, "ab"))
+        dedupe(ordered(home, "c"))
+    assert contents(home) == {**MARKS, "c": [[], []]}
+
+
+def test_a_file_that_another_order_made_again_since_the_plan_is_no_longer_done(home: Path) -> None:
+    dedupe(ordered(home, "a"))
+    slow = plan_dedupe(ordered(home, "ab"), {})
+    assert slow.done == 1
+    dedupe(ordered(home, "ba"))
+    with pytest.raises(AtWork, match="another run has written here since this one looked; run again"):
+        run_dedupe(slow, ordered(home, "ab"), {}, lambda _: None)
+    dedupe(ordered(home, "ab"))
+    assert contents(home) == {"a": MARKS["a"], "b": MARKS["b"]}
+    assert not list((home / "attributes/p" / RUNS).glob("*"))

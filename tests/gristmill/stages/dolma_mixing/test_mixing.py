@@ -7,15 +7,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from gristmill.errors import AtWork, DataError, GristmillError, MalformedRow, RecipeError
 from gristmill.execution.runner import Inline
 from gristmill.formats.dolma.mixer_config import MixerConfig, mixer_config
 from gristmill.lake.identity import digest_of
+from gristmill.stages.dolma_mixing.grinder import MixItem
 from gristmill.stages.dolma_mixing.mixing import MixPlan, absent_attributes, plan_mixing, run_mixing
 from gristmill.stages.dolma_mixing.stream_mixer import check_utf8
-from gristmill.stages.dolma_tagging.records import MANIFEST
+from gristmill.stages.dolma_tagging.records import MANIFEST, FileRecord, begin, open_outputs
+from gristmill.stages.dolma_tagging.run_claim import RUNS
 
 ROWS: list[dict[str, Any]] = [
     {"id": "1", "text": "mail a@b.c now", "metadata": {"n": 1}, "attributes": {"own": [[0, 1, 1]]}},
@@ -174,6 +177,57 @@ def test_outputs_that_are_no_longer_made_are_an_error(home: Path) -> None:
     mix(config(home, {"max_size_in_bytes": size}))
     with pytest.raises(DataError, match=r"s-0000\.jsonl\.gz, s-0001\.jsonl\.gz, s-0002\.json\.gz"):
         plan_mixing(config(home), {})
+
+
+@pytest.mark.parametrize(
+    ("options", "others"),
+    [({}, ["s-0000.jsonl.gz", "s-0001.jsonl.gz", "s-0002.json.gz"]), ({"shuffle": False}, ["documents/2.json.gz"])],
+)
+def test_files_without_a_record_that_a_reader_would_take_for_outputs_are_an_error(
+    home: Path, options: dict[str, Any], others: list[str]
+) -> None:
+    """A torn manifest does not make older outputs part of the new mix, with --force neither."""
+    size = (home / "documents/0.json.gz").stat().st_size
+    mix(config(home, {"max_size_in_bytes": size}, **options))
+    (home / "out" / MANIFEST).write_text("{")
+    (home / "out/s-notes.json").write_text("{}")
+    (home / "documents/2.json.gz").unlink()
+    larger = config(home, {"max_size_in_bytes": 2 * size + 2}, **options)
+    words = rf"out: these look like outputs .*: {', '.join(others)}; .* Move them away, or give another output\.path"
+    with pytest.raises(DataError, match=words):
+        mix(larger, force=True)
+    for name in others:
+        (home / "out" / name).unlink()
+    mix(larger, force=True)
+    (home / "out/s-notes.json").unlink()
+    assert len(ids(home)) == 6
+
+
+def test_a_file_of_somebody_that_a_killed_run_was_to_replace_stays_that_of_somebody(home: Path) -> None:
+    mine = home / "out/s-0000.jsonl.gz"
+    mine.parent.mkdir()
+    mine.write_bytes(b"mine")
+    size = (home / "documents/0.json.gz").stat().st_size
+    small = config(home, {"max_size_in_bytes": size})
+    plan = plan_mixing(small, {}, force=True)
+    item = msgspec.json.decode(plan.items[0].body, type=MixItem)
+    one = item.file.as_one
+    store = open_outputs(str(home / "out"), {})
+    begin(store, item.file.name, FileRecord(one.url, one.version, item.recipe), foreign=item.foreign)  # and it dies
+    with pytest.raises(DataError, match="not made by this command"):
+        mix(small)
+    with pytest.raises(DataError, match=r"s-0000\.jsonl\.gz have changed since an earlier run wrote them"):
+        mix(config(home), force=True)
+    assert mine.read_bytes() == b"mine"
+    mix(small, force=True)
+    assert len(ids(home)) == 9
+
+
+def test_a_run_that_failed_has_no_claim(home: Path) -> None:
+    _truncated(home)
+    with pytest.raises(DataError):
+        mix(config(home))
+    assert not list((home / "out" / RUNS).glob("*"))
 
 
 def test_a_run_that_came_between_looking_and_writing_is_noticed(home: Path) -> None:
