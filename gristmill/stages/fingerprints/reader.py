@@ -79,11 +79,10 @@ class FingerprintPart:
     def signatures(self) -> NDArray[np.uint32]:
         """The MinHash signature of each document (documents, values); that of one without words is 0 throughout."""
         values = np.frombuffer(self._file("signatures"), "<u4")
-        if self.row.rows == 0:
-            return values.reshape(0, 0)
-        if self.row.rows < 0 or len(values) % self.row.rows:
+        rows = self.row.rows
+        if rows < 0 or (len(values) % rows if rows else len(values)):
             raise self._broken("signatures")
-        return values.reshape(self.row.rows, -1)
+        return values.reshape(rows, -1 if rows else 0)
 
     @cached_property
     def offsets(self) -> NDArray[np.uint64]:

@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 import xxhash
@@ -113,6 +114,15 @@ def test_each_unit(tmp_path: Path, unit: Unit, spans: list[int], hashes: int) ->
     if isinstance(unit, MinHashUnits):
         assert part.signatures().shape == (4, 6)
         assert part.signatures().any(axis=1).tolist() == [True, False, False, True]
+
+
+@pytest.mark.parametrize("rows", [0, -1, 5])
+def test_signatures_of_another_number_of_documents_are_an_error_that_names_the_table(tmp_path: Path, rows: int) -> None:
+    mill = start(tmp_path, [document(n, text) for n, text in enumerate(TEXTS)])
+    (part,) = parts(mill, MinHashUnits(ngram=2, bands=3, rows=2))
+    forged = FingerprintPart(mill.store, msgspec.structs.replace(part.row, rows=rows), "the-table.jsonl.gz")
+    with pytest.raises(DataError, match=r"^the-table\.jsonl\.gz: part .*: file 'signatures' is broken"):
+        forged.signatures()
 
 
 def test_a_changed_shard_makes_its_part_again_and_no_other(tmp_path: Path) -> None:
