@@ -26,7 +26,8 @@ from gristmill.lake.address import (
 )
 from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.identity import digest_of
-from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
+from gristmill.lake.rows.blocklists.blocklist import Blocklist, read_blocklist
+from gristmill.lake.rows.blocklists.blocklist_files import note_entries
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.reports.sizes import counted
@@ -95,16 +96,17 @@ class _Look:
         return digest_of([[name, self._etags[name]] for name in chosen.lists])
 
     def lists(self, chosen: Selected) -> list[Blocklist]:
-        """The lists of an asset.
+        """The lists of an asset. Their entries are noted, so that one which is lost later is known.
 
         Raises:
-            RecipeError: a list does not exist.
+            RecipeError: a list does not exist, or has lost entries.
             DataError: a row of a list is not valid.
         """
         for name in chosen.lists:
             if name not in self._lists:
                 try:
                     self._lists[name] = read_blocklist(self.store, name)
+                    note_entries(self.store, name)
                 except (DataError, RecipeError) as error:
                     self._lists[name] = error
         lists: list[Blocklist] = []

@@ -21,7 +21,7 @@ from testkit import Mill, make_documents
 from gristmill.command_line import parser
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.index_ledger import compose_index
-from gristmill.lake.rows.blocklist import read_blocklist
+from gristmill.lake.rows.blocklists.blocklist import read_blocklist
 from gristmill.recipes.mix import Stream
 from gristmill.recipes.source import Revision
 from resources.pools import POOLS

@@ -11,7 +11,7 @@ from gristmill.commands._shared.chosen_lake import chosen_lake
 from gristmill.commands._shared.terminal import add_lake, add_shelves, shelves_of, show
 from gristmill.commands.takedown import BLOCKLIST
 from gristmill.lake.address import check_name
-from gristmill.lake.rows.blocklist import add_to_blocklist
+from gristmill.lake.rows.blocklists.blocklist import add_to_blocklist
 from gristmill.releases.withdrawal import withdraw_release
 from gristmill.takedowns.erasing.erasure import erase, was_erased
 from gristmill.takedowns.erasing.erasure_plan import ErasurePlan, erasure_plan

@@ -14,7 +14,7 @@ from gristmill.errors import DataError, RecipeError, shorten
 from gristmill.lake.address import documents_asset, ledger_folder, mix_asset, place
 from gristmill.lake.ledger.files import check_same_recipe, list_ledgers, read_ledger
 from gristmill.lake.ledger.model import Ledger
-from gristmill.lake.rows.blocklist import read_blocklist
+from gristmill.lake.rows.blocklists.blocklist import read_blocklist
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.drift.drop_reasons import BLOCKED, SAMPLED_OUT, TOO_FEW_BYTES, TOO_LITTLE_LEFT, TOO_SHORT
 from gristmill.recipes.selection import Selection

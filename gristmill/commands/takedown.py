@@ -15,7 +15,8 @@ import msgspec
 from gristmill.commands._shared.chosen_lake import chosen_lake
 from gristmill.commands._shared.terminal import add_lake, add_shelves, shelves_of, show
 from gristmill.lake.address import blocklist_path, check_name
-from gristmill.lake.rows.blocklist import add_to_blocklist, new_on
+from gristmill.lake.rows.blocklists.blocklist import add_to_blocklist, lost_entries, new_on, take_off_blocklist
+from gristmill.lake.rows.blocklists.blocklist_files import record_path, recorded, rows_in
 from gristmill.lake.store.protocol import Store
 from gristmill.takedowns.chosen import by_content, by_url, url_matcher
 from gristmill.takedowns.due import DueSlice, due_slices, list_for_mix
@@ -39,13 +40,16 @@ def declare(parser: ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--ids", metavar="FILE", help='JSON lines {"source","id"}, with "reason" if you like')
     which.add_argument("--url", metavar="PATTERN", help="documents whose metadata.url is this; * is any text")
+    which.add_argument("--lost", action="store_true", help="documents whose lines the blocklist has lost")
     which.add_argument("--content", metavar="DIGEST", help="documents with this text: its XXH3-128 in hexadecimal")
     parser.add_argument("--near", action="store_true", help="also the near duplicates of these documents")
     parser.add_argument("--scan", action="store_true", help="read rows: of shards without an index, of foreign files")
     parser.add_argument("--exclude", action="append", default=[], metavar="PATH", help=_EXCLUDE)
     parser.add_argument("--blocklist", default=BLOCKLIST, metavar="NAME", help="the list to add to (%(default)s)")
     parser.add_argument("--reason", default=REASON, help="of lines that have none (%(default)s)")
-    parser.add_argument("--prove", action="store_true", help="prove that the documents are gone, and add nothing")
+    verb = parser.add_mutually_exclusive_group()
+    verb.add_argument("--prove", action="store_true", help="prove that the documents are gone, and add nothing")
+    verb.add_argument("--retract", action="store_true", help="take the documents off the blocklist: they come back")
     parser.add_argument("--dry-run", action="store_true", help="show the places, and add nothing")
     parser.add_argument("--json", action="store_true", help="one JSON object per line")
     add_shelves(parser)
@@ -65,16 +69,18 @@ def run(arguments: Namespace) -> int:
     wanted, skipped = _wanted(arguments, store, shelves)
     if not wanted:
         show(_nothing(arguments, store, skipped))
-        return _told(skipped)
+        return 0 if arguments.lost else _told(skipped)
+    if arguments.retract:
+        return _retract(store, wanted, name, dry=arguments.dry_run)
     if arguments.prove:
         return _prove(store, wanted, skipped, name, shelves, arguments)
     search = Finder(store, wanted, shelves, scan=arguments.scan).run()
     search.unsearched += skipped
     due = list(due_slices(store, search, name))
-    nobody = unknown(store, wanted, search)
+    nobody = {} if arguments.lost else unknown(store, wanted, search)  # what was listed is put back as it was
     listed = {pair: reason for pair, reason in wanted.reasons.items() if pair not in nobody}
     new = new_on(store, name, listed) if arguments.dry_run else add_to_blocklist(store, name, listed)
-    nowhere = [pair for pair in wanted.reasons if not search.of(pair)]
+    nowhere = [pair for pair in wanted.reasons if not search.of(pair) and not arguments.lost]
     if arguments.json:
         for found in search.found:
             show(msgspec.json.encode(found).decode())
@@ -98,6 +104,8 @@ def _told(skipped: Sequence[Unsearched]) -> int:
 
 def _nothing(arguments: Namespace, store: Store, skipped: Sequence[Unsearched]) -> str:
     """A line for people whose URL or digest no document has, of those that were searched."""
+    if arguments.lost:
+        return f"{blocklist_path(arguments.blocklist)} has lost no entry that {record_path(arguments.blocklist)} has"
     document = "searched document" if skipped else "document"
     if arguments.url is None:
         return f"unknown: no {document} has a text of the digest {arguments.content}"
@@ -118,6 +126,8 @@ def _wanted(arguments: Namespace, store: Store, shelves: Shelves) -> tuple[Wante
     search = Search()
     if arguments.ids:
         reasons = read_wanted(arguments.ids, arguments.reason)
+    elif arguments.lost:
+        reasons = lost_entries(store, arguments.blocklist)
     else:
         choose, what = (by_url, arguments.url) if arguments.url is not None else (by_content, arguments.content)
         reasons = dict.fromkeys(choose(store, what, search, scan=arguments.scan), str(arguments.reason))
@@ -128,6 +138,17 @@ def _wanted(arguments: Namespace, store: Store, shelves: Shelves) -> tuple[Wante
         search.found = first.found
         reasons |= dict.fromkeys(near_documents(store, search) - reasons.keys(), f"near: {arguments.reason}")
     return Wanted(reasons), search.unsearched
+
+
+def _retract(store: Store, wanted: Wanted, name: str, *, dry: bool) -> int:
+    """Takes documents off the blocklist and out of its record. Returns 1 if one of them was in neither, else 0."""
+    listed = rows_in(store, blocklist_path(name)).keys() | recorded(store, name).keys()
+    gone = sorted(listed & wanted.reasons.keys()) if dry else take_off_blocklist(store, name, wanted.reasons)
+    for source, id_ in (pair for pair in wanted.reasons if pair not in gone):
+        show(f"not on the list: {id_!r} of {source!r}")
+    verb = "would be taken off" if dry else "taken off"
+    show(f"{len(gone)} of {len(wanted)} documents {verb} {blocklist_path(name)}; gristmill make takes them up again")
+    return 0 if len(gone) == len(wanted) else 1
 
 
 def _prove(

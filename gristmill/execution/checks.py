@@ -24,7 +24,7 @@ from gristmill.lake.ledger.id_search import (
     sightings,
 )
 from gristmill.lake.ledger.model import Shard
-from gristmill.lake.rows.blocklist import Blocklist
+from gristmill.lake.rows.blocklists.blocklist import Blocklist
 from gristmill.lake.rows.raw_spans import find_raw_span
 from gristmill.lake.store.protocol import Store
 

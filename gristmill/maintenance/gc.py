@@ -27,7 +27,7 @@ from gristmill.lake.ledger.files import list_ledgers, read_ledger
 from gristmill.lake.ledger.ownership import owns
 from gristmill.lake.ledger.receipts import objects_of, read_run_note
 from gristmill.lake.ledger.walk import ledger_folders, list_assets
-from gristmill.lake.rows.blocklist import listed_pairs
+from gristmill.lake.rows.blocklists.blocklist import listed_pairs
 from gristmill.lake.store.protocol import Entry, Store, UnfinishedUpload
 from gristmill.maintenance.folder_objects import FolderObjects
 from gristmill.maintenance.gc_hold import held_by_gc, let_go_of_left

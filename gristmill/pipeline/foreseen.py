@@ -1,13 +1,14 @@
 """What recipes alone show: which assets cannot be made, whatever the data are. It is told before anything is ground."""
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
-from gristmill.errors import RecipeError
+from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import attributes_asset, documents_asset, export_asset, export_index, mix_asset
-from gristmill.lake.rows.blocklist import check_blocklist
+from gristmill.lake.rows.blocklists.blocklist import read_blocklist
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.export import Export
@@ -15,6 +16,7 @@ from gristmill.recipes.mix import Mix
 from gristmill.recipes.row_format import Chat
 from gristmill.recipes.selection import Selection
 from gristmill.stages.export.epoch import check_epoch
+from gristmill.stages.mixing.blocklist_matches import named_lists
 from gristmill.stages.token_cache.step import TokenCacheStep
 
 Refused = tuple[str, str]
@@ -22,7 +24,7 @@ Refused = tuple[str, str]
 
 
 def foreseen(store: Store, catalogue: Catalogue) -> dict[str, str]:
-    """Why assets cannot be made, by their addresses. Reads no data: it asks for the files that recipes name.
+    """Why assets cannot be made, by their addresses. Reads blocklists, and asks for the other files that recipes name.
 
     Args:
         store: the lake.
@@ -31,23 +33,31 @@ def foreseen(store: Store, catalogue: Catalogue) -> dict[str, str]:
     Raises:
         StoreError: the lake does not answer.
     """
-    return dict([*_of_sources(store, catalogue), *_of_mixes(store, catalogue), *_of_exports(catalogue)])
+    lists = dict(_refused_lists(store, catalogue))
+    return dict([*_of_sources(catalogue, lists), *_of_mixes(store, catalogue, lists), *_of_exports(catalogue)])
 
 
-def _of_sources(store: Store, catalogue: Catalogue) -> Iterator[Refused]:
+def _refused_lists(store: Store, catalogue: Catalogue) -> Iterator[Refused]:
+    """The names of the blocklists that are missing or have lost entries, each with the reason."""
+    for name in named_lists(catalogue):
+        with suppress(DataError):  # a wrong row: planning the slice tells of it
+            yield from _refused(name, partial(read_blocklist, store, name))
+
+
+def _of_sources(catalogue: Catalogue, lists: Mapping[str, str]) -> Iterator[Refused]:
     for source in catalogue.sources.values():
         if check := getattr(source.convert, "check", None):
             yield from _refused(documents_asset(source.name, "v0"), check)
         for revision in source.revisions:
-            yield from _without_blocklist(store, documents_asset(source.name, revision.version), revision)
+            yield from _without_blocklist(documents_asset(source.name, revision.version), revision, lists)
         for version in source.versions:
             for tagger in catalogue.taggers_of(source, version):
                 yield from _lacking(attributes_asset(source.name, version, tagger.name), tagger.needs)
 
 
-def _of_mixes(store: Store, catalogue: Catalogue) -> Iterator[Refused]:
+def _of_mixes(store: Store, catalogue: Catalogue, lists: Mapping[str, str]) -> Iterator[Refused]:
     for mix, stream in catalogue.streams():
-        yield from _without_blocklist(store, mix_asset(mix.name, stream.key), stream)
+        yield from _without_blocklist(mix_asset(mix.name, stream.key), stream, lists)
         for tokenizer in catalogue.tokenizers_of(mix):
             step = TokenCacheStep(mix, stream.key, tokenizer, "", ())
             if isinstance(stream.format, Chat) and (stream.format.chat_template or tokenizer.specials == "text"):
@@ -70,9 +80,8 @@ def _slices(mix: Mix, export: Export) -> list[str]:
     return [export_asset(mix.name, export.name, stream.key) for stream in mix.streams]
 
 
-def _without_blocklist(store: Store, address: str, selection: Selection) -> Iterator[Refused]:
-    for name in selection.blocklists:
-        yield from _refused(address, partial(check_blocklist, store, name))
+def _without_blocklist(address: str, selection: Selection, lists: Mapping[str, str]) -> Iterator[Refused]:
+    yield from ((address, lists[name]) for name in selection.blocklists if name in lists)
 
 
 def _lacking(address: str, needs: Mapping[str, str]) -> Iterator[Refused]:

@@ -1,6 +1,7 @@
 """Makes what is missing in a lake, task by task, without Dagster: for the command line and for Python programs."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
@@ -13,6 +14,7 @@ from gristmill.lake.address import Place, place
 from gristmill.lake.ledger.lake_id import LAKE_FILE, make_lake_id
 from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.ledger.receipts import read_receipts
+from gristmill.lake.rows.blocklists.blocklist_files import note_entries
 from gristmill.lake.store.open import Lake
 from gristmill.pipeline.dry_run import Prospect
 from gristmill.pipeline.planner import Planner
@@ -25,6 +27,7 @@ from gristmill.stages.conversion.named_source import named_otherwise
 from gristmill.stages.conversion.step import ConversionStep
 from gristmill.stages.dedupe.resolution import resolve
 from gristmill.stages.dedupe.round_facts import why_doubtful
+from gristmill.stages.mixing.blocklist_matches import named_lists
 from gristmill.stages.models.training import make_folder
 from gristmill.stages.tagging.step import TaggingStep
 from gristmill.stages.tokenization.training import make_tokenizer
@@ -100,6 +103,7 @@ class Maker:
             StoreError: the lake does not answer any more. What was made is kept.
         """
         self._tell()
+        self._note_blocklists()
         for task in self.planner.tasks():
             prospects = self.planner.survey(task)
             self.seen += len(prospects)
@@ -127,6 +131,12 @@ class Maker:
             self._left(prospect)
         for prospect in self.planner.foreseen():
             self.say(f"refused {prospect.asset}: {'; '.join(prospect.why)}")
+
+    def _note_blocklists(self) -> None:
+        """Notes the entries of blocklists, also those of documents that are still to come: see blocklists/."""
+        for name in named_lists(self.planner.catalogue):
+            with suppress(DataError):  # a wrong row: planning what names the list raises it
+                note_entries(self.lake.store(), name)
 
     def raise_failures(self) -> None:
         """Raises what could not be made as one error, of the class of the first.

@@ -80,7 +80,7 @@ class Planner:
     def __init__(
         self, catalogue: Catalogue, shelves: tuple[str, ...], lake: Lake, targets: Targets | None = None
     ) -> None:
-        self._catalogue, self.shelves, self._lake = catalogue, shelves, lake
+        self.catalogue, self.shelves, self._lake = catalogue, shelves, lake
         self._targets = targets or Targets()
         self._store = lake.store()
         self._graph = RecipeGraph(catalogue, shelves)
@@ -113,12 +113,12 @@ class Planner:
     @property
     def notes(self) -> list[str]:
         """What people should know of the recipes and of the lake, though nothing is wrong."""
-        return [*self._catalogue.notes, *self.unmatched(), *self.remarks]
+        return [*self.catalogue.notes, *self.unmatched(), *self.remarks]
 
     def unmatched(self) -> list[str]:
         """The entries of blocklists that match no document now, if everything was asked for."""
         asked = self._targets.addresses is None
-        return [str(each) for each in unmatched_entries(self._store, self._catalogue)] if asked else []
+        return [str(each) for each in unmatched_entries(self._store, self.catalogue)] if asked else []
 
     def check_something(self) -> None:
         """Checks that the lake has raw data or ledgers of the targets: an empty plan may be that of another lake.
@@ -137,16 +137,16 @@ class Planner:
 
     def foreseen(self) -> Iterator[Prospect]:
         """What recipes alone show to be refused, of what would be made for the first time: an asset each."""
-        for asset, source in self._catalogue.slices():
+        for asset, source in self.catalogue.slices():
             new = (key for key in self._known.get(source, ()) if self._is_wanted(asset, key))
             if asset in self._foreseen and any(read_head(self._store, place(asset, key)) is None for key in new):
                 yield Prospect(asset, "", "refused", why=(self._foreseen[asset],))
-        for tokenizer in self._catalogue.tokenizers.values():
+        for tokenizer in self.catalogue.tokenizers.values():
             asset = tokenizer_asset(tokenizer.name)
             found = look_at(self._store, tokenizer) if self._is_wanted(asset) else None
             if found and found.state == "refused":
                 yield Prospect(asset, "", "refused", why=found.why)
-        recipes: list[LabelledSet | Model] = [*self._catalogue.models.values(), *self._catalogue.labels.values()]
+        recipes: list[LabelledSet | Model] = [*self.catalogue.models.values(), *self.catalogue.labels.values()]
         for recipe in recipes:
             found = look_at_folder(self._store, recipe) if self._is_wanted(address_of(recipe)) else None
             if found and found.state == "refused":
@@ -169,7 +169,7 @@ class Planner:
 
     def volume(self, asset: str) -> Volume:
         """The check that compares a partition of an asset with those of earlier snapshots."""
-        return volume_of(self._catalogue, asset, self._known[source_of(self._catalogue, asset)])
+        return volume_of(self.catalogue, asset, self._known[source_of(self.catalogue, asset)])
 
     def survey(self, task: Task) -> list[Prospect]:
         """The state of each partition of a task now. The tasks before it must be surveyed, and may be done."""
@@ -192,19 +192,19 @@ class Planner:
         Labelled sets, models and resolutions come before the sets that need them.
         """
         way = _Way()
-        for source in self._catalogue.sources.values():
+        for source in self.catalogue.sources.values():
             for snapshot in self._known.get(source.name, ()):
                 yield from self._journey(source, snapshot, way)
-        for dedupe in self._catalogue.dedupes.values():
+        for dedupe in self.catalogue.dedupes.values():
             yield from self._resolution(dedupe, way)
-        recipes: list[LabelledSet | Model] = [*self._catalogue.models.values(), *self._catalogue.labels.values()]
+        recipes: list[LabelledSet | Model] = [*self.catalogue.models.values(), *self.catalogue.labels.values()]
         for recipe in recipes:
             yield from self._folder(recipe, way)
         yield from self._tokenizers()
-        for source in self._catalogue.sources.values():
+        for source in self.catalogue.sources.values():
             for snapshot in self._known.get(source.name, ()):
                 yield from self._tokens(source, snapshot)
-        for mix in self._catalogue.mixes.values():
+        for mix in self.catalogue.mixes.values():
             yield from self._indexes(mix)
 
     def _journey(self, source: Source, snapshot: str, way: _Way, until: str = "") -> Iterator[Task]:
@@ -226,7 +226,7 @@ class Planner:
                 continue
             for part in self._in_turn(step, way, waiting):
                 for name in dict.fromkeys(name for tagger in part.taggers for name in tagger.models):
-                    yield from self._folder(self._catalogue.models[name], way)
+                    yield from self._folder(self.catalogue.models[name], way)
                 yield part
         ahead.extendleft(reversed(waiting))
 
@@ -237,12 +237,12 @@ class Planner:
             return
         way.passed.add(asset)
         prints: list[tuple[str, str]] = []
-        for source in (self._catalogue.sources[name] for name in dedupe.versions):
+        for source in (self.catalogue.sources[name] for name in dedupe.versions):
             above = FINGERPRINTS.at(dedupe=dedupe.name, source=source.name)
             for snapshot in self._known.get(source.name, ()):
                 yield from self._journey(source, snapshot, way, above)
                 prints.append((above, snapshot))
-        yield ResolutionTask(dedupe, self._catalogue.editions_of(dedupe), tuple(prints))
+        yield ResolutionTask(dedupe, self.catalogue.editions_of(dedupe), tuple(prints))
 
     def _in_turn(self, step: TaggingStep, way: _Way, waiting: list[Step]) -> Iterator[TaggingStep]:
         """A tagging step, or parts of it: last the sets whose models are drawn from documents of later steps.
@@ -261,26 +261,26 @@ class Planner:
 
     def _turn(self, tagger: Tagger, way: _Way, ahead: set[tuple[str, str]]) -> int:
         """When the set of a tagger can be made: 0 at once, 1 after documents that are ahead, _WAITS."""
-        models = [self._catalogue.models[name] for name in tagger.models]
+        models = [self.catalogue.models[name] for name in tagger.models]
         if any(
             each in way.at_work for model in models for each in (address_of(model), *(a for a, _ in made_of(model)))
         ):
             return _WAITS
-        return int(any(node in ahead for model in models for node in drawn_for(self._catalogue, model)))
+        return int(any(node in ahead for model in models for node in drawn_for(self.catalogue, model)))
 
     def _folder(self, recipe: LabelledSet | Model, way: _Way, *, needed: bool = False) -> Iterator[Task]:
         """A labelled set or a model, and before it what it is made of. `needed`: by a model that was asked for."""
         asset = address_of(recipe)
         named = self._targets.names(asset)
-        needed = needed or asset in needed_folders(self._catalogue)
+        needed = needed or asset in needed_folders(self.catalogue)
         if asset in way.passed or not self._is_wanted(asset):
             return
         way.passed.add(asset)
         way.at_work.add(asset)
         for above, key in made_of(recipe):
             if key:
-                yield from self._journey(self._catalogue.sources[names_of(above)["source"]], key, way, above)
-            elif (labelled := folder_of(self._catalogue, above)) is not None:
+                yield from self._journey(self.catalogue.sources[names_of(above)["source"]], key, way, above)
+            elif (labelled := folder_of(self.catalogue, above)) is not None:
                 yield from self._folder(labelled, way, needed=needed or named)
         way.at_work.remove(asset)
         yield FolderTask(recipe, needed, named)
@@ -318,32 +318,32 @@ class Planner:
         if self._wanted is not None and not any(snapshot in self._wanted.get(a, ()) for a in self._graph.of(source)):
             return
         vanished = has_vanished(self._store, source, snapshot)
-        yield from source_steps(self._catalogue, source, snapshot, shelves, options, vanished=vanished)
+        yield from source_steps(self.catalogue, source, snapshot, shelves, options, vanished=vanished)
         for mix, stream in self._streams(source):
             yield from mix_steps(mix, stream.key, snapshot, shelves)
 
     def _tokens(self, source: Source, snapshot: str) -> Iterator[Step]:
         """The steps that make the token caches of a snapshot, and its exports."""
         for mix, stream in self._streams(source):
-            tokenizers = self._catalogue.tokenizers_of(mix)
+            tokenizers = self.catalogue.tokenizers_of(mix)
             yield from self._only_wanted(cache_steps(tokenizers, mix, stream.key, snapshot, self.shelves))
-            exports = self._catalogue.exports_of(mix)
+            exports = self.catalogue.exports_of(mix)
             yield from self._only_wanted(export_steps(exports, mix, stream.key, snapshot, self.shelves))
 
     def _streams(self, source: Source) -> list[tuple[Mix, Stream]]:
-        return [(mix, stream) for mix, stream in self._catalogue.streams() if stream.source == source.name]
+        return [(mix, stream) for mix, stream in self.catalogue.streams() if stream.source == source.name]
 
     def _tokenizers(self) -> Iterator[TokenizerTask]:
-        used = {t.name for mix in self._catalogue.mixes.values() for t in self._catalogue.tokenizers_of(mix)}
-        for tokenizer in self._catalogue.tokenizers.values():
+        used = {t.name for mix in self.catalogue.mixes.values() for t in self.catalogue.tokenizers_of(mix)}
+        for tokenizer in self.catalogue.tokenizers.values():
             asset = tokenizer_asset(tokenizer.name)
             if self._is_wanted(asset):
                 named = self._targets.names(asset)
                 yield TokenizerTask(tokenizer, tokenizer.name in used, named)
 
     def _indexes(self, mix: Mix) -> Iterator[IndexTask]:
-        sources = {stream.key: self._catalogue.sources[stream.source] for stream in mix.streams}
+        sources = {stream.key: self.catalogue.sources[stream.source] for stream in mix.streams}
         known = {stream: self._known.get(source.name, []) for stream, source in sources.items()}
-        exports = self._catalogue.exports_of(mix)
-        indexes = MixIndexes(mix, self._catalogue.tokenizers_of(mix), sources, known, exports)
+        exports = self.catalogue.exports_of(mix)
+        indexes = MixIndexes(mix, self.catalogue.tokenizers_of(mix), sources, known, exports)
         yield from (IndexTask(indexes, address) for address in indexes.addresses if self._is_wanted(address))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from gristmill.lake.address import Place, attributes_beside, documents_asset, ledger_folder
 from gristmill.lake.ledger.files import list_ledgers
-from gristmill.lake.rows.blocklist import listed_pairs
+from gristmill.lake.rows.blocklists.blocklist import listed_pairs
 from gristmill.lake.store.protocol import Store
 from gristmill.previews.row_batches import Kinds, NeededBytes
 from gristmill.previews.slice_preview import SlicePreview

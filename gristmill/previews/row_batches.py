@@ -16,7 +16,7 @@ from gristmill.errors import DataError, MalformedRow, RecipeError, StoreError
 from gristmill.lake.address import Place, attributes_beside
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.model import Shard
-from gristmill.lake.rows.blocklist import Blocklist
+from gristmill.lake.rows.blocklists.blocklist import Blocklist
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.edits.transform import Transform
 from gristmill.recipes.rules import Column

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Shard
-from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
+from gristmill.lake.rows.blocklists.blocklist import Blocklist, read_blocklist
 from gristmill.lake.rows.draw import fraction
 from gristmill.lake.store.protocol import Store
 from gristmill.previews.row_batches import Kinds, NeededBytes, RowBatch, RowReader

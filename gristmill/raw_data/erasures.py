@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gristmill.lake.rows.blocklist import is_erasure
+from gristmill.lake.rows.blocklists.blocklist import is_erasure
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
 

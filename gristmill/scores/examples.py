@@ -16,7 +16,7 @@ from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.derived import examples_path
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Shard
-from gristmill.lake.rows.blocklist import listed_pairs
+from gristmill.lake.rows.blocklists.blocklist import listed_pairs
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 from gristmill.scores.described import Described

@@ -14,7 +14,7 @@ from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.rows.batches import read_rows
-from gristmill.lake.rows.blocklist import erased_pairs, listed_pairs
+from gristmill.lake.rows.blocklists.blocklist import erased_pairs, listed_pairs
 from gristmill.lake.store.protocol import Store
 from gristmill.takedowns.chosen import UrlRow, first_versions
 from gristmill.takedowns.id_rows import rows_by_shard

@@ -18,7 +18,8 @@ from gristmill.lake.ledger.index_ledger import IndexLedger
 from gristmill.lake.ledger.lake_id import LAKE_FILE, LakeId
 from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.ledger.receipts import RunNote
-from gristmill.lake.rows.blocklist import BlocklistRow, is_blocklist, is_erasure
+from gristmill.lake.rows.blocklists.blocklist import is_blocklist, is_erasure
+from gristmill.lake.rows.blocklists.blocklist_files import BlocklistRow, is_record
 from gristmill.lake.rows.shard_file import read_blocks, rows_of
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
@@ -66,7 +67,7 @@ def why_not_own(store: Store, path: str, form: type[msgspec.Struct] | None = Non
     Raises:
         StoreError: the lake does not answer.
     """
-    if is_blocklist(path):
+    if is_blocklist(path) or is_record(path):
         return _why_no_list(store, path)
     form = form or form_of(path)
     if form is None:

@@ -13,7 +13,7 @@ import msgspec
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import blocklist_path
 from gristmill.lake.ledger.files import list_ledgers
-from gristmill.lake.rows.blocklist import read_blocklist
+from gristmill.lake.rows.blocklists.blocklist import read_blocklist
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.releases.pins import pins

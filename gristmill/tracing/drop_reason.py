@@ -11,7 +11,7 @@ from typing import Any
 from gristmill.errors import DataError, shorten
 from gristmill.lake.address import place
 from gristmill.lake.asset_kinds import ATTRIBUTES, kind_of, names_of
-from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
+from gristmill.lake.rows.blocklists.blocklist import Blocklist, read_blocklist
 from gristmill.lake.store.json_object import read_free_form
 from gristmill.recipes.drift.drop_reasons import BLOCKED, SAMPLED_OUT
 from gristmill.recipes.selection import Selection, selection_of

@@ -17,7 +17,7 @@ from gristmill.lake.ledger.files import read_table
 from gristmill.lake.ledger.id_search import first_duplicate, index_reader, repeated_highs
 from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.rows.batches import decode_rows
-from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
+from gristmill.lake.rows.blocklists.blocklist import Blocklist, read_blocklist
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.quarantined import QuarantinedRow
 from gristmill.lake.rows.raw_spans import check_raw_spans

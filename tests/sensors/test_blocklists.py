@@ -274,6 +274,25 @@ def test_a_list_that_is_taken_away_is_an_error_and_no_empty_list(two: Works) -> 
     assert watch.event() == []
 
 
+def test_an_older_copy_of_a_list_is_an_error_that_names_what_is_gone_and_brings_nothing_back(two: Works) -> None:
+    watch = watched(two)
+    two.block("letter-77")
+    assert watch.event() == []  # no document has it yet, so no run reads the list: the tick notes it
+    older = b""
+    newer = two.store.read("blocklists/takedowns.jsonl")
+    two.store.put("blocklists/takedowns.jsonl", older)
+    lost = "blocklists/takedowns.jsonl: it has lost 1 of the 1 entries that withdrawn/blocklists/takedowns.jsonl has: "
+    assert watch.tick() == []
+    assert watch.said.startswith(f"{lost}'letter-77' of 'letters'; ")
+    for _ in range(2):
+        with pytest.raises(DataError, match=lost):
+            watch.tick()
+    assert not two.run("blend_letters_documents").success
+    two.store.put("blocklists/takedowns.jsonl", newer)
+    assert watch.event() == []
+    assert two.run("blend_letters_documents").success
+
+
 @pytest.mark.slow
 def test_a_list_that_comes_late_makes_what_failed_for_want_of_it(works: Works) -> None:
     works.store.delete(["blocklists/takedowns.jsonl"])

@@ -15,7 +15,7 @@ from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.files import find_ledger
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.batches import TextRow, decode_rows
-from gristmill.lake.rows.blocklist import listed_pairs
+from gristmill.lake.rows.blocklists.blocklist import listed_pairs
 from gristmill.lake.rows.shard_file import rows_around
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import Dedupe

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from gristmill.lake.address import export_index
-from gristmill.lake.rows.blocklist import read_blocklist
+from gristmill.lake.rows.blocklists.blocklist import read_blocklist
 from gristmill.lake.rows.shard_file import checked
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.export import Export

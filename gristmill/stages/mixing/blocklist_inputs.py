@@ -13,7 +13,7 @@ from gristmill.lake.address import Place, blocklist_asset
 from gristmill.lake.identity import HASH_BYTES, digest_of, hashes_of, load_hashes, shared_by
 from gristmill.lake.ledger.files import read_table
 from gristmill.lake.ledger.model import Input, Shard
-from gristmill.lake.rows.blocklist import Blocklist
+from gristmill.lake.rows.blocklists.blocklist import Blocklist
 from gristmill.lake.store.protocol import Store
 
 Hashes = Mapping[str, NDArray[np.uint64]]

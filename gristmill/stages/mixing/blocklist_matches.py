@@ -14,7 +14,7 @@ from gristmill.lake.address import Place, blocklist_path, documents_asset, ledge
 from gristmill.lake.identity import Pair, hashes_of, missing_from
 from gristmill.lake.ledger.files import list_ledgers, read_table
 from gristmill.lake.ledger.id_search import index_reader, loaded
-from gristmill.lake.rows.blocklist import erased_pairs, read_blocklist
+from gristmill.lake.rows.blocklists.blocklist import erased_pairs, read_blocklist
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import Catalogue
 
@@ -54,6 +54,13 @@ def _some(words: Sequence[str]) -> str:
     return ", ".join(words[:NAMED]) + more
 
 
+def named_lists(catalogue: Catalogue) -> list[str]:
+    """The names of the blocklists that recipes name, sorted."""
+    selections = [revision for source in catalogue.sources.values() for revision in source.revisions]
+    streams = [stream for _, stream in catalogue.streams()]
+    return sorted({name for selection in (*selections, *streams) for name in selection.blocklists})
+
+
 def unmatched_entries(store: Store, catalogue: Catalogue) -> Iterator[Unmatched]:
     """The entries of all blocklists that recipes name, and that match no document; lists without such are left out.
 
@@ -64,11 +71,8 @@ def unmatched_entries(store: Store, catalogue: Catalogue) -> Iterator[Unmatched]
         store: the lake.
         catalogue: the recipes.
     """
-    selections = [revision for source in catalogue.sources.values() for revision in source.revisions]
-    names = {name for selection in selections for name in selection.blocklists}
-    names |= {name for _, stream in catalogue.streams() for name in stream.blocklists}
     first = {source.name: source.versions[0] for source in catalogue.sources.values()}
-    for name in sorted(names):
+    for name in named_lists(catalogue):
         try:
             pairs = list(read_blocklist(store, name).reasons)
         except (DataError, RecipeError):

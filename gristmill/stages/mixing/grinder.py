@@ -10,7 +10,8 @@ from gristmill.lake.address import Place
 from gristmill.lake.ledger.counts import add_counts
 from gristmill.lake.ledger.model import Input, Recipe, Shard
 from gristmill.lake.ledger.receipts import Receipt
-from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
+from gristmill.lake.rows.blocklists.blocklist import Blocklist, read_blocklist
+from gristmill.lake.rows.blocklists.blocklist_files import note_entries
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.code.digest import check_worker
 from gristmill.recipes.edits.transform import codes_of
@@ -76,6 +77,7 @@ class MixingGrinder:
         blocklist = read_blocklist(self._store, name)
         if blocklist.digest != digest:
             raise StoreError(f"blocklist {name}: changed since this run was planned; run again")
+        note_entries(self._store, name)  # before a row is left out: whether an entry is lost is asked later
         return blocklist
 
     def __call__(self, item: Item) -> Outcome:

@@ -17,7 +17,7 @@ from gristmill.lake.ledger.counts import add_counts
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.attribute import AttributeRow, parse_rows
 from gristmill.lake.rows.batches import RowFeed, check_same_ids, decode_rows
-from gristmill.lake.rows.blocklist import Blocklist
+from gristmill.lake.rows.blocklists.blocklist import Blocklist
 from gristmill.lake.rows.draw import fraction
 from gristmill.lake.rows.shard_file import read_blocks
 from gristmill.lake.store.protocol import Store

@@ -16,7 +16,7 @@ from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.counts import add_counts
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Shard
-from gristmill.lake.rows.blocklist import read_blocklist
+from gristmill.lake.rows.blocklists.blocklist import read_blocklist
 from gristmill.lake.rows.draw import fraction
 from gristmill.lake.rows.shard_file import rows_of
 from gristmill.lake.store.protocol import Store

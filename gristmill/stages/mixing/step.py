@@ -13,7 +13,7 @@ from gristmill.lake.address import Place, attributes_asset, blocklist_asset, doc
 from gristmill.lake.asset_kinds import checks_of
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Input, Recipe, Shard, Upstream
-from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
+from gristmill.lake.rows.blocklists.blocklist import Blocklist, read_blocklist
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.edits.transform import codes_of
 from gristmill.recipes.mix import Mix, selection_recipe

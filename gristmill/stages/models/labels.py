@@ -17,7 +17,7 @@ from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.folders.whole_folder import is_whole
 from gristmill.lake.rows.batches import TextRow, read_rows
-from gristmill.lake.rows.blocklist import listed_pairs
+from gristmill.lake.rows.blocklists.blocklist import listed_pairs
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.draw import fraction
 from gristmill.lake.store.open import open_store

@@ -13,7 +13,7 @@ from gristmill.lake.ledger.derived import examples_path
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.attribute import parse_rows
-from gristmill.lake.rows.blocklist import listed_pairs
+from gristmill.lake.rows.blocklists.blocklist import listed_pairs
 from gristmill.lake.store.protocol import Store
 from gristmill.scores.described import described_before
 from gristmill.scores.examples import Example, extremes, stated_examples

@@ -11,7 +11,7 @@ from gristmill.lake.address import Place
 from gristmill.lake.asset_kinds import DOCUMENTS, names_of
 from gristmill.lake.ledger.derived import columns_folder, columns_path, examples_path
 from gristmill.lake.ledger.model import Shard
-from gristmill.lake.rows.blocklist import listed_pairs
+from gristmill.lake.rows.blocklists.blocklist import listed_pairs
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
 from gristmill.scores.column_file import ColumnsFile, open_columns, open_document_columns

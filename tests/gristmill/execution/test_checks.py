@@ -9,7 +9,7 @@ from testkit import SNAPSHOT, Mill, make_documents
 from wholelake import DOCUMENTS, REVISED, STREAM, WORDS, make_whole, rewrite, table
 
 from gristmill.execution.checks import blocklist_respected, ids_stable, ids_unique, row_alignment
-from gristmill.lake.rows.blocklist import Blocklist
+from gristmill.lake.rows.blocklists.blocklist import Blocklist
 
 
 @pytest.fixture(scope="module")

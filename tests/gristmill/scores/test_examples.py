@@ -7,7 +7,7 @@ from wholelake import WORDS, rewrite, table
 
 from gristmill.errors import DataError, MalformedRow
 from gristmill.lake.ledger.derived import examples_path
-from gristmill.lake.rows.blocklist import listed_pairs
+from gristmill.lake.rows.blocklists.blocklist import listed_pairs
 from gristmill.scores.described import describe
 from gristmill.scores.examples import Example, holds_listed, read_examples, write_examples
 

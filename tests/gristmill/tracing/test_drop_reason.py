@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from testkit import SNAPSHOT, Mill, link, make_documents
+from testkit import SNAPSHOT, Mill, link, make_documents, put_list
 from tracelake import BLOCKED, KNOWN, TAKEDOWN, even, make_trace_lake, where
 
 from gristmill.errors import DataError, RecipeError
@@ -79,9 +79,9 @@ def test_a_value_too_long_to_read_is_cut(tmp_path: Path) -> None:
 
 
 def test_a_list_that_changed_since_is_taken_as_it_is_now_and_said_so(mill: Mill) -> None:
-    mill.store.put("blocklists/takedowns.jsonl", b"")
+    put_list(mill.store, b"")
     assert why(mill, BLOCKED)[1].startswith("the rules keep it now: a blocklist has changed since")
-    mill.store.put("blocklists/takedowns.jsonl", TAKEDOWN.replace(b"author", b"heirs"))
+    put_list(mill.store, TAKEDOWN.replace(b"author", b"heirs"))
     assert why(mill, BLOCKED)[1] == "blocklist: takedowns: asked for by its heirs"
 
 

@@ -2,7 +2,7 @@ import hashlib
 
 import pytest
 from lies import A, B, Lie, audit, check_found, swap
-from testkit import Mill, lines, packed
+from testkit import Mill, lines, packed, put_list
 from wholelake import DOCUMENTS, REVISED, reseal_shard, rewrite
 
 from gristmill.lake.address import Place
@@ -154,6 +154,10 @@ def test_an_entry_that_went_after_the_mix_is_found(whole: Mill) -> None:
     whole.mix(Stream(source="pages", version="v1", blocklists=("takedowns",)))
     assert audit(whole)[0] == []
     whole.store.put("blocklists/takedowns.jsonl", lines(rows[:1]))
+    [finding] = audit(whole)[0]
+    assert finding.path == "blocklists/takedowns.jsonl"
+    assert finding.what.startswith("blocklists/takedowns.jsonl: it has lost 1 of the 2 entries that ")
+    put_list(whole.store, lines(rows[:1]))  # taken back
     [finding] = audit(whole)[0]
     assert finding.path == "mixes/blend/ledgers/pages/2024.shards.jsonl.gz"
     assert finding.what == "shard b was made with other entries of the blocklist takedowns than it has now"

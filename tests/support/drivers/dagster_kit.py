@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 from dagster import DagsterEventType
-from testkit import link, packed
+from testkit import link, packed, put_list
 
 from assets.support.arrivals import report_arrivals
 from assets.support.keys import key_of, snapshots_of
@@ -107,7 +107,7 @@ class Works:
     def block(self, *ids: str, source: str = "letters") -> None:
         """Writes the blocklist of the mix."""
         rows = [json.dumps({"source": source, "id": id_, "reason": "asked for"}).encode() + b"\n" for id_ in ids]
-        self.store.put(blocklist_path("takedowns"), b"".join(rows))
+        put_list(self.store, b"".join(rows))
 
     def arrive(self, *sources: str) -> dict[str, list[str]]:
         """What the raw sensors do; the snapshots reported, by source."""

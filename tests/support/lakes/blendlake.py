@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from testkit import SHELVES, SNAPSHOT, Mill, notes
+from testkit import SHELVES, SNAPSHOT, Mill, notes, put_list
 
 from gristmill.execution.step import Step
 from gristmill.lake.address import export_index
@@ -74,7 +74,7 @@ class Blend:
         """Writes the blocklist: pages that must never come out."""
         rows = [{"source": "pages", "id": each, "reason": "asked"} for each in ids]
         data = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
-        self.mill.store.put(f"blocklists/{BLOCKS}.jsonl", data)
+        put_list(self.mill.store, data, BLOCKS)
 
     def make(self, *snapshots: str, tokens: bool = False) -> None:
         """Makes the documents, the mix, and the exports of some snapshots, then the indexes."""

@@ -26,7 +26,7 @@ from gristmill.lake.rows.shard_file import gzip_bytes
 
 Where = tuple[Any, ...]
 Plant = Callable[[Mill], None]
-INPUT = re.compile(r"sources/[^/]+/raw/|media/|\.lock|blocklists/")
+INPUT = re.compile(r"sources/[^/]+/raw/|media/|\.lock|(withdrawn/)?blocklists/")
 """Raw data, and what stands for them."""
 _ALIKE = re.compile(
     r"[0-9a-f]{16}|part-\d+|\b202[45]\b|r0000\d|-0000\d"

@@ -17,10 +17,19 @@ from gristmill.execution.checks import Check
 from gristmill.execution.runner import Inline
 from gristmill.execution.step import Step, make
 from gristmill.execution.work import Done, Engine, Item, Job
-from gristmill.lake.address import Place, attributes_asset, documents_asset, mix_asset, place, raw_folder
+from gristmill.lake.address import (
+    Place,
+    attributes_asset,
+    blocklist_path,
+    documents_asset,
+    mix_asset,
+    place,
+    raw_folder,
+)
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.lake_id import LAKE_FILE
 from gristmill.lake.ledger.model import Ledger, Shard
+from gristmill.lake.rows.blocklists.blocklist_files import reasons_in, record_path, recorded, remove_rows
 from gristmill.lake.rows.shard_file import read_blocks, rows_of
 from gristmill.lake.store.open import Lake
 from gristmill.recipes.mix import Mix, Stream
@@ -52,6 +61,16 @@ def make_documents(count: int, start: int = 0, source: str = "pages") -> list[di
         }
         for n in range(start, start + count)
     ]
+
+
+def put_list(store: "Store", data: bytes, name: str = "takedowns") -> None:
+    """Puts a blocklist. What it does not name any more is taken back, as by `gristmill takedown --retract`."""
+    path = blocklist_path(name)
+    store.put(path, data)
+    if any(recorded(store, name)):
+        remove_rows(
+            store, record_path(name), recorded(store, name).keys() - reasons_in([data] if data else [], path).keys()
+        )
 
 
 def lines(rows: Iterable[Any]) -> bytes:

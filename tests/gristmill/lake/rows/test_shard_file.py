@@ -301,7 +301,7 @@ from gristmill.errors import DataError
 from gristmill.lake.address import attributes_asset, documents_asset, place
 from gristmill.lake.ledger.files import read_table
 from gristmill.lake.rows.batches import RowFeed, read_rows
-from gristmill.lake.rows.blocklist import read_blocklist
+from gristmill.lake.rows.blocklists.blocklist import read_blocklist
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.shard_file import member_rows, read_blocks
 from gristmill.lake.store.folder import FolderStore

@@ -1,8 +1,8 @@
 from streams import stream
-from testkit import Mill, lines
+from testkit import Mill, lines, put_list
 from wholelake import reseal, table
 
-from gristmill.lake.rows.blocklist import Blocklist
+from gristmill.lake.rows.blocklists.blocklist import Blocklist
 from gristmill.stages.mixing.blocklist_inputs import hashes_by_name, touched_shards
 
 
@@ -20,7 +20,7 @@ def test_a_blocklist_grinds_only_the_shards_that_it_touches(mill: Mill) -> None:
         ([entry, {**entry, "id": "doc-00035"}], ["d"], 38),
         ([{**entry, "id": "doc-00035"}], ["b"], 39),
     ):
-        mill.store.put("blocklists/takedowns.jsonl", lines(listed))
+        put_list(mill.store, lines(listed))
         ledger = mill.mix(chosen)
         assert mill.ground == ground
         assert ledger.totals["rows"] == rows

@@ -4,14 +4,14 @@ import hashlib
 from pathlib import Path
 
 import pytest
-from testkit import SHELVES, SNAPSHOT, Mill, link
+from testkit import SHELVES, SNAPSHOT, Mill, link, put_list
 from tracelake import BLOCKED, KNOWN, even, make_trace_lake, where, whose
 from wholelake import reseal_shard
 
 from gristmill.__main__ import main
 from gristmill.errors import StoreError
 from gristmill.lake.address import Place, place
-from gristmill.lake.rows.blocklist import read_blocklist
+from gristmill.lake.rows.blocklists.blocklist import read_blocklist
 from gristmill.stages.mixing.blocklist_inputs import hashes_by_name, touched_shards
 from gristmill.stages.mixing.step import stream_step
 from gristmill.tracing.trace import document_trace
@@ -74,7 +74,7 @@ def test_blocklists_find_their_shards_by_old_and_new_indexes(new: Mill, old: Mil
     for mill in (new, old):
         blocked = hashes_by_name([read_blocklist(mill.store, "takedowns")])
         assert touched_shards(mill.store, STREAM, V1, blocked) == []
-    old.store.put("blocklists/takedowns.jsonl", b'{"source":"pages","id":"doc-60","reason":"another"}\n')
+    put_list(old.store, b'{"source":"pages","id":"doc-60","reason":"another"}\n')
     blocked = hashes_by_name([read_blocklist(old.store, "takedowns")])
     assert touched_shards(old.store, STREAM, V1, blocked) == ["b", "c"]
 

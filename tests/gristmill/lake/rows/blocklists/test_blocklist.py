@@ -3,7 +3,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from gristmill.errors import DataError, MalformedRow, RecipeError
-from gristmill.lake.rows.blocklist import add_to_blocklist, erased_pairs, read_blocklist
+from gristmill.lake.rows.blocklists.blocklist import add_to_blocklist, erased_pairs, read_blocklist
 from gristmill.lake.store.folder import FolderStore
 
 ROW = b'{"source":"s","id":"%s","reason":"asked for"}\n'
