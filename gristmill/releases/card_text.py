@@ -97,7 +97,7 @@ def _training(card: TrainingCard | msgspec.UnsetType) -> Iterator[str]:
             (
                 each.stream,
                 "-" if each.share is None else f"{each.share:.1%}",
-                f"{each.weight:.1%}",
+                f"{each.drawn:.1%}",
                 "-" if each.read is None else f"{each.read:,}",
                 "-" if each.epochs is None else f"{each.epochs:.3g}",
             )

@@ -57,12 +57,12 @@ def training_of(mix: Mix, reading: Reading) -> TrainingCard | None:
 
     Returns:
         That part of the card; None if the weights in the trainer's configuration say all: nothing is solved from
-        tokens, and no documents are packed.
+        tokens, no documents are packed, and a block gives these weights.
 
     Raises:
         RecipeError: the index was made from other declarations.
     """
-    if not (mix.solves or mix.sequence_length or mix.packed):
+    if not (mix.solves or mix.sequence_length or mix.packed or reading.block):
         return None
     if _again(mix, reading) != reading:
         raise RecipeError(

@@ -107,11 +107,14 @@ class StreamReading(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.tokens if self.sequence_tokens is None else self.sequence_tokens
 
     @property
+    def drawn(self) -> float:
+        """Its share of all sequences that training reads."""
+        return (self.share or 0.0) if self.sequence_share is None else self.sequence_share
+
+    @property
     def weight(self) -> float:
         """Its weight in the trainer's configuration: the share of all sequences that it is declared to have."""
-        if self.declared is not None:
-            return self.declared
-        return (self.share or 0.0) if self.sequence_share is None else self.sequence_share
+        return self.drawn if self.declared is None else self.declared
 
 
 class Reading(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -221,13 +221,23 @@ def _compare(store: Store, local: FolderStore | None, plan: ObjectPlan, entry: E
         return
     new = local.head(plan.path)
     size = new.size if new else 0
-    new_rows = _outcomes(RawObject(local, plan.path, plan.name, size, plan.source.limits), plan)
+    new_rows = _readable(_outcomes(RawObject(local, plan.path, plan.name, size, plan.source.limits), plan), plan.path)
     for number, (kept, made) in enumerate(zip_longest(left, new_rows)):
         if kept != made:
             raise DataError(
                 f"{plan.path}: without these records, row {number} of the others would be another one: an id or a field"
                 " depends on its place in the object; nothing was changed, rewrite the object by hand"
             )
+
+
+def _readable(rows: Iterator[tuple[Any, ...]], path: str) -> Iterator[tuple[Any, ...]]:
+    """The rows of the new object. What a reader says of it is not true of the object that people have."""
+    try:
+        yield from rows
+    except DataError as error:
+        raise DataError(
+            f"{path}: without these records its reader cannot read it; nothing was changed, rewrite the object by hand"
+        ) from error
 
 
 def _outcomes(raw: RawObject, plan: ObjectPlan) -> Iterator[tuple[Any, ...]]:

@@ -53,3 +53,27 @@ def test_a_card_of_weights_over_packed_sequences_of_no_length_says_so(mill: Mill
     text = card_text(packed_card(mill, pinned_release(mill.store, "first", "packed", "bytes-1"), mix))
     assert "The mix declares: weights texts 3, talks 1.\nHow many tokens training reads is not known" in text
     assert "| texts | - | 75.0% | - | - |\n| talks | - | 25.0% | - | - |\n" in text
+
+
+def test_a_card_has_the_share_of_the_sequences_that_a_coarse_block_gives(mill: Mill) -> None:
+    """5/13 and 8/13 of 8 sequences are 3 and 4, and the largest stream gets the rest: 3 x 8 and 5 x 5 tokens."""
+    halves = {"texts": 0.5, "talks": 0.5}
+    mix = mix_of("texts", "talks", sequence_length=8, proportions=halves, token_budget=98, block=8, draft=False)
+    make_caches(mill, mix, texts=[8] * 10, talks=[5] * 10)
+    indexes_of(mill, mix).close(mill.store)
+    text = card_text(packed_card(mill, pinned_release(mill.store, "first", "packed", "bytes-1"), mix))
+    assert "| texts | 49.0% | 37.5% | 48 | 0.6 |\n| talks | 51.0% | 62.5% | 50 | 1 |\n" in text
+
+
+@pytest.mark.parametrize("block", [8, 20])
+def test_a_card_of_weights_alone_has_what_is_read_if_a_block_is_too_coarse_for_them(mill: Mill, block: int) -> None:
+    """0.55 and 0.45 of 8 sequences are 5 and 3; of 20 they are exact, and the weights say all."""
+    mix = mix_of("texts", "built", texts_weight=0.55, built_weight=0.45, block=block, draft=False)
+    make_caches(mill, mix, texts=[8] * 10, built=[8] * 10)
+    indexes_of(mill, mix).close(mill.store)
+    card = packed_card(mill, pinned_release(mill.store, "first", "packed", "bytes-1"), mix)
+    assert {each.stream: each.weight for each in card.streams} == {"texts": 0.55, "built": 0.45}
+    text, told = card_text(card), block == 8
+    assert ("| texts | 62.5% | 62.5% | 80 | 1 |\n| built | 37.5% | 37.5% | 48 | 0.6 |\n" in text) == told
+    assert ("The mix declares: weights texts 0.55, built 0.45.\nTraining reads 128 tokens.\n" in text) == told
+    assert bool(card.training) == told

@@ -17,6 +17,7 @@ from gristmill.errors import DataError, StoreError
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.shard_file import unpacked_whole
 from gristmill.lake.store.folder import FolderStore
+from gristmill.readers.json_array import JsonArray
 from gristmill.recipes.raw_object import RawObject
 from gristmill.recipes.source import Source
 from gristmill.takedowns.erasing.erasure_plan import ObjectPlan
@@ -131,6 +132,23 @@ def test_ids_that_depend_on_their_place_are_refused(lake: FolderStore, pages: So
     last = plan_of(lake, numbered, "", b"one\ntwo\nthree\n", {(8, 13)})
     assert rewrite_object(lake, last, Wanted({("pages", "2"): ""}), silent).after
     assert lake.read(PATH) == b"one\ntwo\n"
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_an_entry_of_an_array_is_refused_and_the_sound_object_is_not_blamed(
+    lake: FolderStore, pages: Source, number: int
+) -> None:
+    """A comma would be left alone: the reader fails at the new object, and not at the one that people have."""
+    entries, data = [row("d0"), row("d1")], b"[" + b",".join([row("d0"), row("d1")]) + b"]"
+    start = data.index(entries[number])
+    arrays = replace(pages, convert=JsonArray(source="pages"))
+    plan = plan_of(lake, arrays, "", data, {(start, start + len(entries[number]))})
+    words = (
+        f"^{PATH}: without these records its reader cannot read it; nothing was changed, rewrite the object by hand$"
+    )
+    with pytest.raises(DataError, match=words):
+        rewrite_object(lake, plan, Wanted({("pages", f"d{number}"): ""}), silent)
+    assert lake.read(plan.path) == data
 
 
 def test_an_object_that_has_changed_since_is_not_cut(lake: FolderStore, pages: Source) -> None:
