@@ -21,6 +21,7 @@ from dagster_webserver.webserver import DagsterWebserver
 from gristmill.environment import Environment, read_environment
 from resources.health import Looker
 from resources.health_page import HealthPage, Last
+from resources.pages.answers import honest
 from resources.ui_guard import UiGuard
 from resources.watchman import Watchman
 
@@ -33,24 +34,11 @@ size; as with `dagster-webserver`."""
 
 
 class HonestWebserver(DagsterWebserver[Any, Any]):
-    """Dagster's web server, on whose pages an asset without snapshots is grey.
-
-    Dagster's pages count what is missing. Of no partitions none is missing, so they would show an empty source green,
-    as "all 0 materialized". Without counts they show the asset as never materialized.
-    """
+    """Dagster's web server with our answers."""
 
     def build_graphql_schema(self) -> Any:
-        """Dagster's schema, whose counts of no partitions are null, as they are of an asset without partitions."""
-        schema = super().build_graphql_schema()
-        field = schema.graphql_schema.type_map["AssetNode"].fields["partitionStats"]
-        counts = field.resolve
-
-        async def resolve(node: Any, info: Any, **given: Any) -> Any:
-            found = await counts(node, info, **given)
-            return found if found is None or found.numPartitions else None
-
-        field.resolve = resolve
-        return schema
+        """Dagster's schema with our answers."""
+        return honest(super().build_graphql_schema())
 
 
 def guarded_app(context: WorkspaceProcessContext, prefix: str, environment: Environment, last: Last) -> UiGuard:

@@ -6,6 +6,7 @@ with nothing but Python's own library and this checkout; `make ui` must be up.
 
 import argparse
 import json
+import urllib.error
 import urllib.request
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -32,8 +33,13 @@ def ask(url: str, query: str, **variables: object) -> Any:
     """
     body = json.dumps({"query": query, "variables": variables}).encode()
     request = urllib.request.Request(f"{url}/graphql", body, {"Content-Type": "application/json"})  # noqa: S310 - a person names it
-    with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310 - see above
-        said = json.load(answer)
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310 - see above
+            said = json.load(answer)
+    except urllib.error.HTTPError as error:
+        if error.headers.get_content_type() != "application/json":
+            raise
+        said = json.load(error)  # Dagster answers so what it refuses, with its words
     if "errors" in said:
         raise SystemExit(said["errors"][0]["message"])
     return said["data"]

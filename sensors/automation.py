@@ -24,8 +24,9 @@ from gristmill.errors import shorten
 from gristmill.lake.identity import digest_of
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.reports.sizes import counted
+from resources.pages.launches import MOST
 from sensors.following.happenings import happened, newest_event, unfinished_backfills
-from sensors.following.parts import MOST, in_parts, snapshots_in
+from sensors.following.parts import in_parts, snapshots_in
 from sensors.following.units import Unit, units_of
 
 NAME = "automation"

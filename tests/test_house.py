@@ -224,6 +224,7 @@ UNTESTED: dict[str, str] = {
     "sensors/resolutions.py": "by tests/assets/test_duplicates.py",
     "gristmill/raw_data/erasures.py": "by tests/gristmill/stages/conversion/test_step.py",
     "resources/fixed.py": "by tests/resources/test_lake.py",
+    "resources/pages/answers.py": "by tests/resources/test_guarded_webserver.py",
     "assets/support/runs/backfills.py": "by tests/test_upstream.py",
     "resources/health_page.py": "by tests/resources/test_guarded_webserver.py",
     "gristmill/stages/dedupe/runs/grinder.py": "by tests/gristmill/stages/dedupe/runs/test_step.py",

@@ -1,9 +1,10 @@
-"""A backfill as the daemon follows it: `python -m bench.lakes.backfill SOURCE COUNT`, with DAGSTER_HOME set.
+"""A backfill as the daemon follows it: `python -m bench.lakes.backfill assets|job SOURCE COUNT`, with DAGSTER_HOME set.
 
-It asks for everything that is made from a source, in so many snapshots, in as many backfills as the automation would
-launch. Another process asks (`ask SOURCE COUNT`), so that this one has what a daemon has, and nothing else. Its
-iterations request the runs, which nobody launches: they stay in the queue. A line of JSON says what that cost, the peak
-memory of this process before and after, the number of iterations, and how many runs there are.
+It launches what a person launches on a page of Dagster: all assets that have the snapshots of a source, or the job of
+its chain, for so many snapshots. Our web server makes several backfills of that. Another process launches
+(`launch assets|job SOURCE COUNT`), so that this one has what a daemon has, and nothing else. Its iterations request the
+runs, which nobody launches: they stay in the queue. A line of JSON says what that cost, the peak memory of this process
+before and after, the number of iterations, and how many runs there are.
 
 For each run Dagster records what it plans: an event an asset and a check, 60 here, each in transactions of its own,
 which take 0.6 CPU seconds a run. `NoEvents` leaves all events out. They are nine tenths of the time, and 10 MB of
@@ -15,7 +16,6 @@ import logging
 import os
 import subprocess
 import sys
-import time
 from typing import Any
 
 import dagster as dg
@@ -28,6 +28,9 @@ from bench.harness.cost import measured, peak_memory
 
 MOST = 20
 """Iterations after which the backfill counts as stuck."""
+CODE = ModuleTarget(module_name="definitions", attribute=None, working_directory=None, location_name="gristmill")
+LAUNCH = """mutation ($params: LaunchBackfillParams!) { launchPartitionBackfill(backfillParams: $params) {
+    __typename ... on PythonError { message } } }"""
 
 
 class NoEvents(SqliteEventLogStorage):
@@ -42,51 +45,34 @@ class NoEvents(SqliteEventLogStorage):
         """Stores nothing."""
 
 
-def ask(source: str, count: int) -> None:
-    """Asks for the backfills, as the automation does."""
-    from dagster._core.definitions.assets.graph.asset_graph_subset import AssetGraphSubset  # noqa: PLC0415 - not the daemon's
-    from dagster._core.execution.backfill import PartitionBackfill  # noqa: PLC0415
+def launch(what: str, source: str, count: int) -> None:
+    """Launches it by the schema of our web server, as a page does."""
+    from resources.guarded_webserver import POLL, HonestWebserver  # noqa: PLC0415 - not the daemon's
 
-    from assets.support.keys import key_of, snapshots_of  # noqa: PLC0415
-    from gristmill.environment import read_environment  # noqa: PLC0415
-    from gristmill.recipes.catalogue import read_catalogue  # noqa: PLC0415
-    from sensors.following.parts import in_parts  # noqa: PLC0415
-
+    of = f"snapshots/{source}"
     names = [f"snapshot-{number:05d}" for number in range(count)]
-    snapshots = snapshots_of(source)
-    catalogue = read_catalogue(read_environment().named_shelves())
-    keys = [key_of(address) for address, of in catalogue.slices() if of == source]
-    with dg.DagsterInstance.get() as instance:
-        instance.add_dynamic_partitions(snapshots.name or "", names)
-        subset = snapshots.empty_subset().with_partition_keys(names)
-        whole: Any = AssetGraphSubset
-        whole = whole(partitions_subsets_by_asset_key=dict.fromkeys(keys, subset))
-        for number, part in enumerate(in_parts(dg.RunRequest.for_asset_graph_subset(whole, tags={}))):
-            instance.add_backfill(
-                PartitionBackfill.from_asset_graph_subset(
-                    backfill_id=f"bench{number}",
-                    asset_graph_subset=part.asset_graph_subset,  # type: ignore[arg-type]  # a backfill has one
-                    dynamic_partitions_store=instance,
-                    backfill_timestamp=time.time(),
-                    tags={},
-                    title=None,
-                    description=None,
-                    run_config=None,
-                )
-            )
+    with dg.DagsterInstance.get() as instance, WorkspaceProcessContext(instance, CODE) as workspace:
+        instance.add_dynamic_partitions(of, names)
+        schema = HonestWebserver(workspace, "", POLL).build_graphql_schema()
+        context = workspace.create_request_context()
+        params: dict[str, Any] = {"partitionNames": names}
+        if what == "job":
+            place = {"repositoryLocationName": CODE.location_name, "repositoryName": "__repository__"}
+            params["selector"] = {"partitionSetName": f"{source}_journey_partition_set", "repositorySelector": place}
+        else:
+            nodes = [context.asset_graph.get(key) for key in context.asset_graph.materializable_asset_keys]
+            with_them = [node.key for node in nodes if getattr(node.partitions_def, "name", None) == of]
+            params["assetSelection"] = [{"path": list(key.path)} for key in with_them]
+        said = schema.execute(LAUNCH, variable_values={"params": params}, context_value=context)
+        assert said.errors is None, said.errors
+        assert said.data["launchPartitionBackfill"]["__typename"] == "LaunchBackfillSuccess", said.data
 
 
 def follow(count: int) -> None:
     """Follows them, as the daemon does."""
     answer = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # the code server writes there too, until after we have ended
-    target = ModuleTarget(
-        module_name="definitions",
-        attribute=None,
-        working_directory=None,
-        location_name="gristmill",
-    )
-    with dg.DagsterInstance.get() as instance, WorkspaceProcessContext(instance, target) as workspace:
+    with dg.DagsterInstance.get() as instance, WorkspaceProcessContext(instance, CODE) as workspace:
         before = peak_memory()
         logger, iterations = logging.getLogger("bench"), 0
         with measured() as costs:
@@ -99,13 +85,14 @@ def follow(count: int) -> None:
 
 
 def main() -> None:
-    """Asks for the backfills, and follows them."""
-    source, count = sys.argv[-2], int(sys.argv[-1])
-    if sys.argv[1] == "ask":
-        ask(source, count)
+    """Launches the backfills, and follows them."""
+    what, source, count = sys.argv[-3:]
+    if sys.argv[1] == "launch":
+        launch(what, source, int(count))
         return
-    subprocess.run([sys.executable, "-m", "bench.lakes.backfill", "ask", source, str(count)], check=True)
-    follow(count)
+    program = [sys.executable, "-m", "bench.lakes.backfill"]
+    subprocess.run([*program, "launch", what, source, count], check=True, stdout=sys.stderr)
+    follow(int(count))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 100 sources of two versions with ten attribute sets, in five mixes of twenty streams with one tokenizer. Measured: the
 definitions as the code server sends them; what the daemon and its code server take while nothing happens, less what
 they take for an empty project, and what a day of that adds to the database of ticks; `sync` of a source with 10,000
-snapshots, of which Dagster knows nothing; and a backfill of as many, whose runs nobody launches.
+snapshots, of which Dagster knows nothing; and backfills of as many, of assets and of a job, whose runs nobody launches.
 `GRISTMILL_BENCH_SNAPSHOTS=100` shrinks the last two.
 """
 
@@ -93,7 +93,7 @@ def run(work: Path, sources: int = SOURCES, watched: float = WATCHED) -> list[Ro
     lake = work / "lake"
     lake.mkdir()
     env = variables(work, lake) | {"GRISTMILL_SHELVES": "hundredshelf"}
-    rows = [_snapshot(env, work), _sync(env, work), _backfill(env, work)]
+    rows = [_snapshot(env, work), _sync(env, work), *(_backfill(env, work, what) for what in ("assets", "job"))]
     empty = _at_rest(work / "empty", "empty_project", env, watched)
     ours = _at_rest(work / "ours", "definitions", env, watched)
     return [*rows, *_idle(ours, empty)]
@@ -143,16 +143,16 @@ def _sync(env: Mapping[str, str], work: Path) -> Row:
     )
 
 
-def _backfill(env: Mapping[str, str], work: Path) -> Row:
-    log, lake = work / "backfill.log", work / "filled"
+def _backfill(env: Mapping[str, str], work: Path, what: str) -> Row:
+    log, lake = work / f"backfill-{what}.log", work / f"filled-{what}"
     own = {**env, **variables(work, lake), "GRISTMILL_SHELVES": env["GRISTMILL_SHELVES"]}
     home = Path(own["DAGSTER_HOME"])
     with (home / "dagster.yaml").open("a") as settings:
         settings.write(_NO_EVENTS.format(folder=home / "history"))
-    timed([sys.executable, "-m", "bench.lakes.backfill", "s0", str(SNAPSHOTS)], log, own)
+    timed([sys.executable, "-m", "bench.lakes.backfill", what, "s0", str(SNAPSHOTS)], log, own)
     cost, before, peak, iterations, runs = answer(log)
     return Row(
-        name=f"hundred: backfill of {SNAPSHOTS:,} partitions",
+        name=f"hundred: backfill of {SNAPSHOTS:,} partitions ({what})",
         ours=Cost(**cost),
         bar=f"< {FOLLOWED / 1e6:.0f} MB",
         met=peak < FOLLOWED,

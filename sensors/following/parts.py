@@ -5,8 +5,7 @@ from typing import Any
 
 import dagster as dg
 
-MOST = 1_000
-"""Snapshots of a backfill. After every 25 runs that it requests, Dagster reads and writes all that are left."""
+from resources.pages.launches import MOST
 
 
 def in_parts(request: dg.RunRequest, most: int = MOST) -> Iterator[dg.RunRequest]:

@@ -25,7 +25,9 @@ from websockets.typing import Origin, Subprotocol
 
 from gristmill.environment import read_environment
 from resources import guarded_webserver
+from resources.pages.launches import PART
 from resources.ui_guard import UiGuard
+from scripts.backfill import launch as script
 
 pytestmark = pytest.mark.slow
 
@@ -111,6 +113,59 @@ def test_an_asset_without_partitions_yet_has_no_counts_so_that_its_page_is_not_g
     with dg.DagsterInstance.from_config(str(tmp_path)) as instance:
         instance.add_dynamic_partitions("years", ["2025"])
     assert ui.query(COUNTS) == {"assetNodes": [{"partitionStats": {"numPartitions": 1, "numMaterialized": 0}}]}
+    ui.close()
+
+
+LIBRARY = f"""{BOOKS}
+@dg.asset(deps=[books])
+def catalogue(): ...
+
+defs = dg.Definitions(assets=[books, catalogue], jobs=[dg.define_asset_job("reading", [books])])
+"""
+PLACE = 'repositorySelector: {repositoryLocationName: "code.py", repositoryName: "__repository__"}'
+
+
+def test_many_snapshots_from_a_page_are_several_backfills_and_what_waits_for_them_is_refused(tmp_path: Path) -> None:
+    ui = Ui(tmp_path, LIBRARY)
+    names = [f"{number:04d}" for number in range(1001)]
+    with dg.DagsterInstance.from_config(str(tmp_path)) as instance:
+        instance.add_dynamic_partitions("years", names)
+
+    def launch(what: str) -> dict[str, Any]:
+        params = f"{{{what}, partitionNames: {json.dumps(names)}}}"
+        wanted = "{ __typename ...on Error { message } }"
+        query = f"mutation {{ launchPartitionBackfill(backfillParams: {params}) {wanted} }}"
+        _, text = ui.ask("POST", "/graphql", {"Content-Type": "application/json"}, graphql(query))
+        said: dict[str, Any] = json.loads(text)["data"]["launchPartitionBackfill"]
+        return said
+
+    def backfills() -> list[tuple[str, int]]:
+        results = "{ results { tags { key value } numPartitions } }"
+        query = f"{{ partitionBackfillsOrError {{ ... on PartitionBackfills {results} }} }}"
+        found = ui.query(query)["partitionBackfillsOrError"]["results"]
+        return [
+            (tag["value"], each["numPartitions"])
+            for each in reversed(found)
+            for tag in each["tags"]
+            if tag["key"] == PART
+        ]
+
+    refused = launch('assetSelection: [{path: ["books"]}, {path: ["catalogue"]}]')
+    assert refused["__typename"] == "PythonError"
+    assert "1,001 snapshots with catalogue, made once for all of them" in refused["message"]
+    with pytest.raises(
+        SystemExit, match=r"1,001 snapshots, and not the same ones for all assets: .* each source alone"
+    ):
+        script(f"http://127.0.0.1:{ui.port}", {"books": names})
+    assert backfills() == []
+    assert launch('assetSelection: [{path: ["books"]}]') == {"__typename": "LaunchBackfillSuccess"}
+    parts = [("1 of 2", 1000), ("2 of 2", 1)]
+    assert backfills() == parts
+    assert (
+        launch(f'selector: {{partitionSetName: "reading_partition_set", {PLACE}}}')["__typename"]
+        == "LaunchBackfillSuccess"
+    )
+    assert backfills() == [*parts, *parts]
     ui.close()
 
 
