@@ -6,6 +6,7 @@ killed leaves it, so that the next run makes the folder again unless it is whole
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from uuid import uuid4
 
 from gristmill.errors import Conflict, Superseded
@@ -121,4 +122,5 @@ class _Turn:
 
     def end(self) -> None:
         """Ends the turn."""
-        self.delete([self._path])
+        with suppress(Conflict):  # a newer run has its turn; or the mark is gone, and the answer was lost
+            self._store.delete([self._path], self._is_mine)
