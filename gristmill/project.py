@@ -80,18 +80,19 @@ def find_project(start: Path | None = None) -> Project | None:
         project = _project(file, table)
         if found is None:
             found = project
-            in_lake = next((above for above in (folder, *folder.parents) if is_lake(above)), None)
-            if in_lake is not None:
-                raise _in_lake(project.folder, str(in_lake))
+            for above in (folder, *folder.parents):
+                if mark := _mark_of_lake(above):
+                    raise _in_lake(project.folder, str(above), mark)
         else:
             found.check_outside(project.lake)
     return found
 
 
-def _in_lake(project: str, lake: str) -> RecipeError:
+def _in_lake(project: str, lake: str, mark: Path | None = None) -> RecipeError:
     return RecipeError(
         f"the project {project} is in the lake {lake}; whoever may write data there could run code by it."
         " Move the project out of the lake, or start in another folder"
+        + (f"; if {lake} is no lake, remove {mark}" if mark else "")
     )
 
 
@@ -100,13 +101,19 @@ def is_lake(folder: Path) -> bool:
 
     Where raw data lie, nobody may have made anything yet, so they are looked for by their folders alone.
     """
+    return _mark_of_lake(folder) is not None
+
+
+def _mark_of_lake(folder: Path) -> Path | None:
+    """What makes a folder a lake, see is_lake(); None if nothing does."""
     try:
-        if any(each.is_dir() for each in (folder / "sources").glob("*/raw")):
-            return True
+        raw = next((each for each in sorted((folder / "sources").glob("*/raw")) if each.is_dir()), None)
+        if raw is not None:
+            return raw
         with (folder / _LAKE_FILE).open("rb") as file:
-            return _LAKE_ID.search(file.read(4096)) is not None
+            return folder / _LAKE_FILE if _LAKE_ID.search(file.read(4096)) else None
     except OSError:
-        return False
+        return None
 
 
 def _table(file: Path) -> Mapping[str, Any] | None:

@@ -130,10 +130,14 @@ def test_data_never_speaks_for_the_platform(tmp_path: Path, monkeypatch: pytest.
     assert main(["verify", str(lake)]) == 2
     assert find_project(here) is not None  # nothing marks the folder as a lake yet
     (lake / "lake.json").write_text(LAKE_ID)
-    with pytest.raises(RecipeError, match=rf"^the project .*/evil is in the lake {lake};"):
+    with pytest.raises(RecipeError, match=rf"^the project .*/evil is in the lake {lake};.* remove {lake}/lake.json$"):
         find_project(here)
     (lake / "lake.json").write_text('{"depth": 4}')  # a file of others
     assert find_project(here) is not None
+    (lake / "sources" / "tales" / "raw").mkdir(parents=True)
+    with pytest.raises(RecipeError, match=rf"if {lake} is no lake, remove {lake}/sources/tales/raw$"):
+        find_project(here)
+    (lake / "sources" / "tales" / "raw").rmdir()
 
 
 def test_a_project_among_raw_data_is_refused_although_nothing_was_made_of_them(tmp_path: Path) -> None:
