@@ -48,11 +48,7 @@ def pinned_release(store: Store, name: str, mix: str, tokenizer: str, exports: S
             of this name was withdrawn.
         RecipeError: something was made by a draft, which may change under its name.
     """
-    record = withdrawn_path(name)
-    if store.head(record) is not None:
-        raise DataError(
-            f"{record}: the release {name} was withdrawn, and its name is not used again; give another name"
-        )
+    _check_not_withdrawn(store, name)
     index = _index_at(store, cache_index(mix, tokenizer))
     indexes = [index, *(_index_at(store, EXPORT_INDEX.at(mix=mix, export=each)) for each in exports)]
     ledgers: dict[tuple[str, str], PinnedLedger] = {}
@@ -143,7 +139,7 @@ def write_release(store: Store, release: PinnedRelease, files: dict[str, bytes])
 
     Raises:
         DataError: the lake has another release of this name, lacks an object that this one names, or something that it
-            names was made again meanwhile.
+            names was made again, or a release of the name withdrawn, meanwhile.
         Conflict: another run wrote a release of this name, and it was withdrawn, at this moment.
     """
     digests = {path: content_digest(data, path, store.url) for path, data in sorted(files.items())}
@@ -171,11 +167,25 @@ def write_release(store: Store, release: PinnedRelease, files: dict[str, bytes])
     if tagged is not None:
         return tuple(files)
     try:
-        check_kept(store, whole)
+        _check_still(store, whole)
     except DataError:
         store.delete([*files, path])
         raise
     return (*files, path)
+
+
+def _check_still(store: Store, release: PinnedRelease) -> None:
+    """Checks that what a release names was kept, and that none of its name was withdrawn, while it was written."""
+    check_kept(store, release)
+    _check_not_withdrawn(store, release.name)
+
+
+def _check_not_withdrawn(store: Store, name: str) -> None:
+    record = withdrawn_path(name)
+    if store.head(record) is not None:
+        raise DataError(
+            f"{record}: the release {name} was withdrawn, and its name is not used again; give another name"
+        )
 
 
 def _has(store: Store, path: str, digest: str) -> bool:

@@ -99,6 +99,15 @@ def test_the_name_of_a_withdrawn_release_is_not_used_again(whole: Mill) -> None:
     write_whole(whole, "second")
 
 
+def test_a_release_that_is_withdrawn_while_it_is_written_again_stays_withdrawn(whole: Mill) -> None:
+    release = write_whole(whole)
+    files = trainer_files(whole.store, release)
+    withdraw_release(whole.store, "first")  # after the look at the record, before the file of the release is written
+    with pytest.raises(DataError, match="the release first was withdrawn, and its name is not used again"):
+        write_release(whole.store, release, files)
+    assert [entry.path for entry in whole.store.list("releases/")] == []
+
+
 def test_a_release_of_an_older_version_has_no_digest_and_is_the_same(whole: Mill) -> None:
     release = release_of_whole(whole)
     files = trainer_files(whole.store, release)
