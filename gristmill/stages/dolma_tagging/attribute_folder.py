@@ -227,10 +227,14 @@ class AttributeFolder:
     def conclude(self, options: Mapping[str, str]) -> None:
         """Writes the manifest: what the one before had, and the receipts of this run. Then these and the claim go.
 
+        A run without work has no claim. If another run has begun meanwhile, the records are left to that one.
+
         Args:
             options: of the bucket's client.
         """
         store = open_outputs(self.root, options)
+        if not self.claim and _digest(self._records(store, force=True)) != self.seen:
+            return
         names = {file.name for file in self.files}
         there = receipts(store)
         newer = {name: each for name, each in there.items() if each.sha256 and self._fits(name, each, names)}

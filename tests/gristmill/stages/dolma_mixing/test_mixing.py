@@ -17,7 +17,7 @@ from gristmill.lake.identity import digest_of
 from gristmill.stages.dolma_mixing.grinder import MixItem
 from gristmill.stages.dolma_mixing.mixing import MixPlan, absent_attributes, plan_mixing, run_mixing
 from gristmill.stages.dolma_mixing.stream_mixer import check_utf8
-from gristmill.stages.dolma_tagging.records import MANIFEST, FileRecord, begin, open_outputs
+from gristmill.stages.dolma_tagging.records import MANIFEST, FileRecord, begin, open_outputs, receipts
 from gristmill.stages.dolma_tagging.run_claim import RUNS
 
 ROWS: list[dict[str, Any]] = [
@@ -219,6 +219,25 @@ def test_a_file_of_somebody_that_a_killed_run_was_to_replace_stays_that_of_someb
     with pytest.raises(DataError, match=r"s-0000\.jsonl\.gz have changed since an earlier run wrote them"):
         mix(config(home), force=True)
     assert mine.read_bytes() == b"mine"
+    mix(small, force=True)
+    assert len(ids(home)) == 9
+
+
+def test_a_run_without_work_leaves_the_receipts_of_a_run_that_began_meanwhile(home: Path) -> None:
+    mix(config(home))
+    idle = plan_mixing(config(home), {})
+    assert idle.items == []
+    small = config(home, {"max_size_in_bytes": 1})
+    (folder,) = plan_mixing(small, {}, force=True).folders
+    began = folder.begun({})
+    store = open_outputs(folder.root, {})
+    for file in folder.files:
+        begin(store, file.name, FileRecord(file.url, file.version, folder.recipe_of(file.name)))
+    before = receipts(store)
+    run_mixing(idle, Inline(), {}, lambda _: None)
+    assert receipts(store) == before
+    assert len(before) == 3
+    store.delete([began.claim])
     mix(small, force=True)
     assert len(ids(home)) == 9
 
