@@ -1,5 +1,6 @@
 """A run launcher whose runs are processes of their own, and which sees whether they live."""
 
+import os
 import subprocess
 import sys
 import time
@@ -15,6 +16,11 @@ from resources.run_worker import BEAT, worker_input
 
 SILENCE = 3 * BEAT
 """Seconds without a new line in its log after which a run counts as dead whose process cannot be seen from here."""
+
+
+DAEMON_ONLY = "MALLOC_"
+"""How the names of variables begin that runs do not inherit: glibc's settings, which keep the daemon small and would
+make runs, which take and give back large arrays, slower."""
 
 
 class WatchedRunLauncher(DefaultRunLauncher):
@@ -52,7 +58,8 @@ class WatchedRunLauncher(DefaultRunLauncher):
             make_pools(instance, concurrency.all_pools or ())
         told = worker_input(instance, run)
         command = [sys.executable, "-m", "resources.run_worker", run.run_id]
-        child = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)  # noqa: S603 - our own module
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(DAEMON_ONLY)}
+        child = subprocess.Popen(command, stdin=subprocess.PIPE, env=inherited, start_new_session=True)  # noqa: S603 - our own module
         self._children.add(run.run_id)
         begin(self._wait, instance, run.run_id, child, told)
 

@@ -95,6 +95,18 @@ def test_a_run_whose_process_dies_fails_at_once_and_says_how(launched: Launched)
 
 
 @pytest.mark.slow
+def test_a_run_does_not_inherit_the_settings_of_the_daemons_memory(
+    launched: Launched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MALLOC_ARENA_MAX", "2")
+    run = launched.launch()
+    inherited = Path(f"/proc/{launched.enter(run)}/environ").read_bytes()
+    assert (b"MALLOC_ARENA_MAX" in inherited, b"DAGSTER_HOME" in inherited) == (False, True)
+    assert launched.instance.run_launcher.terminate(run)
+    assert launched.end(run) == "CANCELED"
+
+
+@pytest.mark.slow
 def test_terminating_a_run_whose_process_has_just_died_blocks_nothing(launched: Launched) -> None:
     later = launched.daemon()
     run = launched.launch()
