@@ -275,12 +275,12 @@ class Mix:
                 sequences=sequences,
                 length=self.sequence_length,
             )
-        weights = {each.stream: each.weight for each in solved.streams if each.usable}
-        if any(weights.values()):
-            check_weights(self.name, weights, self.block)
-        if not in_blocks or not any(weights.values()):
+        if not any(solved.weights.values()):
             return solved
-        return read_in_blocks(solved, portions, tokens, sequences, block=self.block, budget=self.token_budget)
+        check_weights(self.name, weights := self.train_weights(solved), self.block)
+        if not in_blocks:
+            return solved
+        return read_in_blocks(solved, weights, portions, tokens, sequences, block=self.block, budget=self.token_budget)
 
     @property
     def _portions(self) -> list[Portion]:
@@ -313,15 +313,15 @@ class Mix:
     def train_weights(self, reading: Reading) -> dict[str, float]:
         """The weight of each stream in the trainer's configuration: as declared, or as solved if tokens decide.
 
-        Before the first slice, there is nothing to solve: all streams have the same weight. A stream that gives no
-        sequence has the weight 0, because a trainer would stop at it.
+        Before the first slice, there is nothing to solve: all streams have the same weight. Later one without tokens or
+        sequences has the weight 0, because a trainer would stop at it.
 
         Args:
             reading: result of `reading`.
         """
         if not any(reading.weights.values()):
             return self.weights
-        empty = {each.stream: 0.0 for each in reading.streams if each.sequences == 0}
+        empty = {each.stream: 0.0 for each in reading.streams if not each.tokens or each.sequences == 0}
         return reading.weights if self.by_tokens else self.weights | empty
 
     def stream(self, name: str) -> Stream:

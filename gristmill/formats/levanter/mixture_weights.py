@@ -6,6 +6,7 @@ rest. A stream whose weight is worth less than one sequence per block never appe
 Source: marin-levanter 0.2, `levanter.data.mixture`.
 """
 
+import math
 from collections.abc import Mapping
 
 from gristmill.errors import RecipeError
@@ -17,6 +18,9 @@ LARGEST_BLOCK = 2**16 - 1
 def sequences_of(weights: Mapping[str, float], block: int) -> dict[str, int]:
     """The number of sequences of each stream in a block; their sum is the block size.
 
+    Rounding down makes 1 of 1.9999999999999998. So the weights must be those of the trainer's configuration: others
+    with the same shares may give other numbers.
+
     Args:
         weights: the weight of each stream, by its name: 0 or more, one of them above 0.
         block: size of a block in sequences.
@@ -24,10 +28,15 @@ def sequences_of(weights: Mapping[str, float], block: int) -> dict[str, int]:
     >>> sequences_of({"web": 7, "code": 2, "math": 1}, 16)  # 11.2, 3.2 and 1.6, rounded down; web gets the rest
     {'web': 12, 'code': 3, 'math': 1}
     """
-    total = sum(weights.values())
+    total = _sum(weights)
     counts = {name: int(weight / total * block) for name, weight in weights.items()}
     largest = max(counts, key=lambda name: counts[name])
     return counts | {largest: counts[largest] + block - sum(counts.values())}
+
+
+def _sum(weights: Mapping[str, float]) -> float:
+    """The sum, as Levanter gets it: it needs Python 3.12, where `sum` makes no error by rounding in between."""
+    return math.fsum(weights.values())
 
 
 _AT_ONCE = 4096
@@ -69,7 +78,7 @@ def fine_block(weights: Mapping[str, float], block: int, fill: Mapping[str, floa
     """
     import numpy as np  # noqa: PLC0415 - most commands need none
 
-    each = np.array(list(weights.values())) / sum(weights.values())
+    each = np.array(list(weights.values())) / _sum(weights)
     tokens = np.array([fill.get(name, 1.0) for name in weights])
     declared = each * tokens / (each * tokens).sum()
     for first in range(block + 1, LARGEST_BLOCK + 1, _AT_ONCE):  # as sequences_of(), for many sizes at once
@@ -111,7 +120,7 @@ def check_weights(name: str, weights: Mapping[str, float], block: int) -> None:
     lost = [key for key, count in sequences_of(weights, block).items() if weights[key] > 0 and not count]
     if not lost:
         return
-    least = min(weight for weight in weights.values() if weight > 0) / sum(weights.values())
+    least = min(weight for weight in weights.values() if weight > 0) / _sum(weights)
     enough = next((b for b in _sizes(least) if all(sequences_of(weights, b)[k] for k in lost)), None)
     mend = f"give the mix block={enough}, or larger weights" if enough else "give them larger weights"
     raise RecipeError(

@@ -10,6 +10,7 @@ from gristmill.recipes.mixture.token_shares import Portion, Reading, Sequences, 
 
 def read_in_blocks(
     declared: Reading,
+    weights: Mapping[str, float],
     portions: Sequence[Portion],
     tokens: Mapping[str, int],
     sequences: Mapping[str, Sequences] | None,
@@ -21,6 +22,7 @@ def read_in_blocks(
 
     Args:
         declared: the reading by the declared shares.
+        weights: the weight of each stream in the trainer's configuration, by its name.
         portions: what the mix declares for each stream.
         tokens: as for read_shares().
         sequences: as for read_shares().
@@ -30,7 +32,6 @@ def read_in_blocks(
     Returns:
         `declared` if a block gives these shares.
     """
-    weights = {each.stream: each.weight for each in declared.streams if each.usable}
     fill = {name: each.tokens / each.count for name, each in (sequences or {}).items() if each.count}
     if not coarse_streams(weights, block, fill):
         return declared

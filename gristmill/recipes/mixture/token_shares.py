@@ -113,7 +113,7 @@ class StreamReading(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def weight(self) -> float:
-        """Its weight in the trainer's configuration: the share of all sequences that it is declared to have."""
+        """Its weight among those of all streams, as the mix declares it."""
         return self.drawn if self.declared is None else self.declared
 
 
@@ -142,7 +142,7 @@ class Reading(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def weights(self) -> dict[str, float]:
-        """The share of each stream in the sequences, by its name."""
+        """The declared weight of each stream, by its name."""
         return {each.stream: each.weight for each in self.streams}
 
     @property

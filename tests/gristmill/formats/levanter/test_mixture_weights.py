@@ -17,6 +17,11 @@ def test_a_block_is_divided_in_whole_sequences_and_the_largest_takes_the_rest() 
     assert sequences_of({"a": 0.5, "b": 0.25, "c": 0.25}, 8) == {"a": 4, "b": 2, "c": 2}
 
 
+def test_weights_are_added_up_as_the_trainers_python_does() -> None:
+    """Their sum is 3.1999999999999997. Rounded after each addition it is 3.2, and b and c would get 6."""
+    assert sequences_of({"a": 0.3, "b": 0.7, "c": 0.7, "d": 1.5}, 32) == {"a": 3, "b": 7, "c": 7, "d": 15}
+
+
 def test_a_weight_that_never_appears_is_refused_with_the_smallest_block_that_works() -> None:
     assert mix(2047, 1).weights == {"s0": 2047, "s1": 1}
     with pytest.raises(RecipeError, match=r"streams get none: s1\. .* give the mix block=2049"):

@@ -46,3 +46,25 @@ def test_thirty_languages_are_read_within_half_a_point_or_told() -> None:
     reading = Mix(name="m", streams=streams).reading({f"s{n}": 1000 for n in range(30)})
     [told] = reading.warnings
     assert told.startswith("stream 's0' is read at a share of 0.9717, and not at 0.9589")
+
+
+def test_the_sequences_in_a_block_follow_from_the_weights_that_the_trainer_gets() -> None:
+    """0.3 / 1.5 * 10 is 1.9999999999999998 for a trainer, so 1 sequence; of the shares 0.2 and 0.4 it would be 2."""
+    weights = {"a": 0.3, "b": 0.3, "c": 0.3, "d": 0.6}
+    streams = tuple(Stream(name=name, source="s", version="v0", weight=weight) for name, weight in weights.items())
+    mix = Mix(name="m", streams=streams, block=10)
+    reading = mix.reading({"a": 1000, "b": 1000, "c": 1000, "d": 7000})
+    assert [(each.share, each.read, each.declared) for each in reading.streams] == [
+        *[(0.1, 1000, 0.3)] * 3,
+        (0.7, 7000, 0.6),
+    ]
+    assert mix.train_weights(reading) == weights
+    assert "'d' is read at a share of 0.7, and not at 0.4: " in reading.warnings[3]
+
+
+def test_a_stream_without_tokens_has_no_weight() -> None:
+    """A trainer would stop at it."""
+    mix = Mix(name="m", streams=(WEB, EDN))
+    reading = mix.reading({"web": 1000})
+    assert (mix.train_weights(reading), reading.shares) == ({"web": 1.0, "edn": 0.0}, {"web": 1.0, "edn": 0.0})
+    assert mix.train_weights(mix.reading({})) == {"web": 1.0, "edn": 1.0}
