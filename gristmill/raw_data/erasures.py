@@ -110,3 +110,20 @@ def removed_objects(store: Store) -> set[str]:
         DataError: a record is wrong.
     """
     return {name for _, record in erasures(store) for name, each in record.objects.items() if each.after == ""}
+
+
+def cut_objects(store: Store) -> dict[str, list[str]]:
+    """The sha256 of what each erasure has left of a raw object, by path of the object.
+
+    Args:
+        store: the lake.
+
+    Raises:
+        DataError: a record is wrong.
+    """
+    found: dict[str, list[str]] = {}
+    for _, record in erasures(store):
+        for path, each in record.objects.items():
+            if each.after:
+                found.setdefault(path, []).append(each.after)
+    return found

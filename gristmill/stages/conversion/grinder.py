@@ -74,10 +74,17 @@ class RawEntry(msgspec.Struct, frozen=True):
 
 
 class ConversionItem(msgspec.Struct, frozen=True):
-    """One shard: its raw objects, and the finished shard that is kept if their bytes have not changed."""
+    """One shard.
+
+    Attributes:
+        objects: its raw objects.
+        before: the finished shard that is kept if their bytes have not changed.
+        cut: the sha256 of what erasures have left of the objects.
+    """
 
     objects: tuple[RawEntry, ...]
     before: Receipt | None = None
+    cut: tuple[str, ...] = ()
 
 
 class _Output:
@@ -90,7 +97,7 @@ class _Output:
         self.quarantine = QuarantineWriter(store, spec.place, name)
         self.bytes = 0
         self.counts: dict[str, int] = {}
-        self._inputs: list[Input] = []
+        self.inputs: list[Input] = []
         self._raw: dict[str, RawVersion] = {}
         self._encoder = msgspec.json.Encoder()
         self._lines: list[bytes] = []
@@ -171,7 +178,7 @@ class _Output:
         """A raw object was read to its end."""
         sha256 = raw.sha256()
         self.edges = edges_of(raw)
-        self._inputs.append(Input(asset, entry.name, sha256))
+        self.inputs.append(Input(asset, entry.name, sha256))
         self._raw[entry.name] = RawVersion.of(entry.version, sha256)
 
     def close(self) -> Receipt:
@@ -182,7 +189,7 @@ class _Output:
         dropped |= {f"{LEFT_OUT}{reason}": n for reason, n in self.quarantine.left_out.items()}
         row, written = self.documents.close(
             self._recipe,
-            tuple(self._inputs),
+            tuple(self.inputs),
             dropped=dropped,
             counts=self.counts,
             quarantine=quarantine,
@@ -282,7 +289,8 @@ class ConversionGrinder:
             self._check_hashes(entry)
         output.flush()
         if any(entry.version.size for entry in body.objects):  # an empty file is counted, but it loses nothing
-            output.quarantine.check(self._source.quarantine_limit, output.documents.rows, output.bytes)
+            limit = 1.0 if _is_cut(body, output) else self._source.quarantine_limit
+            output.quarantine.check(limit, output.documents.rows, output.bytes)
 
     def _check_hashes(self, entry: RawEntry) -> None:
         """Checks a raw object that was read to its end, before its shard takes the place of an earlier one.
@@ -293,6 +301,11 @@ class ConversionGrinder:
         if wrong := differences(entry.name, entry.hashes, self._hashes.found()):
             top = f"{raw_asset(self._source.name)}/{self._spec.place.snapshot}"
             raise DataError(f"{top}: wrong checksum: {'; '.join(wrong)}; acquire this object again")
+
+
+def _is_cut(body: ConversionItem, output: _Output) -> bool:
+    """Whether a raw object is as an erasure has left it. Then its refused rows were no cause to stop before."""
+    return any(each.content in body.cut for each in output.inputs)
 
 
 def grinder(job: Job) -> ConversionGrinder:

@@ -13,7 +13,7 @@ from gristmill.lake.ledger.model import Input, Recipe, Shard, Upstream
 from gristmill.lake.ledger.receipts import RawVersion, Receipt, raw_stamps
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.checksums import NamedHash, compare_checksums, digest_of_files, named_hashes
-from gristmill.raw_data.erasures import removed_objects
+from gristmill.raw_data.erasures import cut_objects, removed_objects
 from gristmill.raw_data.listing import RawListing, by_shard, check_targets, list_raw
 from gristmill.raw_data.roots import open_raw, raw_address
 from gristmill.raw_data.scan import raw_top, shown
@@ -231,6 +231,7 @@ class ConversionPlan:
         asset = self.target.place.asset
         items: list[Item] = []
         hashes = self.hashes() if todo[asset] else {}
+        cut = cut_objects(self.store) if todo[asset] and not self.raw else {}
         for want in todo[asset]:
             names = self.shards[want.name]
             entries = [self.listing.entries[name] for name in names]
@@ -239,7 +240,8 @@ class ConversionPlan:
                 RawEntry(name, e.path, e.version, parts.get(name), hashes.get(name, ()))
                 for name, e in zip(names, entries, strict=True)
             )
-            body = ConversionItem(objects, self._before(want, states[asset]))
+            left = tuple(sha256 for each in objects for sha256 in cut.get(each.path, ()))
+            body = ConversionItem(objects, self._before(want, states[asset]), left)
             items.append(Item(want.name, sum(map(self.listing.size, names)), raw(body)))
         return items
 

@@ -331,3 +331,25 @@ def test_raw_data_outside_of_the_lake_are_named(mill: Mill, capsys: pytest.Captu
     code, said = run(mill, capsys, "erase")
     assert code == 1
     assert any(each.startswith("not erased: a.jsonl.gz: the object is not under sources/pages/raw/") for each in said)
+
+
+def test_a_file_of_which_only_a_refused_row_is_left_is_made_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Others wrote that row, so it is no loss that nothing else is there. A file that nobody cut is stopped at."""
+    lake = tmp_path / "small"
+    lake.mkdir()
+    small = Mill(lake)
+    small.raw("a.jsonl.gz", [{"id": "doc-0", "text": "one", "source": "pages"}, b"no document"])
+    small.raw("b.jsonl.gz", [{"id": "other", "text": "two", "source": "pages"}])
+    assert main(["make", str(lake), "sources/pages/v0/documents", *SHELF]) == 0
+    (tmp_path / "asked.jsonl").write_bytes(b'{"source": "pages", "id": "doc-0"}')
+    assert run(small, capsys, "erase")[0] == 0
+    assert main(["make", str(lake), "sources/pages/v0/documents", *SHELF]) == 0
+    lines = run(small, capsys, "takedown", "--prove")[1]
+    assert [line for line in lines if line.startswith(("raw: absent", "versions and sets: absent"))] == [
+        line for line in lines if line.startswith(("raw:", "versions and sets:"))
+    ]
+    assert main(["verify", str(lake), "--all", "--raw", "--reconvert", "1", *SHELF]) == 0
+    small.raw("b.jsonl.gz", [b"no document either"])
+    assert main(["make", str(lake), "sources/pages/v0/documents", *SHELF]) == 1
