@@ -2,11 +2,11 @@
 
 import msgspec
 
-from gristmill.errors import StoreError
+from gristmill.errors import DataError, StoreError
 from gristmill.execution.document_writer import DocumentWriter
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.execution.write_shards import write_shards
-from gristmill.lake.address import Place
+from gristmill.lake.address import Place, blocklist_path
 from gristmill.lake.ledger.counts import add_counts
 from gristmill.lake.ledger.model import Input, Recipe, Shard
 from gristmill.lake.ledger.receipts import Receipt
@@ -76,7 +76,7 @@ class MixingGrinder:
     def _blocklist(self, name: str, digest: str) -> Blocklist:
         blocklist = read_blocklist(self._store, name)
         if blocklist.digest != digest:
-            raise StoreError(f"blocklist {name}: changed since this run was planned; run again")
+            raise StoreError(f"{blocklist_path(name)}: changed since this run was planned; run again")
         note_entries(self._store, name)  # before a row is left out: whether an entry is lost is asked later
         return blocklist
 
@@ -86,12 +86,18 @@ class MixingGrinder:
         return Outcome(write_shards(self._store, [output], lambda: self._select(body, output)))
 
     def _select(self, body: MixingItem, output: "_StreamOutput") -> None:
-        flags = HeldOutFlags(self._held_out) if self._held_out else None
+        flags, rows = HeldOutFlags(self._held_out) if self._held_out else None, 0
         for block in self._filter.blocks(body.documents, body.sets, output.counts):
+            rows += len(block.pairs)
             output.documents.write(*block.kept())
             add_counts(output.dropped, block.dropped())
             if flags:
                 flags.add(block)
+        if rows != body.documents.rows:
+            raise DataError(
+                f"{self._spec.documents.shard(body.documents.name)}: {body.documents.rows} documents in its ledger, but"
+                f" {rows} were read; make them again"
+            )
         if flags:
             add_counts(output.counts, flags.counts)
             output.extra = flags.extra

@@ -81,6 +81,11 @@ class ShardTokenizer:
         apart = _Apart([], [])
         by_key = held_rows(shard)
         for first, documents in read_rows(self._store, path, shard.sha256, self._encoder.row_type):
+            if by_key is not None and first + len(documents) > len(by_key):
+                raise DataError(
+                    f"{path}: has a row {len(by_key)} (counted from 0), but {shard.rows} documents in its ledger; make"
+                    " the mix's slice again"
+                )
             apart.flags = self._flags(documents) if by_key is None else by_key[first : first + len(documents)]
             self._append(documents, path, first, takers, counting, apart)
             del documents  # a text may be huge: free it before the next batch is read

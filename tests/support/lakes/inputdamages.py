@@ -5,6 +5,7 @@ What the input was made from stays as it was, and so does what the step itself h
 """
 
 import gzip
+import itertools
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -22,6 +23,7 @@ from gristmill.lake.ledger.receipts import read_receipts
 from gristmill.lake.rows.foreign_file import ForeignFile
 from gristmill.lake.rows.shard_file import gzip_bytes
 from gristmill.stages.dedupe.columns import COUNTS, FOUND, HASHES, POSITIONS, REPEATS
+from gristmill.stages.fingerprints.spans import SpanTable
 from gristmill.stages.near_duplicates.cluster_files import BLOCK, CLUSTER, MEMBER
 from gristmill.stages.near_duplicates.mark_records import NEAR_MARK
 
@@ -73,10 +75,15 @@ def write(lake: StepLake, path: str, data: bytes) -> bool:
 
 
 def _other_bytes(lake: StepLake, read: Read) -> bool:
-    """The same rows, packed at another time; JSON with another end; else another bit: only a digest can tell."""
+    """The same rows, packed at another time; JSON with another end; a line less; else another bit.
+
+    Only a digest of the bytes can tell.
+    """
     data = bytearray(bytes_of(lake, read.path))
     if read.path.endswith(".gz"):
         data[PACKED_AT] = b"once"
+    elif read.path.endswith(".jsonl"):
+        del data[data.rfind(b"\n", 0, -1) + 1 :]
     elif read.path.endswith(".json"):
         data += b"\n"
     elif data:
@@ -99,6 +106,8 @@ def _edited(edit: Edit, of_documents: Callable[[Sequence[bytes]], Sequence[bytes
         if read.path.endswith(".gz"):
             lines = gzip.decompress(data).splitlines(keepends=True)
             new = gzip_bytes(b"".join((of_documents or edit)(lines))) if len(lines) > 1 else data
+        elif read.path.endswith("/spans"):
+            new = _spans(data, edit)
         else:
             new = _columns(data, types_of(read), edit)
         if not write(lake, read.path, new):
@@ -142,6 +151,21 @@ def _columns(data: bytes, types: Sequence[Any], edit: Edit) -> bytes:
         offset += column.nbytes
         found += np.array(edit(list(column)), dtype).tobytes()
     return found
+
+
+def _spans(data: bytes, edit: Edit) -> bytes:
+    """The spans of documents, of which each is a row."""
+    table = SpanTable.decode(data, "spans")
+    rows = []
+    for first, last in itertools.pairwise(table.firsts.tolist()):
+        sizes = None if table.sizes is None else table.sizes[first:last]
+        rows.append((table.starts[first:last], table.ends[first:last], sizes))
+    rows = list(edit(rows))
+    counts = np.array([len(starts) for starts, _, _ in rows], np.uint32)
+    starts, ends = (np.concatenate([row[number] for row in rows]) for number in range(2))
+    every = None if table.sizes is None else np.concatenate([sizes for _, _, sizes in rows])
+    hashes = len(starts) if every is None else int(every.sum())
+    return SpanTable(counts, starts, ends, every, hashes).encode()
 
 
 def _of_another(row: bytes) -> bytes:
@@ -244,18 +268,19 @@ def verdict(lake: StepLake, step: Step, read: Read, damage: Damage) -> str | Non
         after = [lake.mill.store.read(path) for where in places for path in (where.ledger, where.table, where.run)]
         if before != after:
             return "something was published"
-        return _told(step, read, damage, error) or _left(lake, step, read, error)
+        return _told(lake, step, read, damage, error) or _left(lake, step, read, error)
     finally:
         lake.restore()
 
 
-def _told(step: Step, read: Read, damage: Damage, error: GristmillError) -> str:
+def _told(lake: StepLake, step: Step, read: Read, damage: Damage, error: GristmillError) -> str:
     """What an error does not say; empty if it says all."""
     said = str(error)
     if CRASH in said:
         return f"crash: {said}"
     # A check that compares two inputs cannot know which of them is wrong.
-    parts = [*step.makes, *step.reads, *([read.where.stem] if read.where else [])]
+    compared = [where.stem for where in lake.inputs(step)]
+    parts = [*step.makes, *step.reads, *compared, *([read.where.stem] if read.where else [])]
     if not (read.path.rpartition("/theirs/")[2] in said or any(part in said for part in parts)):
         return f"names no object: {said}"
     if damage.names_row and read.is_rows and not re.search(ROW, said):

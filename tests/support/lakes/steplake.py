@@ -9,7 +9,7 @@ import importlib
 import io
 import pkgutil
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from types import FrameType
@@ -116,6 +116,8 @@ class StepLake:
         self.foreign: dict[str, bytes] = {}
         self.steps = {(type(step).__name__, step.makes): step for step in found}
         self._reads: dict[tuple[str, tuple[str, ...]], list[Read]] = {}
+        # Else each bucket of so small a lake is an item, and none are read together.
+        patch.setattr("gristmill.stages.dedupe.runs.step._ITEMS", 1)
         for call in READS:
             patch.setattr(FolderStore, call, self._watched(getattr(FolderStore, call)))
 
@@ -170,6 +172,7 @@ class StepLake:
             paths = {path: None for path in paths if (self.mill.root / path).is_file()}
             paths = dict.fromkeys(sorted(paths, key=lambda path: ((self.mill.root / path).stat().st_size, path)))
             found = [self._read(path) for path in paths if "ledgers/" not in path]
+            found = [each._replace(role=f"own {each.role}") if _is_of(each, own) else each for each in found]
             roles = {each.role: each for each in found if each.role and ledger_of_object(each.path) not in own}
             self._reads[key] = list(roles.values())
             self.restore()
@@ -241,6 +244,11 @@ class StepLake:
             if ledger not in own and not above:
                 found[path] = data
         return found
+
+
+def _is_of(read: Read, ledgers: Collection[str]) -> bool:
+    """Whether an object belongs to a partition with one of these ledgers."""
+    return read.where is not None and read.where.ledger in ledgers
 
 
 @contextlib.contextmanager

@@ -26,6 +26,9 @@ from gristmill.stages.fingerprints.order import Order, round_key
 _ITEMS = 4
 """Items of a snapshot, at most, if all of it fits in memory: each reads the duplicates of the whole snapshot."""
 
+_FOUND_BYTES = 16
+"""Bytes of a row of verdicts."""
+
 _CONFIRMED_BYTES = 128
 """Bytes of memory that a hash may take while texts are compared."""
 
@@ -101,6 +104,13 @@ class MarksStep:
         runs = SnapshotRuns(store, self.recipe, self.source, self.snapshot)
         round_ = place(VERDICTS.at(dedupe=self.recipe.name), round_key(self.order.entries[rank].round))
         verdicts, parts = read_ledger(store, round_)
+        of = VerdictsStep(self.recipe, self.order, 1, self.shelves).made_by.digest
+        wrong = next((row for row in parts if row.recipe != of or row.bytes != _FOUND_BYTES * row.rows), None)
+        if wrong is not None:
+            raise DataError(
+                f"{round_.table}: part {wrong.name}: not the verdicts of this recipe, or its {wrong.bytes:,} bytes are"
+                f" not {wrong.rows:,} rows; make {round_.asset} ({round_.snapshot}) again"
+            )
         _check_upstream(runs.place, runs.ledger.inputs, ledger.upstream)
         _check_upstream(round_, verdicts.inputs, runs.ledger.upstream)
         repeats = tuple(runs.file(bucket, "repeats") for bucket in range(self.recipe.buckets))

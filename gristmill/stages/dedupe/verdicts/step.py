@@ -27,6 +27,9 @@ from gristmill.stages.fingerprints.binary_part import file_of_part, part_record
 from gristmill.stages.fingerprints.order import Order, round_key
 from gristmill.stages.fingerprints.repeated_unit import LARGEST
 
+_WIDTHS = {"hashes": 16, "positions": 8, "repeats": 12}
+"""Bytes of a row in the files of a run that its ledger counts."""
+
 
 @dataclass(frozen=True)
 class VerdictsStep:
@@ -145,8 +148,20 @@ class SnapshotRuns:
             raise DataError(f"{self.place.table}: not the {recipe.buckets} buckets of this recipe; make the runs again")
 
     def file(self, bucket: int, name: str) -> StoredFile:
-        """A file of a bucket."""
-        return stored_file(self.rows[bucket], self.place.table, name)
+        """A file of a bucket.
+
+        Raises:
+            DataError: it has not as many rows as the ledger counts.
+        """
+        row = self.rows[bucket]
+        found = stored_file(row, self.place.table, name)
+        counted = row.counts.get("repeats" if name == "repeats" else "distinct")
+        width = _WIDTHS.get(name)
+        if counted is not None and width is not None and found.bytes != counted * width:
+            raise DataError(
+                f"{found.path}: {counted:,} rows in its ledger, but it has {found.bytes:,} bytes; make the runs again"
+            )
+        return found
 
     def new(self, bucket: int) -> NewRun:
         """The files of a bucket that are read when the snapshot is new."""

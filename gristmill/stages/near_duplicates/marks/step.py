@@ -88,6 +88,8 @@ class NearMarksStep:
         prints, shards = read_ledger(
             store, place(FINGERPRINTS.at(dedupe=self.dedupe.name, source=self.source), self.snapshot)
         )
+        if parts[0].recipe != self.recipe.digest:
+            raise DataError(f"{of_round.table}: clusters of another recipe; make the clusters of this round again")
         data = read_part_file(store, parts[0], of_round.table, f"{rank}.index")
         blocks = records_of(data, BLOCK, f"{of_round.table}: file {rank}.index")
         shards = sorted(shards, key=lambda shard: shard.name)

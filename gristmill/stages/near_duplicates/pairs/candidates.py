@@ -108,7 +108,7 @@ def _repeats(store: Store, run: Table, bucket: str) -> tuple[Nodes, Nodes]:
     count, rest = divmod(len(data), 12)
     indices = np.frombuffer(data, "<u4", count)
     others = np.frombuffer(data, "<u8", count, 4 * count).astype(np.uint64)
-    if rest or (count and int(indices.max()) >= len(positions)):
+    if rest or count != row.counts.get("repeats", count) or (count and int(indices.max()) >= len(positions)):
         raise _damaged(run.place.table, row, "its repeats are not those of its positions")
     return positions[indices], others
 
@@ -143,7 +143,10 @@ def _verdicts(store: Store, inputs: ClusterInputs, bucket: str, rank: int) -> tu
 
 def _positions(store: Store, run: Table, bucket: str) -> Nodes:
     """Where each hash of a run occurs first."""
-    data = read_part_file(store, _row(run, bucket), run.place.table, "positions")
+    row = _row(run, bucket)
+    data = read_part_file(store, row, run.place.table, "positions")
+    if len(data) != 8 * row.counts.get("distinct", len(data) // 8):
+        raise _damaged(run.place.table, row, f"its {len(data):,} bytes of positions are not those of its hashes")
     return np.frombuffer(data, "<u8").astype(np.uint64)
 
 
