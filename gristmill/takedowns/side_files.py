@@ -56,7 +56,7 @@ _row = msgspec.json.Decoder(_NamedRow)
 def pairs_in_row(line: bytes, wanted: Wanted) -> list[Pair]:
     """The wanted documents that a row of any form names: their id is one of its strings, at any depth.
 
-    A row of another source is another document, even if it has the same id.
+    A row of another source is another document, even if it has the same id. An empty source is none.
 
     Args:
         line: the row.
@@ -72,7 +72,7 @@ def pairs_in_row(line: bytes, wanted: Wanted) -> list[Pair]:
         row = _NamedRow()
     text = line.decode("utf-8", "replace")
     found = pairs_in(str(row.id), text, wanted)
-    if not found or row.source is None:
+    if not found or not row.source:
         return found
     strings = list(_strings(text))
     own = "" if strings.count("source") > 1 or strings.count(str(row.id)) > 1 else str(row.id)

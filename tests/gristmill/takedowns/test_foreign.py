@@ -111,6 +111,7 @@ def test_a_name_is_a_whole_file_or_folder(mill: Mill) -> None:
         (b'{"id":"tree-1","source":"pages","turns":[{"id":"doc-00003"}]}', True),
         (b'{"id":"doc-00003","source":"pages","id":"tree-1"}', True),
         (b'{"id":"doc-00003","source":"pages","source":"others"}', True),
+        (b'{"id":"doc-00003","source":""}', True),
         (b'{"id":"tree-1","of":"doc\\u002d00003"}', True),
         (b'{"id":"tree-1","row":"{\\"id\\":\\"doc-00003\\"}"}', True),
         (b'{"id":"tree-1","row":"5\\" {\\"id\\":\\"doc-00003\\"}"}', True),
