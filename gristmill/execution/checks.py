@@ -116,7 +116,7 @@ def _raw_place(store: Store, place: Place, shard: Shard, row: int) -> str:
     if span is None:
         return f" ({read})"
     unit = "rows" if read.lower().endswith(".parquet") else "bytes"
-    return f" ({read}{f', {span.member}' if span.member else ''}, {unit} {span.start}-{span.end} of what it unpacks to)"
+    return f" ({read}{f', {span.member}' if span.member else ''}, {unit} {span.start}-{span.end})"
 
 
 def row_alignment(documents: Sequence[Shard], rows: Sequence[Shard]) -> Verdict:

@@ -73,9 +73,6 @@ FOUND_ON_A_SHELF = ("ConversionStep", "DedupeLabelsStep", "TaggingStep")
 OTHER_WORKER = {"ConversionStep": "a worker compares the code of the source, but not row_limit and parameters"}
 """The steps whose workers do not compare the whole recipe yet."""
 
-CLAIM_GAPS = {"TaggingStep": "of several sets, a shard of the first was seen to be written after the claim was lost"}
-"""The steps that do not stop at once when a claim is lost while an input is read."""
-
 MISHAPS = {
     "claim lost before grinding": lost_before_grinding,
     "claim lost before assembling": lost_before_assembling,
@@ -129,13 +126,7 @@ def test_a_damaged_input_is_seen_by_all_steps_of_a_class(lake: StepLake, step: s
         _check(lake, each, damage)
 
 
-@pytest.mark.parametrize(
-    "step",
-    [
-        pytest.param(step, marks=[pytest.mark.xfail(reason=CLAIM_GAPS[step])] if step in CLAIM_GAPS else [])
-        for step in step_classes()
-    ],
-)
+@pytest.mark.parametrize("step", step_classes())
 def test_a_claim_that_is_lost_while_an_input_is_read_stops_the_run(lake: StepLake, step: str) -> None:
     first = lake.steps_of(step)[0]
     found = {read.role: lost_while_reading(lake, first, read) for read in lake.reads(first)}
