@@ -24,7 +24,7 @@ from gristmill.stages.dolma_dedupe.saved_keys import SavedKeys
 from gristmill.stages.dolma_tagging.attribute_folder import AttributeFolder, claimed
 from gristmill.stages.dolma_tagging.inputs import Inputs
 from gristmill.stages.dolma_tagging.packing import PackedUpload
-from gristmill.stages.dolma_tagging.paths import TaggedFile, real
+from gristmill.stages.dolma_tagging.paths import TaggedFile, real_output
 from gristmill.stages.dolma_tagging.records import FileRecord, begin, open_outputs, publish
 
 MADE_BY = "gristmill dolma dedupe"
@@ -95,7 +95,7 @@ def plan_dedupe(config: DedupeConfig, options: Mapping[str, str], *, force: bool
         changed = [file.version.changed] if file.version.changed else []  # a time that nobody can set back
         chain.update(msgspec.json.encode([file.url, file.version.size, file.version.etag, *changed]))
         recipe = known.digest if known else chain.hexdigest()
-        folders.setdefault(real(file.output), {})[file.name] = file, recipe[:16]
+        folders.setdefault(real_output(file.output), {})[file.name] = file, recipe[:16]
     outputs = [_looked_up(root, named, config, inputs, options, force=force) for root, named in folders.items()]
     done = {file for output in outputs for file in output.files if file.name in output.done}
     missing = frozenset(files) - done

@@ -15,7 +15,7 @@ from gristmill.formats.dolma.mixer_config import PACKINGS, StreamSpec
 from gristmill.lake.identity import digest_of
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import NoFolder, ObjectVersion
-from gristmill.stages.dolma_tagging.paths import TaggedFile, matches, place_in_listing, real
+from gristmill.stages.dolma_tagging.paths import TaggedFile, matches, place_in_listing, real_output
 
 _SHOWN = 5
 
@@ -95,7 +95,7 @@ def mixed_files(stream: StreamSpec, options: Mapping[str, str], *, gather: bool)
         StoreError: the store does not answer.
     """
     found, missed = _documents(stream, options)
-    root = real(stream.output.path.rstrip("/"))
+    root = real_output(stream.output.path.rstrip("/"))
     packing = PACKINGS[stream.compression.output or ""] if stream.compression.output is not None else ".gz"
     if not gather:
         return _one_to_one(stream, found, root, options), missed

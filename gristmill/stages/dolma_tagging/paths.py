@@ -20,6 +20,8 @@ from gristmill.lake.store.protocol import ObjectVersion, Store
 WILDCARD = re.compile(r"[*?[\]]")
 BUCKET = "s3://"
 
+_RAW = re.compile(r"/sources/[^/]+/raw(/|$)")
+
 
 class TaggedFile(msgspec.Struct, frozen=True):
     """A file of documents, and where its attributes go.
@@ -84,6 +86,23 @@ def tagged_files(
 def real(place: str) -> str:
     """A folder without links and `..`, so that it has one name; an address stays as it is."""
     return place if "://" in place else os.path.realpath(place)
+
+
+def real_output(place: str) -> str:
+    """A folder of outputs without links and `..`.
+
+    Args:
+        place: the folder, or an address.
+
+    Raises:
+        RecipeError: a link leads to the raw data of a lake, where outputs would be taken for raw files.
+    """
+    found = real(place)
+    if _RAW.search(found) and not _RAW.search(os.path.abspath(place)):  # noqa: PTH100 - resolve() follows links
+        raise RecipeError(
+            f"{place}: a link leads to {found}, the raw data of a lake; remove it, or give another folder"
+        )
+    return found
 
 
 def output_of(pattern: str, folder: str) -> str:

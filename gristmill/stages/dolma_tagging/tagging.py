@@ -14,7 +14,7 @@ from gristmill.stages.dolma_tagging.catalogue import digest_of_tagger, looks
 from gristmill.stages.dolma_tagging.config import TagConfig, variable_name
 from gristmill.stages.dolma_tagging.grinder import OutputSpec, TagItem
 from gristmill.stages.dolma_tagging.inputs import Inputs
-from gristmill.stages.dolma_tagging.paths import TaggedFile, output_of, real, tagged_files
+from gristmill.stages.dolma_tagging.paths import TaggedFile, output_of, real_output, tagged_files
 
 MADE_BY = "gristmill dolma tag"
 
@@ -82,12 +82,12 @@ def _groups(config: TagConfig, options: Mapping[str, str]) -> _Groups:
     placeholder = "\1"
     folder = f"attributes/{placeholder if config.experiment is None else config.experiment}"
     roots = config.destination or [output_of(pattern, folder) for pattern in config.documents]
-    files, missed = tagged_files(config.documents, [real(root.rstrip("/")) for root in roots], options)
+    files, missed = tagged_files(config.documents, [real_output(root.rstrip("/")) for root in roots], options)
     grouped: dict[str, dict[str, tuple[str, str]]] = {}
     members: dict[str, dict[str, TaggedFile]] = {}
     for file in files:
         for name in config.taggers:
-            root = real(file.output.replace(placeholder, variable_name(name)))
+            root = real_output(file.output.replace(placeholder, variable_name(name)))
             experiment = variable_name(name if config.experiment is None else config.experiment)
             grouped.setdefault(root, {})[name] = (name, experiment)
             members.setdefault(root, {})[file.name] = file

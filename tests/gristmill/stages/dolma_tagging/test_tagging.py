@@ -155,6 +155,19 @@ def test_documents_of_another_pattern_or_behind_a_link_are_not_replaced_either(h
             tag(given, force=True)
 
 
+@pytest.mark.parametrize("force", [False, True])
+def test_nothing_is_written_through_a_link_into_the_raw_data_of_a_lake(home: Path, *, force: bool) -> None:
+    raw = home / "lake/sources/talks/raw/2024"
+    write(raw / "a/0.json.gz", ["raw"])
+    before = {path: path.read_bytes() for path in raw.rglob("*.gz")}
+    (home / "attributes").mkdir()
+    (home / "attributes/e").symlink_to(raw)
+    with pytest.raises(RecipeError, match=r"attributes/e: a link leads to .*/raw/2024, the raw data of a lake"):
+        tag(config(home), force=force)
+    assert {path: path.read_bytes() for path in raw.rglob("*.gz")} == before
+    assert sorted(path.name for path in raw.iterdir()) == ["a"]
+
+
 def test_an_edited_manifest_proves_nothing(home: Path) -> None:
     tag(config(home))
     manifest = home / "attributes/e" / MANIFEST
