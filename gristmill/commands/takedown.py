@@ -136,7 +136,8 @@ def _wanted(arguments: Namespace, store: Store, shelves: Shelves) -> tuple[Wante
     if arguments.near:
         first = Finder(store, Wanted(reasons), shelves, scan=arguments.scan).run()
         search.found = first.found
-        reasons |= dict.fromkeys(near_documents(store, search) - reasons.keys(), f"near: {arguments.reason}")
+        near = near_documents(store, search, reasons.keys())
+        reasons |= dict.fromkeys(near - reasons.keys(), f"near: {arguments.reason}")
     return Wanted(reasons), search.unsearched
 
 

@@ -1,16 +1,17 @@
 """Documents in one cluster of near duplicates with wanted documents."""
 
-from collections.abc import Collection, Iterator
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from gristmill.errors import GristmillError
 from gristmill.lake.address import Place, place
-from gristmill.lake.asset_kinds import CLUSTERS, DOCUMENTS, FINGERPRINTS, kind_of, names_of
+from gristmill.lake.asset_kinds import CLUSTERS, DOCUMENTS, FINGERPRINTS, RAW, kind_of, names_of
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.files import list_ledgers, read_ledger
+from gristmill.lake.ledger.model import Upstream
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.fingerprints.binary_part import part_record
-from gristmill.takedowns.places import Search
+from gristmill.takedowns.places import FoundPlace, Search
 from gristmill.tracing.rows import find_partition, row_of
 
 COLUMNS = ("cluster", "source", "snapshot", "shard", "row", "id")
@@ -18,40 +19,81 @@ COLUMNS = ("cluster", "source", "snapshot", "shard", "row", "id")
 Row = dict[str, Any]
 
 
-def near_documents(store: Store, search: Search) -> set[Pair]:
+class _ComparedNow(NamedTuple):
+    """What a dedupe by MinHash has compared as it is now.
+
+    Attributes:
+        name: of the dedupe.
+        rounds: its clusters.
+        documents: the partitions of documents that it compared, by source and snapshot.
+    """
+
+    name: str
+    rounds: Sequence[Place]
+    documents: Mapping[tuple[str, str], Place]
+
+
+def near_documents(store: Store, search: Search, wanted: Collection[Pair]) -> set[Pair]:
     """The documents that a cluster of near duplicates has beside wanted documents.
+
+    Clusters of documents that were made again since, and that were not resolved again, tell nothing.
 
     Args:
         store: the lake.
         search: the places of the wanted documents; is told what was not searched.
+        wanted: the documents.
     """
     near: set[Pair] = set()
+    reached: dict[Pair, set[tuple[str, str]]] = {}
     dedupes = _dedupes(store)
     if not dedupes:
         search.skip("dedupe", "near documents", "the lake has no clusters of a dedupe by MinHash; make one")
+        return near
     for name, rounds in dedupes.items():
         try:
-            near |= _of_dedupe(store, name, rounds, search)
+            compared = _ComparedNow(name, rounds, _documents(store, name, rounds))
+            places = _places(compared, search)
+            for each in places.values():
+                reached.setdefault(each.pair, set()).update(compared.documents)
+            near |= _of_dedupe(store, compared, places)
         except GristmillError as error:
             search.skip("dedupe", f"dedupe {name}", error)
+    for source, id_ in sorted(set(wanted) - reached.keys()):
+        why = "no dedupe by MinHash has compared it as it is now; name what is near it by --ids"
+        search.skip("dedupe", f"near {id_!r} of {source!r}", why)
+    everywhere = set.intersection(*reached.values()) if reached else set()
+    for there in _first_versions(store) if reached else ():
+        if (names_of(there.asset)["source"], there.snapshot) not in everywhere:
+            why = (
+                "no dedupe by MinHash has compared it, as it is now, with these documents; make one that has its source"
+            )
+            search.skip("dedupe", f"near documents in {there.asset} ({there.snapshot})", why)
     return near
 
 
-def _of_dedupe(store: Store, name: str, rounds: list[Place], search: Search) -> set[Pair]:
-    documents = _documents(store, name)
-    compared = {(each.asset, each.snapshot) for each in documents.values()}
-    wanted = {(each.asset, each.snapshot, each.shard, each.row): each
-              for each in search.found if (each.asset, each.snapshot) in compared}  # fmt: skip
-    for each in search.found:
-        if each.area == "raw" and not any(pair.pair == each.pair for pair in wanted.values()):
-            search.skip("dedupe", f"near {each.id!r} of {each.source!r}", f"the dedupe {name} has not compared it")
-    named = [row for there in rounds for row in _printed(store, there, "id", {each.id for each in wanted.values()})]
+def _places(compared: _ComparedNow, search: Search) -> dict[tuple[str, str, str, int], FoundPlace]:
+    """The wanted documents that a dedupe has compared, by asset, snapshot, shard and row."""
+    partitions = {(each.asset, each.snapshot) for each in compared.documents.values()}
+    return {
+        (each.asset, each.snapshot, each.shard, each.row): each
+        for each in search.found
+        if (each.asset, each.snapshot) in partitions
+    }
+
+
+def _of_dedupe(
+    store: Store, compared: _ComparedNow, wanted: Mapping[tuple[str, str, str, int], FoundPlace]
+) -> set[Pair]:
+    documents, ids = compared.documents, {each.id for each in wanted.values()}
+    named = [row for there in compared.rounds for row in _printed(store, there, "id", ids)]
     clusters = {row["cluster"] for row in named if _key(documents, row) in wanted}
-    rows = [row for there in rounds for row in _printed(store, there, "cluster", clusters)]
-    return {_pair(store, documents, row) for row in rows if _key(documents, row) not in wanted}
+    rows = [row for there in compared.rounds for row in _printed(store, there, "cluster", clusters)]
+    return {
+        pair for row in rows if _key(documents, row) not in wanted if (pair := _pair(store, documents, row)) is not None
+    }
 
 
-def _key(documents: dict[tuple[str, str], Place], row: Row) -> tuple[str, str, str, int]:
+def _key(documents: Mapping[tuple[str, str], Place], row: Row) -> tuple[str, str, str, int]:
     there = documents.get((row["source"], row["snapshot"]))
     return (there.asset if there else "", row["snapshot"], row["shard"], row["row"])
 
@@ -63,6 +105,15 @@ def _dedupes(store: Store) -> dict[str, list[Place]]:
         if there.kind is CLUSTERS:
             dedupes.setdefault(names_of(there.asset)["dedupe"], []).append(there)
     return dedupes
+
+
+def _first_versions(store: Store) -> Iterator[Place]:
+    """The partitions of documents that were made from raw data and have rows."""
+    for there in list_ledgers(store, DOCUMENTS.top):
+        if there.kind is DOCUMENTS:
+            head, shards = read_ledger(store, there)
+            if any(kind_of(each.asset) is RAW for each in head.inputs) and any(shard.rows for shard in shards):
+                yield there
 
 
 def _printed(store: Store, there: Place, column: str, values: Collection[str | int]) -> Iterator[Row]:
@@ -80,22 +131,31 @@ def _printed(store: Store, there: Place, column: str, values: Collection[str | i
                 yield from pq.read_table(file, columns=list(COLUMNS), filters=chosen).to_pylist()
 
 
-def _documents(store: Store, dedupe: str) -> dict[tuple[str, str], Place]:
-    """The documents that a dedupe compared, by source and snapshot."""
+def _documents(store: Store, dedupe: str, rounds: Sequence[Place]) -> dict[tuple[str, str], Place]:
+    """The documents that clusters were made from and that have not changed since, by source and snapshot."""
+    resolved = {upstream for there in rounds for upstream in read_ledger(store, there)[0].inputs}
     found: dict[tuple[str, str], Place] = {}
     for there in list_ledgers(store, FINGERPRINTS.top):
-        if there.kind is FINGERPRINTS and names_of(there.asset)["dedupe"] == dedupe:
-            head, _ = read_ledger(store, there)
-            for upstream in head.inputs:
-                if kind_of(upstream.asset) is DOCUMENTS:
-                    found[names_of(there.asset)["source"], there.snapshot] = place(upstream.asset, upstream.snapshot)
+        if there.kind is not FINGERPRINTS or names_of(there.asset)["dedupe"] != dedupe:
+            continue
+        head, _ = read_ledger(store, there)
+        if Upstream(there.asset, there.snapshot, head.fingerprint) not in resolved:
+            continue
+        for upstream in head.inputs:
+            if kind_of(upstream.asset) is DOCUMENTS:
+                documents = place(upstream.asset, upstream.snapshot)
+                if read_ledger(store, documents)[0].fingerprint == upstream.fingerprint:
+                    found[names_of(there.asset)["source"], there.snapshot] = documents
     return found
 
 
-def _pair(store: Store, documents: dict[tuple[str, str], Place], row: Row) -> Pair:
-    """The (source, id) of a document: the table has its recipe's source, which may be another."""
+def _pair(store: Store, documents: Mapping[tuple[str, str], Place], row: Row) -> Pair | None:
+    """The (source, id) of a document: the table has its recipe's source, which may be another.
+
+    None if its snapshot has changed since: near_documents() names it as not searched.
+    """
     there = documents.get((row["source"], row["snapshot"]))
     partition = find_partition(store, there) if there else None
-    if partition is not None and row["shard"] in partition.shards:
-        return row_of(partition, row["shard"], row["row"]).pair
-    return row["source"], row["id"]
+    if partition is None or row["shard"] not in partition.shards:
+        return None
+    return row_of(partition, row["shard"], row["row"]).pair

@@ -32,16 +32,14 @@ def _place(pair: Pair, area: Area, there: Place, shard: str, where: str) -> Foun
 
 
 def pairs_in(name: str, text: str, wanted: Wanted) -> list[Pair]:
-    """The wanted documents whose id is the one that a row has, or is one of the strings in its text.
+    """The wanted documents whose id is the one that a row has, and those whose id is one of the strings in its text.
 
     Args:
         name: the id of the row.
         text: of the row, JSON or the begin of it. A key that stands there twice counts twice.
         wanted: the documents.
     """
-    if name in wanted.by_id:
-        return wanted.by_id[name]
-    strings = set(_strings(text))
+    strings = {name, *_strings(text)}
     return [pair for name, pairs in wanted.by_id.items() if name in strings for pair in pairs]
 
 

@@ -54,6 +54,11 @@ def remake(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
 
 
+def is_erasure(path: str) -> bool:
+    """Whether the record of an erasure lies at a path, and not that of a blocklist."""
+    return path.startswith("withdrawn/") and path.endswith(".json")
+
+
 def named_in(mill: Mill, number: int) -> set[str]:
     """The objects whose bytes, unpacked, have the id of a document. Read without any code of the lake."""
     found = set()
@@ -87,7 +92,7 @@ def test_nothing_but_the_blocklist_and_the_record_names_what_was_erased(
     left = [row["id"] for shard in "abc" for row in mill.rows(mill.documents().shard(shard))]
     assert left == [each for each in rows if each not in gone]
     pairs = {("pages", f"doc-{number}"): "" for number in NUMBERS}
-    allowed = {"blocklists/takedowns.jsonl", record_path(pairs)}
+    allowed = {"blocklists/takedowns.jsonl", "withdrawn/blocklists/takedowns.jsonl", record_path(pairs)}
     assert [named_in(mill, number) for number in NUMBERS] == [allowed] * 5
     code, lines = run(mill, capsys, "takedown", "--prove", "--json")
     states = {each["what"]: each["state"] for each in map(json.loads, lines)}
@@ -170,7 +175,7 @@ def test_an_erasure_that_was_killed_goes_on(
 
     def dying(self: Any, path: str, data: bytes, etag: str | None) -> Entry:
         puts.append(path)
-        if path.startswith("withdrawn/") and sum(each.startswith("withdrawn/") for each in puts) == 3:
+        if is_erasure(path) and sum(map(is_erasure, puts)) == 3:
             raise _Killed  # the first object is replaced, and the record does not tell it yet
         return put(self, path, data, etag)
 
@@ -209,7 +214,7 @@ def test_of_two_commands_that_erase_the_same_documents_the_record_tells_what_bec
 
     def meanwhile(self: Any, path: str, data: bytes, etag: str | None) -> Entry:
         puts.append(path)
-        is_now = path.startswith("withdrawn/") and sum(each.startswith("withdrawn/") for each in puts) == moment
+        is_now = is_erasure(path) and sum(map(is_erasure, puts)) == moment
         done = put(self, path, data, etag) if is_now and moment == 2 else None  # announced, and not replaced yet
         if is_now:
             monkeypatch.undo()
@@ -254,7 +259,7 @@ def test_after_a_kill_at_any_moment_the_record_is_as_if_there_had_been_none(
     again()
     assert erase() == 0
     wanted = state()
-    (record,) = [json.loads(data) for path, data in wanted.items() if path.startswith("withdrawn/")]
+    (record,) = [json.loads(data) for path, data in wanted.items() if is_erasure(path)]
     after = {Path(path).name: each["after"] for path, each in record["objects"].items()}
     assert record["done"]
     assert after["d.jsonl"] == ""

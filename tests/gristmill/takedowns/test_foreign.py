@@ -284,3 +284,9 @@ def test_a_file_that_may_have_the_document_under_another_id_is_not_read(mill: Mi
     found = search_foreign(mill.store, {"copy.jsonl": ""}, wanted, scan=True, made_ids="ids are made")
     assert (found.read, found.unread) == ([], {"copy.jsonl": "ids are made"})
     assert search_foreign(mill.store, {"copy.jsonl": ""}, wanted, scan=True).read == ["copy.jsonl"]
+
+
+def test_a_row_that_has_the_id_of_one_document_and_names_another_is_found(mill: Mill) -> None:
+    mill.store.put("threads.jsonl", b'{"id":"doc-5","source":"elsewhere","turns":[{"id":"doc-4"}]}\n')
+    wanted = Wanted({("pages", "doc-4"): "", ("pages", "doc-5"): ""})
+    assert search_foreign(mill.store, {"threads.jsonl": ""}, wanted, scan=True).found == ["threads.jsonl: row 0"]

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from testkit import SHELVES, SNAPSHOT, Mill
+from testkit import SHELVES, SNAPSHOT, Mill, put_list
 from tracelake import CACHE, even, in_mix, make_trace_lake, spell, where, whose
 from wholelake import reseal
 
@@ -134,7 +134,7 @@ def test_a_part_of_which_one_shard_was_made_again_is_traced_all_the_same(tmp_pat
         return {"content": said["content"], "ranges": said["ranges"]}
 
     say(mill, silent)
-    mill.store.put("blocklists/takedowns.jsonl", b"")
+    put_list(mill.store, b"")
     mill.make(stream_step(mix, "pages", SNAPSHOT, SHELVES))
     spell(mill, mix)
     (part,) = mill.table(HERE).values()

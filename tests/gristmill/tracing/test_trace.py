@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 import zstandard
-from testkit import SHELVES, SNAPSHOT, Mill
+from testkit import SHELVES, SNAPSHOT, Mill, put_list
 from tokenizers import Tokenizer
 from tracelake import CACHE, KNOWN, RAW, even, in_mix, line, text, where, whose
 from wholelake import TOKENIZER
@@ -190,7 +190,7 @@ def test_a_cache_without_its_index_has_no_stream(mill: Mill) -> None:
 
 @pytest.mark.slow
 def test_a_mix_that_was_made_again_since_its_cache_is_an_error_that_names_the_shard(mill: Mill) -> None:
-    mill.store.put("blocklists/takedowns.jsonl", b"")
+    put_list(mill.store, b"")
     mill.make(stream_step(even(), "pages", SNAPSHOT, SHELVES))
     count = sum(open_split(mill.store, CACHE, split).count("input_ids") for split in ("train",))
     messages = set()

@@ -194,7 +194,7 @@ def unnamed(store: Store) -> Iterator[str]:
         named |= {columns_path(here, row.name) for row in rows}
     for entry in store.list(""):
         parts = entry.path.split("/")
-        known = parts[0] in {LAKE_FILE, "tokenizers", "blocklists"} or "raw" in parts or "index" in parts
+        known = parts[0] in {LAKE_FILE, "tokenizers", "blocklists", "withdrawn"} or "raw" in parts or "index" in parts
         merged = parts[0] == "token_caches" and parts[-1] == "shard_ledger.json" and len(parts) == 6
         if not known and not merged and entry.path not in named:
             yield entry.path
