@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, product
 from typing import NamedTuple
 
+import orjson
+
 from gristmill.errors import GristmillError, RecipeError
 from gristmill.lake.address import raw_folder
 from gristmill.lake.asset_kinds import names_of
@@ -94,7 +96,19 @@ def _pairs(row: QuarantinedRow, source: Source | None, wanted: Wanted) -> list[P
     """The wanted documents that a row names: by its own id, or by one of its strings."""
     own = _own_ids(row.id, row.raw, source) if source else set()
     made = [pair for name in sorted(own & wanted.by_id.keys()) for pair in wanted.by_id[name]]
-    return made or pairs_in(row.id, row.raw, wanted) or ([] if _is_json(row.raw) else _pairs_in_text(row.raw, wanted))
+    found = made or pairs_in(row.id, row.raw, wanted)
+    return found or ([] if _is_json(row.raw) and not _is_broken(row.raw) else _pairs_in_text(row.raw, wanted))
+
+
+def _is_broken(text: str) -> bool:
+    """Whether a row is no JSON to its end, so that an id may stand in it without quotes. One of HEAD bytes is cut."""
+    if len(text.encode()) >= HEAD:
+        return False
+    try:
+        orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return True
+    return False
 
 
 def _is_json(text: str) -> bool:

@@ -97,3 +97,27 @@ def test_a_row_whose_end_is_not_known_is_not_cut(
     plan = erasure_plan(mill.store, wanted, Finder(mill.store, wanted, shelves).run(), shelves)
     assert sum(len(each.cuts) for each in plan.objects.values()) == known
     assert known or all("its end is not known" in each.why for each in plan.impossible)
+
+
+@pytest.mark.parametrize(
+    ("row", "places"),
+    [
+        ("{'id': 'd3', 'words': 'his'}", 1),
+        ("{id: d3, words: his}", 1),
+        ('{"words": "his", "id": "d3', 1),
+        ("{'id': 'd33', 'words': 'of another'}", 0),
+        ('{"id":"d4","words":"of d3"}', 0),
+    ],
+)
+def test_a_row_that_begins_like_json_and_is_none_is_searched_for_the_id_as_a_word(
+    tmp_path: Path, row: str, places: int
+) -> None:
+    (tmp_path / "lake").mkdir()
+    mill = Mill(tmp_path / "lake")
+    mill.raw("a.jsonl.gz", packed(make_documents(200)) + gzip.compress(row.encode(), mtime=0))
+    mill.convert()
+    documents = find_partition(mill.store, mill.documents())
+    assert documents is not None
+    search = Search()
+    found = list(quarantine_places(mill.store, documents, mill.source(), Wanted({("pages", "d3"): ""}), search))
+    assert (len(found), search.unsearched) == (places, [])
