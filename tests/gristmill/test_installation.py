@@ -41,12 +41,22 @@ with alter_sys_path([os.getcwd()], []):  # around the import of a location; what
 print(sorted({node.group_name for node in defs().resolve_asset_graph().asset_nodes}))
 """
 
+TOP = {".ci", ".gitignore", "CHANGELOG.md", "LICENSE", "Makefile", "NOTICE", "README.md", "SECURITY.md", "assets"}
+TOP |= {"bench", "dagster.yaml", "definitions.py", "docs", "gristmill", "pyproject.toml", "requirements", "resources"}
+TOP |= {"scripts", "sensors", "tests", "workspace.yaml"}
+
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """An sdist and a wheel of this checkout."""
     sdist, wheel = sorted(build(ROOT, tmp_path_factory.mktemp("dist"), "sdist", "wheel"), key=lambda path: path.suffix)
     return sdist, wheel
+
+
+def test_the_top_of_the_project_has_its_own_files_alone() -> None:
+    # A lake or a report that a trial left in the checkout must not be published with the project.
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, text=True, capture_output=True, check=True).stdout
+    assert {name.partition("/")[0] for name in tracked.splitlines()} <= TOP
 
 
 def test_a_wheel_brings_one_name_and_nothing_but_gristmills_files(built: tuple[Path, Path]) -> None:
