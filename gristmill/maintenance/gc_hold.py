@@ -14,6 +14,7 @@ import msgspec
 from gristmill.errors import Conflict, StoreError
 from gristmill.execution.claim import GC, Claim, parse_claim
 from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.folders.mark import has_mark, remove_mark
 from gristmill.lake.store.protocol import Store
 from gristmill.process import this_process
 
@@ -39,12 +40,12 @@ def held_by_gc(store: Store, path: str, what: str) -> Iterator[Callable[[], bool
         yield None
         return
     try:
-        yield lambda: _is_held(store, path, data)
+        yield lambda: has_mark(store, path, data)
     except BaseException:
         with suppress(StoreError):
-            _let_go(store, path, data)
+            remove_mark(store, path, data)
         raise
-    if not _let_go(store, path, data):
+    if not remove_mark(store, path, data):
         raise StoreError(
             f"{what}: another process took it over while gc removed objects there, so some of what that made may be"
             " gone: run gristmill make, then gristmill verify"
@@ -67,23 +68,6 @@ def _is_left(data: bytes) -> bool:
     """Whether a claim is one of a `gc` that has ended, or of which it cannot be seen whether it runs."""
     claim = parse_claim(data)
     return claim is not None and claim.work == GC and not claim.runs(this_process())
-
-
-def _is_held(store: Store, path: str, data: bytes) -> bool:
-    """Whether the claim has these bytes."""
-    stored = store.read_tagged(path)
-    return stored is not None and stored[0] == data
-
-
-def _let_go(store: Store, path: str, data: bytes) -> bool:
-    """Removes the claim with these bytes. Returns False if another has it now."""
-    if not _is_held(store, path, data):
-        return False
-    try:
-        store.delete([path], lambda: _is_held(store, path, data))
-    except Conflict:  # the claim is gone, and the answer was lost; or another took it at this moment
-        return store.read_tagged(path) is None
-    return True
 
 
 def let_go_of_left(store: Store, path: str, what: str) -> None:

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from uuid import uuid4
 
-from gristmill.errors import Conflict, DataError, GristmillError, NewerSchema, RecipeError, StoreError
+from gristmill.errors import DataError, GristmillError, NewerSchema, RecipeError, StoreError
 from gristmill.execution.claim import take
 from gristmill.lake.address import export_asset, export_index
 from gristmill.lake.asset_kind import expression_of
 from gristmill.lake.asset_kinds import EXPORT_INDEX, ledger_of_asset
 from gristmill.lake.ledger.files import dump, told_change
+from gristmill.lake.ledger.folders.mark import remove_mark
 from gristmill.lake.ledger.index_ledger import IndexLedger, IndexWriter, read_index_ledger
 from gristmill.lake.ledger.model import Ledger as Head
 from gristmill.lake.store.protocol import Store
@@ -73,9 +74,9 @@ def index_export(
         _write(writer, store, export, index, release)
     except GristmillError:
         with suppress(StoreError):  # the lake does not answer: then it stays, as after a kill
-            _let_go(store, writing, mark)
+            remove_mark(store, writing, mark)
         raise
-    _let_go(store, writing, mark)
+    remove_mark(store, writing, mark)
     return index
 
 
@@ -91,17 +92,6 @@ def _write(writer: IndexWriter, store: Store, export: Export, index: Index, rele
         writer.put(path, data)
     writer.put(index_path(index.asset), dump(index))
     writer.close(inputs_of(index))
-
-
-def _let_go(store: Store, writing: str, mark: bytes) -> None:
-    """Removes the mark of this run. That of another run, which writes now, stays."""
-
-    def is_mine() -> bool:
-        stored = store.read_tagged(writing)
-        return stored is not None and stored[0] == mark
-
-    with suppress(Conflict):
-        store.delete([writing], is_mine)
 
 
 def why_export_open(

@@ -6,12 +6,12 @@ killed leaves it, so that the next run makes the folder again unless it is whole
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from uuid import uuid4
 
 from gristmill.errors import Conflict, Superseded
 from gristmill.lake.asset_kinds import ledger_of_asset
 from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.folders.mark import has_mark, remove_mark
 from gristmill.lake.store.protocol import Store
 
 WRITING = "writing.json"
@@ -95,8 +95,7 @@ class _Turn:
         store.put(self._path, self._mark)
 
     def _is_mine(self) -> bool:
-        stored = self._store.read_tagged(self._path)
-        return stored is not None and stored[0] == self._mark
+        return has_mark(self._store, self._path, self._mark)
 
     def _check(self) -> None:
         if not self._is_mine():
@@ -121,6 +120,5 @@ class _Turn:
         self._store.delete(list(paths), self._is_mine)
 
     def end(self) -> None:
-        """Ends the turn."""
-        with suppress(Conflict):  # a newer run has its turn; or the mark is gone, and the answer was lost
-            self._store.delete([self._path], self._is_mine)
+        """Ends the turn, unless a newer run has its own."""
+        remove_mark(self._store, self._path, self._mark)
