@@ -7,6 +7,7 @@ machine: some files name the lake's root, and their digests are over the content
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from types import MappingProxyType
 
 import msgspec
@@ -191,6 +192,9 @@ class IndexWriter:
     Make it before you read what the index closes: it looks at the ledger that is there. So a run that read less than
     another run, and would end after it, does not replace the other's index.
 
+    Two runs at once may write each other's files before either writes the ledger. The ledger is then written by the one
+    whose files are all there, or by none.
+
     Args:
         store: the lake.
         asset: address of the index.
@@ -206,6 +210,11 @@ class IndexWriter:
         if self._before is not None:
             refuse_newer(self._before[0], self._path)
         self._files: dict[str, str] = {}
+        self._etags: dict[str, str | None] = {}
+
+    def fence(self) -> AbstractContextManager[None]:
+        """Lets nothing be written in the block once another run has written the ledger: Conflict is raised instead."""
+        return fenced(self._check_unwritten)
 
     def put(self, path: str, data: bytes) -> None:
         """Writes a small file, unless it exists already with the same bytes.
@@ -217,10 +226,11 @@ class IndexWriter:
         tagged = self._store.read_tagged(path)
         if tagged is not None:
             refuse_newer(tagged[0], path)
+        etag = tagged[1] if tagged else None
         if tagged is None or tagged[0] != data:
-            with fenced(self._check_unwritten):
-                self._store.put(path, data)
-        self._files[path] = content_digest(data, path, self._store.url)
+            with self.fence():
+                etag = self._store.put(path, data).etag
+        self._files[path], self._etags[path] = content_digest(data, path, self._store.url), etag
 
     def _check_unwritten(self) -> None:
         now, before = self._store.head(self._path), self._before
@@ -229,7 +239,8 @@ class IndexWriter:
 
     def add(self, path: str, sha256: str) -> None:
         """Adds a file that is in the lake already."""
-        self._files[path] = sha256
+        entry = self._store.head(path)
+        self._files[path], self._etags[path] = sha256, entry.etag if entry else None
 
     def close(self, inputs: Sequence[Upstream]) -> IndexLedger:
         """Writes the ledger.
@@ -238,15 +249,29 @@ class IndexWriter:
             inputs: the partitions that the index closes.
 
         Raises:
-            Conflict: another run wrote the ledger meanwhile, so that the files may be of both; run again.
+            Conflict: another run wrote the ledger or a file meanwhile, so that the files may be of both; run again.
         """
         ledger = compose_index(self._asset, inputs, self._files)
         data, before = dump(ledger), self._before
         if before is None or before[0] != data:
             try:
-                self._store.put_if(self._path, data, before[1] if before else None)
+                with fenced(lambda: self._check_own(ledger)):
+                    self._store.put_if(self._path, data, before[1] if before else None)
             except Conflict:
                 now = self._store.read_tagged(self._path)
                 if now is None or now[0] != data:  # another run that read the same has written the same
                     raise
+            else:
+                return ledger
+        self._check_own(ledger)
         return ledger
+
+    def _check_own(self, ledger: IndexLedger) -> None:
+        """Checks that no run has written other files over those of this one. Only files that changed are read."""
+        files = {path: sha256 for path, sha256 in ledger.files.items() if self._is_touched(path)}
+        for path, _ in changed_files(self._store, msgspec.structs.replace(ledger, files=files)):
+            raise Conflict(f"{path}: another run wrote it meanwhile; run again")
+
+    def _is_touched(self, path: str) -> bool:
+        entry = self._store.head(path)
+        return entry is None or entry.etag != self._etags[path]

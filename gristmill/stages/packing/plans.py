@@ -115,7 +115,8 @@ def plan_slices(
         for split in SPLITS if mix.validation else SPLITS[:1]:
             asset = cache_asset(mix.name, tokenizer.name, stream.key)
             stem = packing_stem(mix.name, tokenizer.name, stream.key, split, length)
-            made = _plan_split(store, open_split(store, asset, split), stream.format, length, (asset, stem))
+            with writer.fence():
+                made = _plan_split(store, open_split(store, asset, split), stream.format, length, (asset, stem))
             if made.examples is not None:
                 writer.add(made.examples.path, made.examples.sha256)
             writer.put(f"{stem}.json", dump(made) + b"\n")  # after the .npy file, because it names it

@@ -1,14 +1,18 @@
 """A run lists the slices of an index, another run adds one and writes the index, and then the first goes on."""
 
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
+from steered import before
 from testkit import SHELVES, SNAPSHOT, Mill, make_documents
 from wholelake import TOKENIZER, even, make_whole
 
 from gristmill.errors import Conflict
 from gristmill.lake.address import Place, export_asset, place
+from gristmill.lake.ledger.index_ledger import changed_files, read_index_ledger
 from gristmill.recipes.export import Export
 from gristmill.recipes.export_formats.energon import EnergonJsonl
 from gristmill.stages.cache_index.index import index_cache
@@ -83,3 +87,44 @@ def test_an_index_that_another_run_wrote_meanwhile_stays_as_it_is(
     index = write(mill)
     assert ([each.snapshot for each in index.slices], read_index(mill.store, index.asset)) == ([SNAPSHOT, NEW], index)
     assert [mill.stamps()] == left
+
+
+CACHE_INDEX = "token_caches/even/tiny-1/index"
+MOST = 60
+"""Seconds that a run waits for the other one, at most."""
+
+
+@pytest.mark.slow
+def test_a_run_whose_files_another_one_has_written_over_does_not_end_well(tmp_path: Path) -> None:
+    """The older run knows one slice, the newer one two. The older one writes between the files and the ledger of it."""
+    newer = make_whole(tmp_path / "lake")
+    of_cache(newer)
+    older = Mill(newer.root)
+    listed, goes_on = threading.Event(), threading.Event()
+
+    def pause() -> None:
+        listed.set()
+        assert goes_on.wait(MOST)
+
+    def let_older_end() -> None:
+        goes_on.set()
+        assert not wait([late], MOST).not_done
+
+    before(older.store, "read_tagged", f"{CACHE_INDEX}/mixture.json", pause)
+    before(newer.store, "put_if", f"{CACHE_INDEX}/ledger.json", let_older_end)
+    with ThreadPoolExecutor(1) as pool:
+        late = pool.submit(of_cache, older)
+        try:
+            assert listed.wait(MOST)
+            make_new(newer)
+            with pytest.raises(Conflict, match=r"/index/index.json: another run wrote it meanwhile; run again$"):
+                of_cache(newer)
+        finally:
+            goes_on.set()
+    with pytest.raises(Conflict, match=r"cache_catalog.json: another run wrote it meanwhile; run again$"):
+        late.result()
+    index = of_cache(newer)
+    ledger = read_index_ledger(newer.store, f"{CACHE_INDEX}/ledger.json")
+    assert ledger is not None
+    assert [each.snapshot for each in index.slices] == [each.snapshot for each in ledger.inputs] == [SNAPSHOT, NEW]
+    assert list(changed_files(newer.store, ledger)) == []
