@@ -158,14 +158,17 @@ def _check_lake(lake: str) -> None:
         )
 
 
-@cache
 def environment_of(shelves: tuple[str, ...]) -> WorkerEnvironment:
-    """The environment of this process. It is read once: imported code does not change when its files do."""
+    """The environment of this process.
+
+    Each package is read once, whatever the shelves: imported code does not change when its files do.
+    """
     kit = {"python": ".".join(platform.python_version_tuple()[:2])}
     kit |= {name: _version(name) for name in PACKAGES}
     return kit | {package: _code(package) for package in (HOME, *shelves)}
 
 
+@cache
 def _version(package: str) -> str:
     try:
         return version(package)
@@ -173,6 +176,7 @@ def _version(package: str) -> str:
         return ""
 
 
+@cache
 def _code(package: str) -> str:
     """A digest of a package's Python files; empty if there is no such package.
 

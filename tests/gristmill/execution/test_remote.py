@@ -108,6 +108,19 @@ def test_a_changed_recipe_is_other_code(tmp_path: Path) -> None:
     assert len(digests[0].strip()) == 12
 
 
+def test_a_process_keeps_the_digest_of_what_it_imported_whatever_shelves_come_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("early", "later"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("A = 1\n")
+    before = environment_of(("early",))["early"]
+    (tmp_path / "early" / "__init__.py").write_text("A = 2\n")  # an upgrade, while the worker lives on
+    assert environment_of(("early", "later"))["early"] == before
+    assert environment_of(("later", "early"))["early"] == before
+
+
 @pytest.mark.slow
 def test_a_process_grinds_one_item_at_a_time_whatever_its_threads(mill: Mill) -> None:
     job, items = work(mill, "SLEEP", "SLEEP")
