@@ -12,6 +12,7 @@ from pathlib import Path
 from gristmill.errors import Conflict, StoreError
 from gristmill.lake.fence import ask, check_still, is_fenced
 from gristmill.lake.store.disk.file_lock import is_steady, open_locked
+from gristmill.lake.store.disk.followed_links import FollowedLinks
 from gristmill.lake.store.disk.old_file import OldFile
 from gristmill.lake.store.disk.os_errors import reported
 from gristmill.lake.store.disk.real_folders import RealFolders
@@ -125,7 +126,8 @@ class FolderStore:
                     raise
                 tell(Unlisted(error.path, error.reason, hides=True))
                 return
-            yield from self._walk(top, prefix, tell, after.removeprefix(prefix).split("/") if after else [])
+            behind = after.removeprefix(prefix).split("/") if after else []
+            yield from self._walk(top, prefix, tell, behind, FollowedLinks())
 
     def _top(self, prefix: str) -> str:
         if not self._root.is_dir():
@@ -148,26 +150,39 @@ class FolderStore:
                     raise self._folders.link_at(path)
                 yield f"{path}/"
 
-    def _walk(self, folder: str, prefix: str, tell: Tell | None, behind: Sequence[str] = ()) -> Iterator[Entry]:
+    def _walk(
+        self, folder: str, prefix: str, tell: Tell | None, behind: Sequence[str], links: FollowedLinks
+    ) -> Iterator[Entry]:
         """Entries folder by folder, in the order of names, after the path with the parts `behind` below `folder`."""
         for item in sorted_items(folder, prefix, tell):
             if behind and (item.name < behind[0] or (item.name == behind[0] and len(behind) == 1)):
                 continue
             path = f"{prefix}{item.name}"
-            if item.is_symlink() and not self._folders.follows(path):
-                error = self._folders.link_at(path)
-                if tell is None:
-                    raise error
-                tell(Unlisted(path, error.reason, hides=True))
-                continue
+            opened, followed = item.path, links
+            if item.is_symlink():
+                try:
+                    opened, followed = self._followed(item, path, folder, links)
+                except NoFile as error:
+                    if tell is None:
+                        raise
+                    tell(Unlisted(path, error.reason, hides=True))
+                    continue
             if is_folder(item):
                 if path != self._incoming:
                     below = behind[1:] if behind and item.name == behind[0] else ()
-                    yield from self._walk(item.path, f"{path}/", tell, below)
+                    yield from self._walk(opened, f"{path}/", tell, below, followed)
                 continue
             status = status_of(item, path, tell)
             if status is not None and (path != self._lock or status.st_size):  # a lock has no bytes: other files do
                 yield _entry(path, status)
+
+    def _followed(
+        self, item: "os.DirEntry[str]", path: str, folder: str, links: FollowedLinks
+    ) -> tuple[str, FollowedLinks]:
+        """What a link leads to, as a path in the file system, and the links that have led there. Raises: NoFile."""
+        if not self._folders.follows(path):
+            raise self._folders.link_at(path)
+        return links.follow(path, folder, item.name) if is_folder(item) else (item.path, links)
 
     def head(self, path: str) -> Entry | None:
         with reported(path):
