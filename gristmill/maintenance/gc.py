@@ -12,15 +12,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import orjson
-
 from gristmill.errors import DataError, StoreError
 from gristmill.execution.claim import claimed_by_run, others_at_work
 from gristmill.execution.finding import Finding, foreign_names
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, part_at, place_of_ledger
 from gristmill.lake.asset_kind import expression_of
-from gristmill.lake.asset_kinds import ATTRIBUTES, DOCUMENTS, EXPORT_INDEX, KINDS, PARTITIONED, RAW, in_ledgers
+from gristmill.lake.asset_kinds import ATTRIBUTES, DOCUMENTS, EXPORT_INDEX, PARTITIONED, RAW
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.derived import columns_folder, columns_path, examples_path
 from gristmill.lake.ledger.files import list_ledgers, read_ledger
@@ -31,12 +29,9 @@ from gristmill.lake.rows.blocklists.blocklist import listed_pairs
 from gristmill.lake.store.protocol import Entry, Store, UnfinishedUpload
 from gristmill.maintenance.folder_objects import FolderObjects
 from gristmill.maintenance.gc_hold import held_by_gc, let_go_of_left
-from gristmill.releases.pins import pins
+from gristmill.releases.pins import entries_with_parts, named_by_indexes, pins
 from gristmill.scores.examples import holds_listed
 from gristmill.stages.export.index import WRITING
-
-_NAME = re.compile(rb"part-[0-9]+-[0-9a-f]+")
-TOPS = tuple(dict.fromkeys(kind.top for kind in KINDS if kind.immutable))
 
 
 @dataclass(kw_only=True)
@@ -66,7 +61,9 @@ def find_unnamed(store: Store, say: Say, gone: Sequence[str] = ()) -> list[Unnam
         StoreError: the lake does not answer.
     """
     parts: dict[str, Unnamed] = {}
-    for entry in _entries(store):  # listed before the ledgers are read, so that parts made meanwhile are not included
+    for entry in entries_with_parts(
+        store
+    ):  # listed before the ledgers are read, so that parts made meanwhile are not included
         part_folder = part_at(entry.path)
         if part_folder:
             place, folder = part_folder
@@ -74,7 +71,7 @@ def find_unnamed(store: Store, say: Say, gone: Sequence[str] = ()) -> list[Unnam
     busy = {place for place in {part.place for part in parts.values()} if is_busy(store, place)}
     for place in sorted(busy, key=lambda place: place.ledger):
         say(f"{place.asset} ({place.snapshot}): a run is at work there, or was killed: nothing of it is touched")
-    named = set(_named(store, tuple(gone)))
+    named = {*named_by_indexes(store, tuple(gone)), *pins(store)}
     free = [part for part in parts.values() if part.place not in busy]
     in_ledger = {place: _folders(store, place) for place in {part.place for part in free}}
     unnamed = [p for p in free if p.folder not in in_ledger[p.place] and p.name not in named]
@@ -85,11 +82,6 @@ def is_busy(store: Store, place: Place) -> bool:
     """Whether a partition has receipts, or a claim of a run: a run is working on it, or was killed."""
     beside = [entry.path for entry in store.list(place.receipts)]
     return any(path != place.claim for path in beside) or (bool(beside) and claimed_by_run(store, place.claim))
-
-
-def _entries(store: Store) -> Iterator[Entry]:
-    """All objects of the kinds of assets that have parts."""
-    return (entry for top in TOPS for entry in store.list(top))
 
 
 def _folders(store: Store, place: Place) -> frozenset[str]:
@@ -103,29 +95,6 @@ def _folders(store: Store, place: Place) -> frozenset[str]:
             raise DataError(f"{place.table}: part {row.name}: its row names no folders; make the slice again")
         folders |= of_row
     return frozenset(folders)
-
-
-def _named(store: Store, gone: tuple[str, ...]) -> Iterator[str]:
-    """The names of parts that merged ledgers, indexes and releases contain."""
-    for entry in _entries(store):
-        if entry.path.startswith(gone):
-            continue
-        if entry.path.endswith((".json", ".yaml")) and not part_at(entry.path) and not in_ledgers(entry.path):
-            yield from _names_in(store, entry.path)
-    yield from pins(store)
-
-
-def _names_in(store: Store, path: str) -> Iterator[str]:
-    data = store.read(path)
-    if path.endswith(".json"):
-        try:
-            data = orjson.dumps(orjson.loads(data))  # resolves escapes, which may be different in each file
-        except orjson.JSONDecodeError as error:
-            raise DataError(
-                f"{path}: not valid JSON ({error}), so the parts that it names are unknown; make what it belongs to"
-                " again, or restore it"
-            ) from error
-    yield from (name.decode() for name in _NAME.findall(data))
 
 
 def remove_unnamed(store: Store, garbage: Unnamed) -> bool:
@@ -155,7 +124,7 @@ def check_unnamed(store: Store, removed: Sequence[Unnamed]) -> None:
     Raises:
         StoreError: one names a part. It was written meanwhile from a ledger of before.
     """
-    named = set(_named(store, ())) if removed else set()
+    named = {*named_by_indexes(store), *pins(store)} if removed else set()
     for garbage in removed:
         if garbage.name in named:
             raise StoreError(

@@ -34,7 +34,7 @@ from gristmill.lake.store.json_object import NOT_DECODED, decode_object
 from gristmill.lake.store.protocol import Entry, ObjectVersion, Store
 from gristmill.releases.moved import lake_left
 from gristmill.releases.pinned import RELEASES, name_of_release
-from gristmill.releases.pins import pins
+from gristmill.releases.pins import named_by_indexes, pins
 from gristmill.stages.export.index import release_folder
 from gristmill.takedowns.own_objects import why_not_own
 from gristmill.takedowns.raw_objects import RawObjects
@@ -97,8 +97,8 @@ def unread(store: Store, read: Collection[str]) -> UnreadObjects:
     odd: dict[str, str] = {}
     tables, roots, made, raw = _named(store)
     found = UnreadObjects({}, {}, [], {}, [])
-    pinned = pins(store, damaged=True)
     indexes = _Indexes(store)
+    unnamed: dict[str, str] = {}
     for entry in store.list(
         "", "", lambda each: odd.update({each.path: each.reason})
     ):  # may be millions of raw objects
@@ -126,8 +126,8 @@ def unread(store: Store, read: Collection[str]) -> UnreadObjects:
             if digest:
                 found.strays.update(_replaced(store, entry, _Made(digest)))
                 continue
-        sort = found.old if path.startswith(_TRAINED) and why != _AT_WORK else found.strays
-        sort.setdefault(*_unnamed(path, why, pinned))
+        unnamed.setdefault(_folder_of(path), _OLD if part_at(path) else why)
+    _add_unnamed(store, found, unnamed)
     found.elsewhere.extend(raw.elsewhere())
     found.raw.update({path: why for path, why in odd.items() if _RAW.match(f"{path}/")})
     found.strays.update({path: why for path, why in odd.items() if path not in found.raw})
@@ -135,18 +135,35 @@ def unread(store: Store, read: Collection[str]) -> UnreadObjects:
     return found
 
 
-def _unnamed(path: str, why: str, pinned: Mapping[str, Sequence[str]]) -> tuple[str, str]:
-    """What to name for an object that no ledger names: its path, or the folder of its part or release; and why."""
+def _folder_of(path: str) -> str:
+    """What to name for an object that no ledger names: its path, or the folder of its part or release."""
     part = part_at(path)
-    folder = part[1] if part else release_folder(path) or path
-    keeping = pinned.get(folder.rstrip("/").rpartition("/")[2], ())
-    return folder, _kept_for(keeping) if keeping else _OLD if part else why
+    return part[1] if part else release_folder(path) or path
 
 
-def _kept_for(files: Sequence[str]) -> str:
-    names = [name for path in files if (name := name_of_release(path)) is not None]
-    withdraw = " and ".join(f"gristmill erase --release {name}" for name in names) or "remove these files"
-    return f"no ledger names it, but {', '.join(files)}, so gc keeps it; {withdraw}, then gristmill gc"
+def _add_unnamed(store: Store, found: UnreadObjects, unnamed: Mapping[str, str]) -> None:
+    """Adds objects and folders that no ledger names, and why, by path: of parts also why `gc` keeps them."""
+    pinned = pins(store, damaged=True) if unnamed else {}
+    indexed = named_by_indexes(store, damaged=True) if unnamed else {}
+    for path, why in unnamed.items():
+        name = path.rstrip("/").rpartition("/")[2]
+        sort = found.old if path.startswith(_TRAINED) and why != _AT_WORK else found.strays
+        sort[path] = _kept_for(pinned.get(name, ()), indexed.get(name, ())) or why
+
+
+def _kept_for(releases: Sequence[str], indexes: Sequence[str]) -> str:
+    """Why `gc` keeps a part, and the mend; empty if neither a file of a release nor one of an index names it.
+
+    `make` tells what holds an index back, such as an edition with less than half of what those before had.
+    """
+    mends: list[str] = []
+    if releases:
+        names = [name for path in releases if (name := name_of_release(path)) is not None]
+        mends.append(" and ".join(f"gristmill erase --release {name}" for name in names) or "remove these files")
+    if indexes:
+        mends.append("gristmill make, which makes this index or tells what holds it back")
+    files = ", ".join([*releases, *dict.fromkeys(path.rpartition("/")[0] for path in indexes)])
+    return f"no ledger names it, but {files}, so gc keeps it; {', '.join(mends)}, then gristmill gc" if mends else ""
 
 
 def _replaced(store: Store, entry: Entry, made: _Made) -> dict[str, str]:

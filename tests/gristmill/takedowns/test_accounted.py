@@ -5,18 +5,24 @@ import re
 from pathlib import Path
 
 import pytest
-from testkit import Mill, link
-from tracelake import KNOWN, even, make_trace_lake
+from testkit import SHELVES, SNAPSHOT, Mill, link
+from tracelake import KNOWN, even, make_trace_lake, spell
+from wholelake import TOKENIZER
 
+from gristmill.lake.address import cache_index
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.files import dump, read_ledger
 from gristmill.lake.ledger.lake_id import make_lake_id
 from gristmill.lake.ledger.model import Recipe
+from gristmill.lake.rows.blocklists.blocklist import add_to_blocklist
+from gristmill.maintenance.gc import find_unnamed
 from gristmill.raw_data.erasures import ErasureRecord
 from gristmill.releases.pinned import PinnedRelease
 from gristmill.scores.document_columns import make_document_columns
 from gristmill.stages.fingerprints.order import Order
+from gristmill.stages.mixing.step import stream_step
 from gristmill.stages.models.ledger import write_folder
+from gristmill.stages.token_cache.step import TokenCacheStep
 from gristmill.takedowns.accounted import unread
 from gristmill.takedowns.finder import Finder
 from gristmill.takedowns.wanted import Wanted
@@ -108,3 +114,26 @@ def test_what_has_no_digest_has_nothing_beside_its_form(mill: Mill) -> None:
     assert "blocklists/takedowns.jsonl" in unproven(mill)
     (mill.root / ".lock").write_bytes(ROW)
     assert ".lock" in unproven(mill)
+
+
+def test_a_part_that_an_old_index_names_needs_the_next_index_before_gc(mill: Mill) -> None:
+    """So it is while an index is held back, because its edition has less than half of what those before had."""
+    add_to_blocklist(mill.store, "takedowns", WANTED.reasons)
+    mill.make(stream_step(even(), "pages", SNAPSHOT, SHELVES))
+    mill.make(TokenCacheStep(even(), "pages", TOKENIZER, SNAPSHOT, SHELVES))
+    index = cache_index("even", TOKENIZER.name)
+
+    def parts() -> dict[str, str]:
+        old = unread(mill.store, Finder(mill.store, WANTED, KNOWN, proven=True).run().read).old
+        return {path: why for path, why in old.items() if "/part-" in path}
+
+    kept = parts()
+    assert (find_unnamed(mill.store, print), len(kept)) == ([], 2)  # of the splits train and validation
+    [why] = set(kept.values())
+    assert why.startswith(f"no ledger names it, but {index}, ")
+    assert (
+        "so gc keeps it; gristmill make, which makes this index or tells what holds it back, then gristmill gc" in why
+    )
+    spell(mill, even())
+    assert parts() == dict.fromkeys(kept, "no ledger names it; remove it with gristmill gc")
+    assert [each.folder for each in find_unnamed(mill.store, print)] == list(kept)
