@@ -30,12 +30,13 @@ from gristmill.previews.page import preview_page
 from gristmill.previews.token_ratio import TokenRatio, token_ratio
 from gristmill.previews.words import lines_of
 from gristmill.project import is_lake
+from gristmill.recipes.mix import Mix
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
 from gristmill.recipes.sql.process import start_early
 from gristmill.reports.sizes import size_in_words
 from gristmill.scores.label_kinds import declared_kinds
-from gristmill.stages.mixing.held_out import held_out_words
+from gristmill.stages.mixing.held_out import HELD_OUT, held_out_words
 from gristmill.stages.mixing.step import MixingStep, revision_step, stream_step
 
 HELP = "show what a mix (or a version, as in wiki/v1) would keep and drop, before it is built"
@@ -98,9 +99,7 @@ def run(arguments: Namespace) -> int:
         show()
     mix = selected_mix(shelves_of(arguments), words[0]) if "/" not in words[0] else None
     if mix and mix.validation and not arguments.stream:
-        kept = sum(each.tally.kept.documents for each in previews)
-        by = f", by {mix.validation_key.path}" if mix.validation_key else ""
-        show(f"mix {mix.name}: validation: {held_out_words(mix.validation, {'rows': kept})}{by}")
+        show(f"mix {mix.name}: validation: {_held_out(mix, previews)}")
     if mix and mix.solves and not arguments.stream:
         title, reading = expected_reading(store, mix, previews)
         for line in reading_lines(title, mix, reading):
@@ -110,6 +109,15 @@ def run(arguments: Namespace) -> int:
             path.write_text(preview_page(f"Preview of {words[0]}", previews), encoding="utf-8")
         show(f"{arguments.output}: the page")
     return 0
+
+
+def _held_out(mix: Mix, previews: Sequence[StreamPreview]) -> str:
+    """How many documents are held out. By a key they are counted: few keys may have most documents."""
+    totals = {"rows": sum(each.tally.kept.documents for each in previews)}
+    if mix.validation_key is None:
+        return held_out_words(mix.validation, totals)
+    totals[HELD_OUT] = sum(each.tally.held.documents for each in previews)
+    return f"{held_out_words(mix.validation, totals)}, by {mix.validation_key.path}"
 
 
 def _compare(arguments: Namespace, name: str, other: str) -> int:

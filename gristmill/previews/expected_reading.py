@@ -31,10 +31,12 @@ def expected_reading(store: Store, mix: Mix, previews: Sequence[StreamPreview]) 
         RecipeError: a stream's share is too small to appear in a block of sequences.
         DataError: a prebuilt row is too long.
     """
-    kept = {each.title.rpartition("/")[2]: each.ratio.tokens_of(each.tally.kept) for each in previews}
-    tokens = {stream: round(each * (1 - mix.validation)) for stream, each in kept.items()}
+    tokens = {each.title.rpartition("/")[2]: _train_tokens(mix, each) for each in previews}
     title = "estimated from this preview"
-    title += f" without the share of {mix.validation:g} that is held out" if mix.validation else ""
+    if mix.validation_key:
+        title += f" without the documents that are held out by {mix.validation_key.path}"
+    elif mix.validation:
+        title += f" without the share of {mix.validation:g} that is held out"
     if mix.sequence_length is None:
         return title, mix.reading(tokens)
     for name in sorted({names_of(asset)["tokenizer"] for asset in list_assets(store, TOKEN_CACHE, mix=mix.name)}):
@@ -42,6 +44,14 @@ def expected_reading(store: Store, mix: Mix, previews: Sequence[StreamPreview]) 
         if sequences is not None:
             return f"{title}, sequences as full as in {cache_index(mix.name, name)}", mix.reading(tokens, sequences)
     return f"{title}, {BEFORE_PACKING}" if mix.packed else title, mix.reading(tokens)
+
+
+def _train_tokens(mix: Mix, preview: StreamPreview) -> int:
+    """The tokens of what is kept and not held out. By a key, that is counted: few keys may have most documents."""
+    kept = preview.ratio.tokens_of(preview.tally.kept)
+    if mix.validation_key:
+        return kept - preview.ratio.tokens_of(preview.tally.held)
+    return round(kept * (1 - mix.validation))
 
 
 def _filled(store: Store, mix: Mix, tokenizer: str, tokens: Mapping[str, int]) -> dict[str, Sequences] | None:

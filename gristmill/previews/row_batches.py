@@ -19,6 +19,7 @@ from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.blocklists.blocklist import Blocklist
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.edits.transform import Transform
+from gristmill.recipes.mixture.held_out import KEY_NAME
 from gristmill.recipes.rules import Column
 from gristmill.recipes.selection import Selection, is_attribute, label_of, set_of
 from gristmill.scores.column_file import ColumnsFile, open_columns, open_document_columns
@@ -46,12 +47,14 @@ class RowBatch(NamedTuple):
         places: `bytes` (of the line) and `characters` (of the text) of each row. If they are needed, also
             `source` and `id`.
         built: the rows as the build decides about them and changes them; None if it writes rows as they are.
+        keys: the key by which a mix holds rows out; None if it has none.
     """
 
     first: int
     values: Any
     places: Any
     built: FilteredBlock | None = None
+    keys: Any = None
 
 
 class NeededBytes(NamedTuple):
@@ -76,7 +79,7 @@ class RowReader:
         kinds: of the labels of the sets that the columns name.
         blocklists: those that it names.
         transforms: those that it names, in its order.
-        keyed: whether batches have `source` and `id`, though neither blocklists nor a rate need them.
+        keyed: whether batches have `source` and `id`, though neither blocklists nor a rate nor a key need them.
     """
 
     def __init__(
@@ -92,13 +95,14 @@ class RowReader:
     ) -> None:
         self._store, self._documents, self._kinds = store, documents, kinds
         self._columns = selection.read_columns
-        self._ruled = selection.columns
+        held_out = [column for column in self._columns if column.name == KEY_NAME]
+        self._ruled = (*selection.columns, *held_out)
         self._fields = _fields(self._columns)
         self._lists = {
             name: {label_of(c) for c in self._columns if c.type == "spans" and set_of(c) == name}
             for name in selection.sets
         }
-        drawn = keyed or selection.blocklists or selection.rate < 1
+        drawn = keyed or selection.blocklists or selection.rate < 1 or held_out
         self._places = ["bytes", "characters", *(["source", "id"] if drawn else [])]
         self._changed = selection.changes_rows
         self._of_text = self._changed or any(column.path == "text" for column in self._columns)
@@ -146,7 +150,7 @@ class RowReader:
             return
         values = self._values(file, labels, places, counts)
         for first in range(0, shard.rows, BATCH):
-            yield RowBatch(first, values.slice(first, BATCH), places.slice(first, BATCH))
+            yield _batch(first, values.slice(first, BATCH), places.slice(first, BATCH))
 
     def _must_read(self, labels: Mapping[str, ColumnsHead]) -> bool:
         """Whether the columns of sets cannot say what the build would."""
@@ -209,7 +213,7 @@ class RowReader:
                 raise MalformedRow(path, block.first + error.row, str(error), mend) from error
             values = pa.table(arrays, names=[column.name for column in self._ruled])
             built = block if self._changed else None
-            yield RowBatch(block.first, values, places.slice(block.first, len(block.pairs)), built)
+            yield _batch(block.first, values, places.slice(block.first, len(block.pairs)), built)
 
     def _opened(self, shard: Shard) -> ColumnsFile[DocumentColumnsHead] | None:
         """The columns of a shard, if they have all fields that are wanted."""
@@ -245,6 +249,13 @@ class RowReader:
 
     def _lost(self, shard: Shard) -> NoReturn:
         raise StoreError(f"{self._documents.asset}: shard {shard.name}: others write its columns too; try again")
+
+
+def _batch(first: int, values: Any, places: Any, built: FilteredBlock | None = None) -> RowBatch:
+    """A batch; the key is apart from the columns of rules."""
+    if KEY_NAME not in values.column_names:
+        return RowBatch(first, values, places, built)
+    return RowBatch(first, values.drop_columns([KEY_NAME]), places, built, values.column(KEY_NAME))
 
 
 def _fields(columns: Sequence[Column]) -> list[Field]:

@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.blocklists.blocklist import Blocklist, read_blocklist
@@ -19,6 +20,7 @@ from gristmill.recipes.drift.drop_reasons import BLOCKED, SAMPLED_OUT
 from gristmill.scores.sketch import Sketch
 from gristmill.stages.mixing.columns.absent_columns import AbsentColumns
 from gristmill.stages.mixing.edits.transforming import transforms_named
+from gristmill.stages.mixing.held_out import HeldOutFlags
 from gristmill.stages.mixing.row_filter import failure_in
 from gristmill.stages.mixing.rule_engine import RuleFailed, RulesStopped
 from gristmill.stages.mixing.rule_verdicts import RuleVerdicts
@@ -148,9 +150,8 @@ class SlicePreview:
             return JudgedBatch(batch, batch.built.decisions, batch.built.reasons, drops, free)
         if self._selection.rate < 1:
             left = np.flatnonzero(decisions == 0)
-            chosen = batch.places.select(["source", "id"]).take(left)
-            pairs = zip(chosen.column("source").to_pylist(), chosen.column("id").to_pylist(), strict=True)
             seed, rate = self._selection.seed, self._selection.rate
+            pairs = _pairs(batch.places, left)
             out = [at for at, pair in zip(left.tolist(), pairs, strict=True) if fraction(pair, seed) >= rate]
             decisions[out] = len(self.reasons)
         return JudgedBatch(batch, decisions, self.reasons, drops, free)
@@ -179,6 +180,7 @@ class SlicePreview:
         sizes = RowSizes(places.column("bytes").to_numpy(), places.column("characters").to_numpy())
         after = after_edits(batch)
         tally = SliceTally(sizes.amount(np.ones(len(decisions), np.bool_)), after.amount(decisions == 0))
+        tally.held = after.amount(self._held(batch, decisions))
         for number in np.unique(decisions[decisions > 0]).tolist():
             tally.dropped[judged.reasons[number - 1]] = sizes.amount(decisions == number)
         count_rules(tally, self._rules, judged.drops, judged.free, sizes)
@@ -189,6 +191,16 @@ class SlicePreview:
             decisions, [KEPT, *judged.reasons], (self.step.snapshot, shard, batch.first), examples
         )
         return tally
+
+    def _held(self, batch: RowBatch, decisions: NDArray[np.int64]) -> Bits:
+        """Which kept rows the mix holds out by its key."""
+        found: Bits = np.zeros(len(decisions), np.bool_)
+        if self._selection.held_out:
+            kept = np.flatnonzero(decisions == 0)
+            flags = HeldOutFlags(self._selection.held_out)
+            flags.add_rows(batch.keys.take(kept).to_pylist(), _pairs(batch.places, kept))
+            found[kept] = flags.array
+        return found
 
 
 def after_edits(batch: RowBatch) -> RowSizes:
@@ -201,6 +213,12 @@ def after_edits(batch: RowBatch) -> RowSizes:
         lengths[number] = len(line) + 1
         characters[number] = len(msgspec.json.decode(line).get("text") or "")
     return RowSizes(lengths, characters)
+
+
+def _pairs(places: Any, rows: NDArray[np.int64]) -> list[Pair]:
+    """(source, id) of some rows."""
+    chosen = places.select(["source", "id"]).take(rows)
+    return list(zip(chosen.column("source").to_pylist(), chosen.column("id").to_pylist(), strict=True))
 
 
 def _listed(places: Any, blocklist: Blocklist) -> Bits:

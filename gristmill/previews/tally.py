@@ -93,6 +93,7 @@ class SliceTally:
         both: documents that two rules would drop, by the names of both; the first is earlier.
         curves: the numbers of each numeric column, by its name.
         examples: rows by reason, those with the least numbers first; the reason of kept rows is empty.
+        held: kept rows that a mix holds out by its key.
     """
 
     rows: Amount = NOTHING
@@ -103,6 +104,7 @@ class SliceTally:
     both: dict[tuple[str, str], int] = field(default_factory=dict)
     curves: dict[str, ScoreCurve] = field(default_factory=dict)
     examples: dict[str, list[ExampleRow]] = field(default_factory=dict)
+    held: Amount = NOTHING
 
     def plus(self, other: "SliceTally", most: int) -> "SliceTally":
         """The counts of both.
@@ -127,6 +129,7 @@ class SliceTally:
                 for name in self.curves | other.curves
             },
             examples,
+            self.held.plus(other.held),
         )
 
 

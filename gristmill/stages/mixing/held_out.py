@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gristmill.errors import DataError
+from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.rows.bitmap import pack_bits, unpack_bits
 from gristmill.lake.rows.draw import VALIDATION_SEED, fraction
@@ -41,12 +42,20 @@ class HeldOutFlags:
 
     def add(self, block: FilteredBlock) -> None:
         """Adds the kept rows of the next block."""
-        keys = block.values[KEY_NAME]
-        for number in np.flatnonzero(block.decisions == 0).tolist():
-            key = keys[number]
+        keys, kept = block.values[KEY_NAME], np.flatnonzero(block.decisions == 0).tolist()
+        self.add_rows([keys[number] for number in kept], [block.pairs[number] for number in kept])
+
+    def add_rows(self, keys: Sequence[Any], pairs: Sequence[Pair]) -> None:
+        """Adds kept rows.
+
+        Args:
+            keys: the key of each row; None for a row without one.
+            pairs: (source, id) of each row.
+        """
+        for key, pair in zip(keys, pairs, strict=True):
             if key is None:
                 self._null += 1
-                self._flags.append(fraction(block.pairs[number], VALIDATION_SEED) < self._held_out.share)
+                self._flags.append(fraction(pair, VALIDATION_SEED) < self._held_out.share)
                 continue
             if key not in self._known:
                 self._known[key] = self._held_out.holds(key)

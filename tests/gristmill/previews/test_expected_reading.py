@@ -1,18 +1,33 @@
 """How training would read a mix, as a preview shows it: what is not changed must be as the token cache counts it."""
 
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hostlake import mix_of as mix_of_hosts
+from hostlake import start
 from packedlake import indexes_of, make_caches, mix_of
 from testkit import SHELVES, SNAPSHOT, Mill
 
+from gristmill.lake.ledger.model import Shard
 from gristmill.pipeline.expected_tokens import expected_tokens
 from gristmill.previews.expected_reading import expected_reading
 from gristmill.previews.mix_preview import StreamPreview, open_stream, preview_stream
 from gristmill.previews.token_ratio import token_ratio
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.recipes.mix import Mix
+from gristmill.recipes.rules import Rule, field, score
+from gristmill.stages.mixing.held_out import held_rows
 from gristmill.stages.mixing.step import stream_step
 
 MIX = mix_of("texts", "talks", sequence_length=8, token_budget=80, proportions={"texts": 0.5, "talks": 0.5}, block=26)
 TEN = {"texts": [8] * 10, "talks": [5] * 10}
+
+
+def flags_of(row: Shard) -> list[bool]:
+    flags = held_rows(row)
+    assert flags is not None
+    return list(flags)
 
 
 def previews_of(mill: Mill, mix: Mix) -> list[StreamPreview]:
@@ -52,3 +67,32 @@ def test_texts_that_are_not_packed_need_no_such_words(mill: Mill) -> None:
     make_caches(mill, mix, texts=[8] * 10)
     title, _ = expected_reading(mill.store, mix, previews_of(mill, mix))
     assert title == "estimated from this preview without the share of 0.5 that is held out"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"columns": (field("text"),), "exclude": (Rule("one", "text = 'text 1'", "for the test"),)},
+        {"origin": True},
+        {"rate": 0.7, "validation_key": score("words-1__count", "words")},
+    ],
+    ids=["columns", "text", "changed rows", "score"],
+)
+def test_what_a_key_holds_out_is_counted_as_the_build_counts_it(tmp_path: Path, options: dict[str, Any]) -> None:
+    mix = mix_of_hosts(**options)
+    mill = start(tmp_path, mix)
+    held = [
+        len(line) + 1
+        for name, row in mill.table(mill.stream()).items()
+        for line, is_held in zip(mill.lines(mill.stream().shard(name)), flags_of(row), strict=True)
+        if is_held
+    ]
+    [preview] = previews_of(mill, mix)
+    tally = preview.tally
+    assert 0 < len(held) != tally.kept.documents / 2  # the declared share would be another number
+    assert (tally.held.documents, tally.held.bytes) == (len(held), sum(held))
+    title, reading = expected_reading(mill.store, mix, [preview])
+    assert mix.validation_key is not None
+    assert title.endswith(f" without the documents that are held out by {mix.validation_key.path}")
+    assert reading.streams[0].tokens == preview.ratio.tokens_of(tally.kept) - preview.ratio.tokens_of(tally.held)

@@ -31,7 +31,7 @@ def is_held(row: dict[str, Any]) -> bool:
 
 def mix_of(**options: Any) -> Mix:
     """The mix; options of the stream go to the stream."""
-    rules = {name: options.pop(name) for name in ("columns", "exclude") if name in options}
+    rules = {name: options.pop(name) for name in ("columns", "exclude", "origin", "rate") if name in options}
     chosen = {"validation": SHARE, "validation_key": field("metadata.host"), "draft": True, **options}
     return Mix(name="blend", streams=(Stream(source="pages", version="v0", **rules),), **chosen)
 
