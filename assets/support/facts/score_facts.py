@@ -66,13 +66,22 @@ def score_facts(
 
 def _in_short(labels: Sequence[LabelStatistics]) -> dg.MarkdownMetadataValue:
     """The label that most rows have, as a small plot, and a few labels in words."""
+    return in_short(in_words(labels[:_IN_WORDS]), labels[0].name[:_LETTERS], small_plot_of(labels[0]))
+
+
+def in_words(labels: Sequence[LabelStatistics]) -> str:
+    """A paragraph for each label. Its words are true of any ties: all rows may have one score.
+
+    Args:
+        labels: their statistics. Quantiles are near to the exact ones, so the words say "about".
+    """
     lines = [
-        f"**{literal(label.name[:_LETTERS])}**: half of {label.rows:,} rows are at most {at['50%']},"
-        f" 1 in 20 is above {at['95%']}"
-        for label in labels[:_IN_WORDS]
+        f"**{literal(label.name[:_LETTERS])}**: at least half of {label.rows:,} rows are about {at['50%']} or less,"
+        f" at least 1 in 20 about {at['95%']} or more"
+        for label in labels
         for at in [facts_of(label, label.rows)]
     ]
-    return in_short("\n\n".join(lines), labels[0].name[:_LETTERS], small_plot_of(labels[0]))
+    return "\n\n".join(lines)
 
 
 def _examples(store: Store, place: Place, examples: Sequence[Example]) -> dict[str, Any]:

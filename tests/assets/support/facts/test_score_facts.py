@@ -1,16 +1,19 @@
 import json
+import re
 from pathlib import Path
 
 import dagster as dg
+import numpy as np
 import pytest
 from testkit import SHELVES
 from wholelake import WORDS, make_whole, table
 
 from assets.support.facts.pictures import picture
-from assets.support.facts.score_facts import filled, score_facts
+from assets.support.facts.score_facts import filled, in_words, score_facts
 from gristmill.lake.ledger.derived import examples_path
 from gristmill.recipes.shelf import find
 from gristmill.recipes.tagger import Tagger
+from gristmill.scores.statistics import numbers_of
 
 
 @pytest.mark.slow
@@ -40,6 +43,20 @@ def test_what_cannot_be_described_is_told_and_stops_nothing(tmp_path: Path) -> N
     mill.store.put("blocklists/broken.jsonl", b"{")
     facts = score_facts(mill.store, WORDS, table(mill, WORDS), find("taggers", Tagger, SHELVES, "words-1").labels)
     assert facts["scores"].startswith("not described: blocklists/broken.jsonl")
+
+
+@pytest.mark.parametrize("numbers", [[1.0] * 20, [0.0] * 19 + [1.0], [0.0] + [1.0] * 19, [0.5, -0.25], [-0.3], [0.9]])
+def test_the_words_of_a_label_are_true_of_any_ties(numbers: list[float]) -> None:
+    label = numbers_of("share", "score", np.array(numbers), np.arange(len(numbers)), "a")
+    found = re.search(
+        r"at least half of (\d+) rows are about (\S+) or less, at least 1 in 20 about (\S+) or more",
+        in_words([label]),
+    )
+    assert found is not None
+    half, most = float(found[2]), float(found[3])
+    assert int(found[1]) == len(numbers)
+    assert 2 * sum(each - 0.016 * abs(each) <= half for each in numbers) >= len(numbers)
+    assert 20 * sum(each + 0.016 * abs(each) >= most for each in numbers) >= len(numbers)
 
 
 def test_a_column_that_no_label_fills_is_left_out() -> None:
