@@ -15,8 +15,8 @@ from gristmill.lake.asset_kinds import ledger_of_asset
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.recipes.shelf import known
-from gristmill.releases.card import card_of
-from gristmill.releases.card_files import card_files
+from gristmill.releases.card import FORMS, card_of
+from gristmill.releases.card_files import card_files, card_of_release
 from gristmill.releases.difference import differences
 from gristmill.releases.moved import redirect_release
 from gristmill.releases.pinned import RELEASES, read_pinned, release_names
@@ -89,7 +89,8 @@ def _release(store: Store, arguments: Namespace, mix: str, tokenizer: str, name:
             known("export", catalogue.exports, export, "release")
     release = pinned_release(store, name, mix, tokenizer, tuple(arguments.export))
     files = trainer_files(store, release)
-    card = card_of(release, catalogue, train_weights(files, release), trainer_reading(store, release))
+    weights, reading = train_weights(files, release), trainer_reading(store, release)
+    card = card_of_release(store, name, [card_of(release, catalogue, weights, reading, form) for form in FORMS])
     folder = f"{RELEASES}{name}"
     files |= card_files(store, release, card)
     written = write_release(store, release, files)

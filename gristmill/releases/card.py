@@ -4,17 +4,26 @@ from collections import Counter
 from collections.abc import Mapping
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from gristmill.errors import RecipeError
 from gristmill.lake.address import cache_asset, documents_asset, mix_asset
-from gristmill.lake.asset_kinds import ATTRIBUTES, DOCUMENTS, MARKS, MODEL, RESOLUTION, kind_of, names_of
+from gristmill.lake.asset_kinds import ATTRIBUTES, DOCUMENTS, MARKS, MODEL, RAW, RESOLUTION, kind_of, names_of
 from gristmill.recipes.catalogue import Catalogue
+from gristmill.recipes.edits.carried import CARRIED
 from gristmill.recipes.mix import Stream
 from gristmill.recipes.mixture.declared_tokens import NOT_DECLARED, declared_tokens
 from gristmill.recipes.mixture.token_shares import Reading
-from gristmill.recipes.selection import Selection
+from gristmill.recipes.selection import CHANGED, Selection
+from gristmill.recipes.tagger import OVERLAPS
 from gristmill.releases.pinned import PinnedLedger, PinnedRelease
 from gristmill.releases.training_card import TrainingCard, training_of
+
+FORM = 2
+"""Form of the cards that are made now. Those of version 0.2 have none, and are proven as they are: they also count
+partitions that a release pins only because duplicates were looked for in them, and know fewer kinds of sets."""
+FORMS = (FORM, UNSET)
+"""All forms of cards, the newest first."""
 
 _CHANGED = ": rows changed"
 """End of the names of a ledger's totals that count the rows that edits, or one transform, changed."""
@@ -43,13 +52,15 @@ class StepCard(msgspec.Struct, frozen=True):
         asset: address of what it made: a dataset version, or a stream of the mix.
         kept: rows that it wrote.
         dropped: rows that it left out, by reason.
-        changed: rows whose texts it changed, by `edits` and `transform <name>`.
+        changed: rows whose texts it changed, by `edits` and `transform <name>`; also those that it dropped afterwards.
+        kept_changed: kept rows that have other bytes than the rows that it read; UNSET in cards of version 0.2.
     """
 
     asset: str
     kept: int
     dropped: tuple[DroppedRows, ...]
     changed: dict[str, int] = {}
+    kept_changed: int | UnsetType = UNSET
 
 
 class SetCard(msgspec.Struct, frozen=True):
@@ -57,9 +68,10 @@ class SetCard(msgspec.Struct, frozen=True):
 
     Attributes:
         asset: its address.
-        what: `tagger`, `classifier` (it has a model) or `duplicates`.
+        what: `tagger`, `classifier` (it has a model), `overlaps` (with evaluation sets), `duplicates`, `carried` (from
+            the version before) or `adopted`.
         description: of its recipe on the shelf; empty if it is not there.
-        made_from: the models or dedupe recipes behind it.
+        made_from: the models, dedupe recipes or carried sets behind it.
     """
 
     asset: str
@@ -119,6 +131,7 @@ class DataCard(msgspec.Struct, frozen=True):
         fingerprint: of the token cache's index: equal fingerprints mean equal tokens.
         languages: tokens by language; empty if no recipe declares one.
         training: see TrainingCard; UNSET if the weights of the streams say all.
+        form: see FORM.
     """
 
     name: str
@@ -135,10 +148,17 @@ class DataCard(msgspec.Struct, frozen=True):
     sets: tuple[SetCard, ...]
     fingerprint: str
     languages: dict[str, int] = {}
-    training: TrainingCard | msgspec.UnsetType = msgspec.UNSET
+    training: TrainingCard | UnsetType = UNSET
+    form: int | UnsetType = UNSET
 
 
-def card_of(release: PinnedRelease, catalogue: Catalogue, weights: Mapping[str, float], reading: Reading) -> DataCard:
+def card_of(
+    release: PinnedRelease,
+    catalogue: Catalogue,
+    weights: Mapping[str, float],
+    reading: Reading,
+    form: int | UnsetType = FORM,
+) -> DataCard:
     """The data card of a release.
 
     Args:
@@ -146,6 +166,7 @@ def card_of(release: PinnedRelease, catalogue: Catalogue, weights: Mapping[str, 
         catalogue: the recipes: descriptions, licences and reasons of rules come from it, all counts from the ledgers.
         weights: of each stream in the trainer's configuration.
         reading: how training reads the streams, as the index of the token cache has it.
+        form: of the card: see FORM.
 
     Raises:
         RecipeError: a selection on the shelf has changed since its rows were selected, or what the mix declares for
@@ -168,11 +189,12 @@ def card_of(release: PinnedRelease, catalogue: Catalogue, weights: Mapping[str, 
         tokens=sum(tokens.values()),
         licences=declared.licences or {NOT_DECLARED: sum(tokens.values())},
         streams=streams,
-        steps=_steps(release, catalogue),
-        sets=_sets(release, catalogue),
+        steps=_steps(release, catalogue, form),
+        sets=_sets(release, catalogue, form),
         fingerprint=release.index,
         languages=declared.languages,
-        training=training_of(mix, reading) or msgspec.UNSET,
+        training=training_of(mix, reading) or UNSET,
+        form=form,
     )
 
 
@@ -199,26 +221,52 @@ def _stream(release: PinnedRelease, catalogue: Catalogue, stream: Stream, weight
     )
 
 
-def _steps(release: PinnedRelease, catalogue: Catalogue) -> tuple[StepCard, ...]:
+def _ledgers(release: PinnedRelease, form: int | UnsetType) -> list[PinnedLedger]:
+    """The documents that come into the slices, and the sets that rules read, with those that they are carried from.
+
+    Other editions and other sources are pinned too, if duplicates were looked for in them: none of their rows is read.
+    """
+    if not form:
+        return list(release.ledgers)
+    pinned = {(each.asset, each.snapshot): each for each in release.ledgers}
+    waiting = [(mix_asset(release.mix, stream), snapshot) for stream, snapshot in release.slices]
+    found: set[tuple[str, str]] = set()
+    while waiting:
+        key = waiting.pop()
+        if key in pinned and key not in found:
+            found.add(key)
+            waiting += [each[:2] for each in pinned[key].inputs if kind_of(each[0]) in {DOCUMENTS, ATTRIBUTES}]
+    return [each for key, each in pinned.items() if key in found]
+
+
+def _steps(release: PinnedRelease, catalogue: Catalogue, form: int | UnsetType) -> tuple[StepCard, ...]:
     """The steps that write documents: versions of sources, and streams of the mix."""
     selections = _selections(release.mix, catalogue)
     kept: Counter[str] = Counter()
     dropped: dict[str, Counter[str]] = {}
     changed: dict[str, Counter[str]] = {}
-    for ledger in release.ledgers:
+    kept_changed: Counter[str] = Counter()
+    for ledger in _ledgers(release, form):
         if kind_of(ledger.asset) is DOCUMENTS or ledger.asset in selections:
             _check_same_rules(ledger, selections.get(ledger.asset))
             kept[ledger.asset] += ledger.totals.get("rows", 0)
             dropped.setdefault(ledger.asset, Counter()).update(ledger.dropped)
             changed.setdefault(ledger.asset, Counter()).update(_changed(ledger.totals))
+            kept_changed[ledger.asset] += ledger.totals.get(CHANGED, 0)
     return tuple(
-        StepCard(asset, kept[asset], tuple(_dropped(reasons, selections.get(asset))), dict(changed[asset]))
+        StepCard(
+            asset,
+            kept[asset],
+            tuple(_dropped(reasons, selections.get(asset))),
+            dict(changed[asset]),
+            kept_changed[asset] if form else UNSET,
+        )
         for asset, reasons in dropped.items()
     )
 
 
 def _changed(totals: Mapping[str, int]) -> dict[str, int]:
-    """The rows that edits and transforms changed, by what changed them."""
+    """The rows that edits and transforms changed, by what changed them; also those that were dropped afterwards."""
     return {name.removesuffix(_CHANGED): rows for name, rows in totals.items() if name.endswith(_CHANGED)}
 
 
@@ -250,15 +298,15 @@ def _dropped(reasons: Mapping[str, int], selection: Selection | None) -> list[Dr
     return listed + [DroppedRows(name, rows) for name, rows in sorted(reasons.items()) if name not in names]
 
 
-def _sets(release: PinnedRelease, catalogue: Catalogue) -> tuple[SetCard, ...]:
+def _sets(release: PinnedRelease, catalogue: Catalogue, form: int | UnsetType) -> tuple[SetCard, ...]:
     by_asset: dict[str, PinnedLedger] = {}
-    for ledger in release.ledgers:
+    for ledger in _ledgers(release, form):
         if kind_of(ledger.asset) is ATTRIBUTES:
             by_asset.setdefault(ledger.asset, ledger)
-    return tuple(_set(ledger, catalogue) for ledger in by_asset.values())
+    return tuple(_set(ledger, catalogue, form) for ledger in by_asset.values())
 
 
-def _set(ledger: PinnedLedger, catalogue: Catalogue) -> SetCard:
+def _set(ledger: PinnedLedger, catalogue: Catalogue, form: int | UnsetType) -> SetCard:
     name = names_of(ledger.asset)["set"]
     behind = {kind_of(asset): asset for asset, _, _ in ledger.inputs}
     if MARKS in behind:
@@ -270,4 +318,10 @@ def _set(ledger: PinnedLedger, catalogue: Catalogue) -> SetCard:
     tagger = catalogue.taggers.get(name)
     models = tuple(sorted(asset for asset, _, _ in ledger.inputs if kind_of(asset) is MODEL))
     words = tagger.description if tagger else ""
-    return SetCard(ledger.asset, "classifier" if models else "tagger", words, models)
+    if form and name.startswith(CARRIED):
+        before = [each for each, _, _ in ledger.inputs if each.endswith(f"/{name.removeprefix(CARRIED)}")]
+        return SetCard(ledger.asset, "carried", words, tuple(before))
+    if form and RAW in behind:
+        return SetCard(ledger.asset, "adopted", words, ())
+    overlaps = form and OVERLAPS in msgspec.json.decode(ledger.recipe["parameters"])
+    return SetCard(ledger.asset, "overlaps" if overlaps else "classifier" if models else "tagger", words, models)

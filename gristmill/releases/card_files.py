@@ -1,16 +1,19 @@
 """The files of a data card in a release: as JSON, as Markdown, and as metadata in Croissant."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from gristmill.lake.address import place
 from gristmill.lake.asset_kinds import MIX, kind_of
 from gristmill.lake.ledger.files import read_table
+from gristmill.lake.ledger.index_ledger import content_digest
 from gristmill.lake.ledger.receipts import objects_of
 from gristmill.lake.store.protocol import Store
 from gristmill.releases.card import DataCard
 from gristmill.releases.card_text import card_text
 from gristmill.releases.croissant import croissant_of
-from gristmill.releases.pinned import RELEASES, PinnedRelease
+from gristmill.releases.pinned import RELEASES, PinnedRelease, pinned_path, read_pinned
 
 CARD = "card.json"
 CARD_FILES = (CARD, "card.md", "croissant.json")
@@ -34,6 +37,28 @@ def card_files(store: Store, release: PinnedRelease, card: DataCard, *, shards: 
     if shards:
         files[f"{folder}/croissant.json"] = _pretty(croissant_of(card, _shards(store, release)))
     return files
+
+
+def card_of_release(store: Store, name: str, cards: Sequence[DataCard]) -> DataCard:
+    """The card that a release has: one that an earlier version made keeps its form.
+
+    Args:
+        store: the lake.
+        name: of the release.
+        cards: the card in all forms, the newest first.
+
+    Returns:
+        One of them: the newest if the lake has no such release, or if the release names another card.
+
+    Raises:
+        DataError: the file of the release is damaged.
+    """
+    if store.head(pinned_path(name)) is None:
+        return cards[0]
+    path = f"{RELEASES}{name}/{CARD}"
+    digest = read_pinned(store, name).files.get(path)
+    made = ((card, _pretty(msgspec.to_builtins(card))) for card in cards)
+    return next((card for card, data in made if content_digest(data, path, store.url) == digest), cards[0])
 
 
 def _shards(store: Store, release: PinnedRelease) -> dict[str, tuple[str, int]]:

@@ -62,7 +62,7 @@ def _lines(card: DataCard) -> Iterator[str]:
         rows = [
             (f"`{each.asset}`", each.what, ", ".join(each.made_from), _cell(each.description)) for each in card.sets
         ]
-        yield from _table(("attribute set", "made by", "from", "description"), rows)
+        yield from _table(("attribute set", "kind" if card.form else "made by", "from", "description"), rows)
     yield "## Proof"
     yield ""
     yield f"- Tokenizer `{card.tokenizer}`: {card.tokenizer_sha256}"
@@ -125,10 +125,12 @@ def _step(step: StepCard) -> Iterator[str]:
     total = step.kept + sum(each.rows for each in step.dropped)
     yield f"### `{step.asset}`"
     yield ""
-    yield f"{step.kept:,} of {total:,} rows were kept ({_share(step.kept, total)})."
+    kept = f"{step.kept:,} of {total:,} rows were kept ({_share(step.kept, total)})"
+    yield f"{kept}; {step.kept_changed:,} of these were changed." if step.kept_changed else f"{kept}."
     if step.changed:
         shown = ", ".join(f"{_cell(name)}: {rows:,}" for name, rows in step.changed.items())
-        yield f"Texts of rows were changed by {shown}."
+        more = "" if step.kept_changed is msgspec.UNSET else " Rows that were dropped afterwards are counted too."
+        yield f"Texts of rows were changed by {shown}.{more}"
     yield ""
     if step.dropped:
         rows = [(_cell(each.reason), f"{each.rows:,}", _code(each.where), _cell(each.because)) for each in step.dropped]

@@ -269,7 +269,7 @@ class _Proof:
                 reading = trainer_reading(self._store, self._release)
             else:
                 reading = card.training.reading if card.training else Reading(None, ())
-            made = card_of(self._release, catalogue, weights, reading)
+            made = card_of(self._release, catalogue, weights, reading, card.form)
         except (DataError, RecipeError) as error:
             self._say(f"{CARD}: recipe changed, or of an earlier version: {error}")
             return None

@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import pytest
+from releasekit import release_of_whole, write_older
 from testkit import Mill
 
 from gristmill.__main__ import main
@@ -34,6 +35,17 @@ def test_a_release_is_made_listed_and_compared(whole: Mill, capsys: pytest.Captu
     assert release(whole, "list") == 0
     assert [line.split(":")[0] for line in capsys.readouterr().out.splitlines()] == ["first", "second"]
     assert main(["verify", str(whole.root)]) == 0
+
+
+def test_a_release_of_version_0_2_keeps_its_card(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    write_older(whole, release_of_whole(whole))
+    assert release(whole, "even", "tiny-1", "first") == 0
+    assert "the lake has this release already; nothing was written\n" in capsys.readouterr().out
+    assert main(["verify", str(whole.root), "--all", *SHELF]) == 0
+    assert "card" not in capsys.readouterr().out
+    whole.store.delete(["releases/first/card.json"])
+    assert release(whole, "even", "tiny-1", "first") == 0
+    assert "so written again: releases/first/card.json\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from dedupeshelf.dedupes import texts
 from labelrows import write_rows as write_labels
 from lies import part_object
 from msgspec.structs import replace as replace_fields
-from releasekit import change_whole, write_whole
+from releasekit import change_whole, release_of_whole, write_older, write_whole
 from resealed import Seals
 from testkit import Mill, make_documents, own_shelf
 from wholelake import STREAM, TOKENIZER, WORDS, even, make_cache, reseal_shard
@@ -191,6 +191,10 @@ def words_of_a_card(mill: Mill) -> None:
     sealed_again(mill, "card.md", mill.store.read(path), card_text(card).encode())
 
 
+def older_card(mill: Mill) -> None:
+    write_older(mill, release_of_whole(mill))
+
+
 def absent(mill: Mill) -> None:
     top = "mixes/even/index"
     index_mix(mill.store, even(), {"pages": mill.source()}, {"pages": ["2024"]})
@@ -265,6 +269,7 @@ FORGED: dict[str, tuple[Callable[[Mill], None], str]] = {
         no_digests,
         "releases/first.json: not proven: it has no digest of itself",
     ),
+    "counters and the data card": (older_card, ""),
     "what only the recipes say of the release of an export": (
         weight_of_an_export,
         "exports/even/lines/index/release.json: not proven, recipe changed: the shelves have another value of weights",

@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import msgspec
 import pytest
+from msgspec import UNSET
 from releasekit import card_of_whole, release_of_whole
 from testkit import SHELVES, Mill
 
@@ -45,6 +46,72 @@ def test_the_rows_that_edits_and_transforms_changed_are_counted_over_snapshots(w
         trainer_reading(whole.store, release),
     )
     assert [step.changed for step in card.steps] == [{}, {}, {"edits": 2, "transform calmer-1": 3}]
+    assert [step.kept_changed for step in card.steps] == [0, 0, 4]
+
+
+def test_partitions_that_no_slice_reads_are_not_counted(whole: Mill) -> None:
+    """Duplicates are looked for in all editions and sources, so a release pins them all."""
+    release = release_of_whole(whole)
+    sources = [each for each in release.ledgers if each.asset.startswith("sources/")]
+    editions = [msgspec.structs.replace(each, snapshot="2023") for each in sources]
+    others = [msgspec.structs.replace(each, asset=each.asset.replace("/pages/", "/tales/")) for each in sources]
+    wider = msgspec.structs.replace(release, ledgers=(*release.ledgers, *editions, *others))
+    reading = trainer_reading(whole.store, release)
+    assert card_of(wider, read_catalogue(SHELVES), EVEN, reading) == card_of_whole(whole)
+    older = card_of(wider, read_catalogue(SHELVES), EVEN, reading, UNSET)
+    assert [(step.asset, step.kept) for step in older.steps][:1] == [("sources/pages/v0/documents", 80)]
+    assert {"form", "kept_changed"}.isdisjoint(str(msgspec.to_builtins(older)).split("'"))
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "inputs", "what", "made_from"),
+    [
+        ("words-1", {}, ("sources/pages/v0/documents",), "tagger", ()),
+        ("words-1", {}, ("models/words-1",), "classifier", ("models/words-1",)),
+        ("words-1", {"overlaps": 1}, ("models/quiz-1",), "overlaps", ("models/quiz-1",)),
+        ("words-1", {}, ("sources/pages/raw",), "adopted", ()),
+        (
+            "carried-words-1",
+            {"set": "words-1"},
+            ("sources/pages/v0/documents", "sources/pages/v0/attributes/words-1"),
+            "carried",
+            ("sources/pages/v0/attributes/words-1",),
+        ),
+        (
+            "carried-lines-1",
+            {"set": "lines-1"},
+            ("sources/pages/v0/attributes/lines-1",),
+            "carried",
+            ("sources/pages/v0/attributes/lines-1",),
+        ),
+        ("lines-1", {}, ("dedupe/lines-1/marks/pages",), "duplicates", ("dedupe/lines-1/resolution",)),
+    ],
+)
+def test_the_card_says_what_made_a_set(
+    whole: Mill,
+    name: str,
+    parameters: dict[str, object],
+    inputs: tuple[str, ...],
+    what: str,
+    made_from: tuple[str, ...],
+) -> None:
+    release = release_of_whole(whole)
+    old = "sources/pages/v0/attributes/words-1"
+    asset = old.replace("words-1", name)
+    ledgers = [
+        msgspec.structs.replace(
+            each,
+            asset=asset,
+            recipe={**each.recipe, "parameters": msgspec.Raw(msgspec.json.encode(parameters))},
+            inputs=tuple((one, "2024", "") for one in inputs),
+        )
+        if each.asset == old
+        else msgspec.structs.replace(each, inputs=tuple((asset if a == old else a, *b) for a, *b in each.inputs))
+        for each in release.ledgers
+    ]
+    changed = msgspec.structs.replace(release, ledgers=tuple(ledgers))
+    [found] = card_of(changed, read_catalogue(SHELVES), EVEN, trainer_reading(whole.store, release)).sets
+    assert (found.asset, found.what, found.made_from) == (asset, what, made_from)
 
 
 def test_licence_and_language_of_the_source_are_counted_and_shown(whole: Mill) -> None:

@@ -24,8 +24,13 @@ def test_words_of_recipes_do_not_break_its_tables(whole: Mill) -> None:
 
 def test_changed_texts_and_held_out_tokens_are_told(whole: Mill) -> None:
     card = card_of_whole(whole)
-    steps = (msgspec.structs.replace(card.steps[0], changed={"edits": 1200, "transform ocr-noise-1": 3}),)
+    changed = {"edits": 1200, "transform ocr-noise-1": 3}
+    steps = (msgspec.structs.replace(card.steps[0], changed=changed, kept_changed=7),)
     streams = tuple(msgspec.structs.replace(each, validation_tokens=1500) for each in card.streams[:1])
     text = card_text(msgspec.structs.replace(card, steps=steps, streams=streams))
-    assert "\nTexts of rows were changed by edits: 1,200, transform ocr-noise-1: 3.\n" in text
+    words = "\nTexts of rows were changed by edits: 1,200, transform ocr-noise-1: 3."
+    assert "\n40 of 41 rows were kept (97.6%); 7 of these were changed.\n" in text
+    assert f"{words} Rows that were dropped afterwards are counted too.\n" in text
+    older = msgspec.structs.replace(steps[0], kept_changed=msgspec.UNSET)
+    assert f"rows were kept (97.6%).{words}\n" in card_text(msgspec.structs.replace(card, steps=(older,)))
     assert "\n1,500 of the tokens are held out for validation.\n" in text

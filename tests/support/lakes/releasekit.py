@@ -1,10 +1,12 @@
 """A release of the small lake of wholelake.py."""
 
+from msgspec import UNSET
 from testkit import SHELVES, Mill
 from wholelake import even, make_cache
 
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.releases.card import DataCard, card_of
+from gristmill.releases.card_files import card_files
 from gristmill.releases.pinned import PinnedRelease
 from gristmill.releases.pinning import pinned_release, train_weights, trainer_files, trainer_reading, write_release
 from gristmill.stages.mixing.step import stream_step
@@ -20,6 +22,14 @@ def write_whole(mill: Mill, name: str = "first") -> PinnedRelease:
     release = release_of_whole(mill, name)
     assert write_release(mill.store, release, trainer_files(mill.store, release))
     return release
+
+
+def write_older(mill: Mill, release: PinnedRelease) -> None:
+    """Writes the release with a card as version 0.2 made it."""
+    files = trainer_files(mill.store, release)
+    reading = trainer_reading(mill.store, release)
+    card = card_of(release, read_catalogue(SHELVES), train_weights(files, release), reading, UNSET)
+    assert write_release(mill.store, release, files | card_files(mill.store, release, card))
 
 
 def card_of_whole(mill: Mill) -> DataCard:
