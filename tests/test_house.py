@@ -230,7 +230,6 @@ UNTESTED: dict[str, str] = {
     "gristmill/stages/dedupe/runs/grinder.py": "by tests/gristmill/stages/dedupe/runs/test_step.py",
     "gristmill/stages/dedupe/round_facts.py": "by tests/gristmill/stages/dedupe/test_resolution.py",
     "gristmill/stages/dedupe/cluster_excerpts.py": "by tests/gristmill/stages/dedupe/test_resolution_report.py",
-    "gristmill/stages/dedupe/duplicate_characters.py": "by tests/gristmill/stages/dedupe/test_resolution_report.py",
     "gristmill/reports/table_page.py": "by tests/gristmill/stages/dedupe/test_resolution_report.py",
     "gristmill/stages/dedupe/verdicts/most_repeated.py": "by tests/gristmill/stages/dedupe/verdicts/test_step.py",
     "gristmill/stages/fingerprints/repeated_unit.py": "by tests/gristmill/stages/dedupe/test_largest_clusters.py",

@@ -1,15 +1,21 @@
 """How many characters a mix leaves out if it drops, or cuts out, all that a dedupe recipe marks."""
 
 from gristmill.lake.address import attributes_asset, place
-from gristmill.lake.asset_kinds import MARKS
+from gristmill.lake.asset_kinds import FINGERPRINTS, MARKS
 from gristmill.lake.ledger.files import find_ledger
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import Dedupe
+from gristmill.recipes.duplicates.units import SentenceUnits
+from gristmill.stages.dedupe.labels.marked_rows import COUNT, OVERLAPPING, MarkedRows
 from gristmill.stages.dedupe.resolution import Resolution, ResolvedSnapshot
+from gristmill.stages.fingerprints.binary_part import read_part_file
+from gristmill.stages.fingerprints.spans import SpanTable
 
 
 def duplicate_characters(store: Store, recipe: Dedupe, resolution: Resolution) -> list[int | None]:
     """The duplicate characters (code points) of each snapshot by rank; None if its set is not made from these marks.
+
+    A character in several spans counts once.
 
     Args:
         store: the lake.
@@ -30,4 +36,20 @@ def _of_snapshot(store: Store, recipe: Dedupe, resolved: ResolvedSnapshot) -> in
     marks = MARKS.at(dedupe=recipe.name, source=resolved.source)
     if found is None or (marks, resolved.marks) not in {(up.asset, up.fingerprint) for up in found[0].inputs}:
         return None
-    return sum(row.counts.get("duplicate characters", 0) for row in found[1])
+    if isinstance(recipe.unit, SentenceUnits) and any(OVERLAPPING not in row.counts for row in found[1]):
+        return _counted_again(store, recipe, resolved)
+    return sum(row.counts.get(COUNT, 0) for row in found[1])
+
+
+def _counted_again(store: Store, recipe: Dedupe, resolved: ResolvedSnapshot) -> int | None:
+    """The number by the marks: in the ledger of an older set, overlaps count twice. None if the documents changed."""
+    names = {"dedupe": recipe.name, "source": resolved.source}
+    prints, marks = (find_ledger(store, place(kind.at(**names), resolved.snapshot)) for kind in (FINGERPRINTS, MARKS))
+    if not prints or not marks or prints[0].fingerprint != resolved.fingerprints:
+        return None
+    total, printed = 0, {row.name: row for row in prints[1]}
+    for row in marks[1]:
+        spans = SpanTable.decode(read_part_file(store, printed[row.name], prints[0].asset, "spans"), prints[0].asset)
+        marked = read_part_file(store, row, marks[0].asset, "marks")
+        total += MarkedRows.of(recipe, spans, marked, marks[0].asset).counts[COUNT]
+    return total

@@ -37,7 +37,9 @@ WRONG_TYPE = (
 )
 """The mend for a row that is valid JSON, but not of the declared types."""
 ABSENT = "absent: "
-"""A count of rows that lack a column has the name of the column after this."""
+"""A count of rows that lack a column, by its key, has the name of the column after this. Rules read NULL there."""
+NULL = "null: "
+"""A count of the other rows for which rules read NULL: a null of JSON, or a score without a span."""
 
 
 class AttributeFeed(Protocol):
@@ -199,6 +201,8 @@ class RowFilter:
                 labels[name] = parse_rows(lines, name, feed.path, first, lengths)
             values.update(self._reader.labels(name, found, feed.path, first, absent))
         add_counts(counts, absent, ABSENT)
+        null = {name: column.count(None) - absent.get(name, 0) for name, column in values.items()}
+        add_counts(counts, {name: rows for name, rows in null.items() if rows}, NULL)
         return values
 
     def _decisions(

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from gristmill.errors import DataError
 from gristmill.recipes.duplicates.dedupe import Dedupe
-from gristmill.recipes.duplicates.units import DocumentUnits, NgramUnits
+from gristmill.recipes.duplicates.units import DocumentUnits, NgramUnits, SentenceUnits
 from gristmill.recipes.tagger import Column
 from gristmill.stages.dedupe.marks.key_numbers import KEY_MARK
 from gristmill.stages.fingerprints.spans import SpanTable
@@ -17,6 +17,12 @@ from gristmill.stages.near_duplicates.mark_records import NEAR_MARK
 
 Labelled = list[tuple[str, Column, bool]]
 """For each label its name, a label for each document, and whether scores are written with all digits."""
+
+COUNT = "duplicate characters"
+"""Count of the code points in duplicates. One in several spans counts once."""
+OVERLAPPING = "overlapping characters"
+"""Count of the characters of duplicate spans that lie in an earlier one too. Version 0.2 lacks it: there they are
+counted among the duplicate characters."""
 
 
 @dataclass
@@ -70,10 +76,13 @@ class MarkedRows:
             scores[scores < dedupe.unit.threshold] = 0
         found = cls(table, None, scores, isinstance(dedupe.unit, DocumentUnits), marks=len(ordinals))
         taken = scores > 0
+        again = _overlapping(table, taken)
         found.counts = {
             "duplicates": int(taken.sum()),
-            "duplicate characters": int((table.ends - table.starts)[taken].sum()),
+            COUNT: int((table.ends - table.starts)[taken].sum()) - again,
         }
+        if isinstance(dedupe.unit, SentenceUnits):
+            found.counts[OVERLAPPING] = again
         return found
 
     @classmethod
@@ -89,7 +98,7 @@ class MarkedRows:
         found.marks = len(dropped)
         found.counts = {
             "duplicates": len(dropped),
-            "duplicate characters": int(table.lengths[dropped].sum()),
+            COUNT: int(table.lengths[dropped].sum()),
             "in clusters": len(rows),
         }
         return found
@@ -105,7 +114,7 @@ class MarkedRows:
         found = cls(table, None, np.zeros(len(table.starts)), whole=True, keyed=records)
         again = np.searchsorted(table.firsts, ordinals[records["number"] > 1], "right") - 1
         found.marks = len(again)
-        found.counts = {"duplicates": len(again), "duplicate characters": int(table.lengths[again].sum())}
+        found.counts = {"duplicates": len(again), COUNT: int(table.lengths[again].sum())}
         return found
 
     @property
@@ -159,6 +168,14 @@ class MarkedRows:
             ("similarity", similarity, False),
             ("size", size, True),
         ]
+
+
+def _overlapping(table: SpanTable, taken: NDArray[np.bool_]) -> int:
+    """The code points of the spans that are taken which an earlier one of the same document has too."""
+    rows = np.searchsorted(table.firsts, np.flatnonzero(taken), "right") - 1
+    starts, ends = ((rows << 32) + each[taken] for each in (table.starts, table.ends))  # as if one text had them all
+    reached = np.maximum.accumulate(ends)[:-1]
+    return int(np.clip(reached - starts[1:], 0, (ends - starts)[1:]).sum())
 
 
 def _shares(table: SpanTable, hit: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -106,6 +106,20 @@ def test_a_key_that_first_appears_in_row_30000_counts(mill: Mill) -> None:
     assert ledger.dropped == {"rare": 30_000}
 
 
+def test_absent_and_null_together_are_the_rows_without_a_value(mill: Mill) -> None:
+    found: list[dict[str, Any]] = [{}, {}, {}, {"a": None}, {"a": None}, {"a": "x"}]
+    mill.raw("a.jsonl.gz", [{"id": f"{n}", "text": "t", "source": "pages", "metadata": m} for n, m in enumerate(found)])
+    mill.convert()
+    labels: list[dict[str, Any]] = [{}, *[{"s-1__b": []}] * 2, *[{"s-1__b": [[0, 1, 0.5]]}] * 3]
+    rows = [{"id": f"{n}", "source": "pages", "attributes": each} for n, each in enumerate(labels)]
+    adopt(mill, "s-1", [json.dumps(row).encode() for row in rows])
+    columns = (field("metadata.a"), score("s-1__b", "b"), spans("s-1__b", "list"))
+    ledger = mill.mix(stream(columns=columns, exclude=rule("a IS NULL", "a") + rule("b IS NULL", "b")))
+    assert ledger.dropped == {"a": 5}
+    told = {name: rows for name, rows in ledger.totals.items() if name.startswith(("absent: ", "null: "))}
+    assert told == {"absent: a": 3, "null: a": 2, "absent: b": 1, "null: b": 2, "absent: list": 1}
+
+
 @pytest.mark.slow
 def test_a_key_of_another_type_in_row_30000_is_an_error_that_names_the_row(mill: Mill) -> None:
     rows = [{"id": f"{n}", "text": "t", "source": "pages", "metadata": {"stars": n}} for n in range(30_010)]

@@ -1,0 +1,20 @@
+"""Counters as earlier versions wrote them: finished shards keep theirs, so one made again is compared in both forms."""
+
+from collections.abc import Mapping
+
+from gristmill.stages.dedupe.labels.marked_rows import COUNT, OVERLAPPING
+from gristmill.stages.mixing.row_filter import NULL
+
+
+def earlier_counts(counts: Mapping[str, int]) -> dict[str, int]:
+    """The counters that version 0.2 would have written of a shard.
+
+    Args:
+        counts: those of today.
+
+    >>> earlier_counts({"duplicate characters": 7, "overlapping characters": 3, "null: words": 2})
+    {'duplicate characters': 10}
+    """
+    found = {name: count for name, count in counts.items() if not name.startswith(NULL)}
+    again = found.pop(OVERLAPPING, 0)
+    return found | {COUNT: found[COUNT] + again} if again else found
