@@ -1,4 +1,4 @@
-"""The clusters of earlier rounds. Their labels are never changed: new documents join them, and they never merge."""
+"""The clusters of earlier rounds and layers. Their labels never change: new documents join them, and none merge."""
 
 from functools import cached_property
 
@@ -13,51 +13,76 @@ from gristmill.stages.near_duplicates.nodes import Nodes, rank_of
 
 
 class EarlierClusters:
-    """Reads the clusters of the rounds before.
+    """Reads the clusters of the rounds before, and holds those of the layers of this round that are compared.
 
     Args:
         store: the lake.
         inputs: the round.
+
+    Attributes:
+        members: the MEMBER records of this round, by ascending document.
+        clusters: the CLUSTER records of this round, by ascending first document.
     """
 
     def __init__(self, store: Store, inputs: ClusterInputs) -> None:
         self._store, self._inputs = store, inputs
+        self.members, self.clusters = np.zeros(0, MEMBER), np.zeros(0, CLUSTER)
+
+    def add(self, members: Records, clusters: Records) -> None:
+        """Adds a layer of this round.
+
+        Args:
+            members: its MEMBER records.
+            clusters: a CLUSTER record for each cluster that it made or added to.
+        """
+        if len(self.members):
+            members = np.concatenate([self.members, members])
+            members = members[np.argsort(members["node"])]
+        self.members, self.clusters = members, _latest(clusters, self.clusters)
 
     def firsts(self, nodes: Nodes) -> Nodes:
         """The first document of the cluster of each document; a document that is in none is the first of its own.
 
         Args:
-            nodes: documents of earlier rounds (n).
+            nodes: documents of earlier rounds, or layers of this one (n).
         """
         firsts = nodes.copy()
         ranks = rank_of(nodes)
         for rank in np.unique(ranks).tolist():
             (of_rank,) = np.nonzero(ranks == rank)
-            table = self._inputs.earlier[self._inputs.order.entries[rank].round - 1]
-            data = read_part_file(self._store, table.rows[WHOLE], table.place.table, str(rank))
-            members = records_of(data, MEMBER, f"{table.place.table}: file {rank}")
+            members = self._of_rank(rank)
             at, known = find_nodes(members, nodes[of_rank])
             firsts[of_rank[known]] = members["first"][at[known]]
         return firsts
 
+    def _of_rank(self, rank: int) -> Records:
+        """MEMBER records that have all those of a snapshot."""
+        number = self._inputs.order.entries[rank].round
+        if number == self._inputs.round:
+            return self.members
+        table = self._inputs.earlier[number - 1]
+        data = read_part_file(self._store, table.rows[WHOLE], table.place.table, str(rank))
+        return records_of(data, MEMBER, f"{table.place.table}: file {rank}")
+
     def known(self, firsts: Nodes) -> tuple[Records, NDArray[np.bool_]]:
-        """The CLUSTER record of each cluster as of the last round that changed it, and whether it has one.
+        """The CLUSTER record of each cluster as of the last layer that changed it, and whether it has one.
 
         Args:
             firsts: first documents (n).
         """
         found = np.zeros(len(firsts), CLUSTER)
-        if not len(self._all):
+        clusters = _latest(self.clusters, self._before) if len(self.clusters) else self._before
+        if not len(clusters):
             return found, np.zeros(len(firsts), np.bool_)
-        at = np.searchsorted(self._all["first"], firsts)
-        at[at == len(self._all)] = 0
-        known = self._all["first"][at] == firsts
-        found[known] = self._all[at[known]]
+        at = np.searchsorted(clusters["first"], firsts)
+        at[at == len(clusters)] = 0
+        known = clusters["first"][at] == firsts
+        found[known] = clusters[at[known]]
         return found, known
 
     @cached_property
-    def _all(self) -> Records:
-        """The last record of each cluster, by ascending first document."""
+    def _before(self) -> Records:
+        """The last record of each cluster of earlier rounds, by ascending first document."""
         rounds = [
             records_of(
                 read_part_file(self._store, table.rows[WHOLE], table.place.table, "clusters"),
@@ -66,6 +91,11 @@ class EarlierClusters:
             )
             for table in reversed(self._inputs.earlier)
         ]
-        records = np.concatenate([np.zeros(0, CLUSTER), *rounds])
-        _, last = np.unique(records["first"], return_index=True)
-        return records[last]
+        return _latest(*rounds)
+
+
+def _latest(*newest_first: Records) -> Records:
+    """The first CLUSTER record of each cluster, by ascending first document."""
+    records = np.concatenate([np.zeros(0, CLUSTER), *newest_first])
+    _, last = np.unique(records["first"], return_index=True)
+    return records[last]

@@ -1,5 +1,7 @@
 """The grinder of clusters: one part that holds the clusters of a round."""
 
+from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -20,7 +22,7 @@ from gristmill.stages.near_duplicates.earlier_clusters import EarlierClusters
 from gristmill.stages.near_duplicates.grouping import Values, grouped
 from gristmill.stages.near_duplicates.inputs import WHOLE, ClusterInputs
 from gristmill.stages.near_duplicates.labelled import clusters_of, largest_of, members_of, pairs_of, sizes_by_power
-from gristmill.stages.near_duplicates.nodes import Nodes, rank_of, slots_of
+from gristmill.stages.near_duplicates.nodes import Nodes, rank_of
 from gristmill.stages.near_duplicates.pairs.candidates import members_of_buckets
 from gristmill.stages.near_duplicates.pairs.exact_similarity import Exact
 from gristmill.stages.near_duplicates.pairs.signature_rows import SignatureRows
@@ -99,14 +101,10 @@ class Round:
 
     def write(self, part: BinaryPart) -> None:
         """Finds the clusters, and writes the files of the part."""
-        inputs, similarity = self._inputs, self._similarity()
-        members_of_groups = partial(members_of_buckets, self._store, inputs)
-        pairs, counts = verified(members_of_groups, similarity, inputs.unit.least, inputs.unit.verification)
-        rounds = np.array([entry.round for entry in inputs.order.entries])
-        old = rounds[rank_of(pairs.one)] < inputs.round
-        found = grouped(pairs.one, pairs.other, old, self._earlier, slots_of(inputs.order), self._values())
-        clusters = clusters_of(found, self._printed)
-        members = members_of(found.nodes, clusters[found.clusters], self._printed, pairs, similarity)
+        inputs, counts = self._inputs, Counter[str]()
+        for layer in inputs.layers:
+            counts.update(self._compare(layer))
+        members, clusters = self._earlier.members, self._earlier.clusters
         ranks = rank_of(members["node"])
         for rank in inputs.new:
             first, last = np.searchsorted(ranks, [rank, rank + 1])
@@ -114,10 +112,21 @@ class Round:
         part.file("clusters").write(clusters.tobytes())
         part.file("clusters.parquet").write(self._for_people(members, clusters))
         part.rows = len(members)
-        counts |= {"similar": len(pairs.one), "clusters": len(clusters), "touched": found.touched}
-        part.counts = {**counts, "duplicates": int(members["duplicate"].sum())}
+        part.counts = {**counts, "clusters": len(clusters), "duplicates": int(members["duplicate"].sum())}
         largest = msgspec.to_builtins(largest_of(clusters))
         part.facts = {"sizes": sizes_by_power(clusters["size"].tolist()), "largest": largest}
+
+    def _compare(self, layer: Sequence[int]) -> dict[str, int]:
+        """Finds the clusters of snapshots that are compared together. Returns counts."""
+        inputs, similarity = self._inputs, self._similarity()
+        members_of_groups = partial(members_of_buckets, self._store, inputs, layer)
+        pairs, counts = verified(members_of_groups, similarity, inputs.unit.least, inputs.unit.verification)
+        old = ~np.isin(rank_of(pairs.one), layer)
+        found = grouped(pairs.one, pairs.other, old, self._earlier, inputs.order, self._values())
+        clusters = clusters_of(found, self._printed)
+        members = members_of(found.nodes, clusters[found.clusters], self._printed, pairs, similarity)
+        self._earlier.add(members, clusters)
+        return {**counts, "similar": len(pairs.one), "touched": found.touched}
 
     def _for_people(self, members: Records, clusters: Records) -> bytes:
         """The table for people: the documents of this round, and what their clusters keep."""

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from gristmill.stages.fingerprints.order import Order
 from gristmill.stages.near_duplicates.components import components
 from gristmill.stages.near_duplicates.earlier_clusters import EarlierClusters
-from gristmill.stages.near_duplicates.nodes import Nodes, in_order
+from gristmill.stages.near_duplicates.nodes import Nodes, editions_of, in_order, rank_of, slots_of
 
 Values = Callable[[Nodes], NDArray[np.float64]]
 """Gives each document a number, by which the greatest is kept."""
@@ -37,22 +38,24 @@ class Grouped:
     touched: int
 
 
-def grouped(one: Nodes, other: Nodes, old: NDArray[np.bool_], earlier: EarlierClusters, slots: Sequence[int],
+def grouped(one: Nodes, other: Nodes, old: NDArray[np.bool_], earlier: EarlierClusters, order: Order,
             values: Values | None) -> Grouped:  # fmt: skip
     """The clusters that similar pairs make.
 
-    The documents of the round are joined with each other. A component that touches earlier clusters, or earlier
+    The documents of the layer are joined with each other. A component that touches earlier clusters, or earlier
     documents in no cluster, joins the best-ranked of them, and what that keeps is kept. Of a component that touches
-    none, one document is kept.
+    none, one document is kept. No component joins a cluster that keeps another edition of one of its documents.
 
     Args:
         one: a document of each pair (n).
-        other: the other, of this round (n).
-        old: whether `one` is of an earlier round (n).
+        other: the other, of this layer of the round (n).
+        old: whether `one` is of an earlier round or layer (n).
         earlier: the earlier clusters.
-        slots: see gristmill.stages.near_duplicates.nodes.slots_of.
+        order: the order of snapshots.
         values: the document with the greatest is kept; None: the first. Equal values: the first of these documents.
     """
+    slots, may = slots_of(order), _may_join(one, other, old, earlier, order)
+    one, other, old = one[may], other[may], old[may]
     nodes = np.unique(np.concatenate([other, one[~old]]))
     joined = components(len(nodes), np.searchsorted(nodes, one[~old]), np.searchsorted(nodes, other[~old]))
     firsts, touched = _joins(joined[np.searchsorted(nodes, other[old])], one[old], earlier, slots, len(nodes))
@@ -85,6 +88,25 @@ def _begins(values: NDArray[np.int64]) -> NDArray[np.bool_]:
     begins = np.ones(len(values), np.bool_)
     begins[1:] = values[1:] != values[:-1]
     return begins
+
+
+def _may_join(
+    one: Nodes, other: Nodes, old: NDArray[np.bool_], earlier: EarlierClusters, order: Order
+) -> NDArray[np.bool_]:
+    """Whether each pair counts: not if its cluster keeps another edition of a source of the component (n)."""
+    may, sources = np.ones(len(one), np.bool_), editions_of(order)
+    nodes = np.unique(np.concatenate([other, one[~old]]))
+    own, count = sources[rank_of(nodes)], len(sources)
+    if (own < 0).all():
+        return may
+    heads, places = np.unique(one[old], return_inverse=True)
+    firsts = earlier.firsts(heads)
+    known, is_known = earlier.known(firsts)
+    kept = sources[rank_of(np.where(is_known, known["kept"], firsts))][places]
+    joined = components(len(nodes), np.searchsorted(nodes, one[~old]), np.searchsorted(nodes, other[~old]))
+    within = (joined * count + own)[own >= 0]
+    may[old] = (kept < 0) | ~np.isin(joined[np.searchsorted(nodes, other[old])] * count + kept, within)
+    return may
 
 
 def _joins(joined: NDArray[np.int64], heads: Nodes, earlier: EarlierClusters, slots: Sequence[int],

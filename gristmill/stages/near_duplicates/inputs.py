@@ -1,18 +1,23 @@
 """What the clusters of a round are made from: the tables of fingerprints, hash runs, verdicts and earlier clusters."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from gristmill.errors import DataError, StoreError
 from gristmill.lake.address import Place, attributes_asset, documents_asset, place
-from gristmill.lake.asset_kinds import CLUSTERS, FINGERPRINTS, HASH_RUNS, VERDICTS
+from gristmill.lake.asset_kinds import CLUSTERS, FINGERPRINTS, HASH_RUNS, RESOLUTION, VERDICTS
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.files import find_ledger, read_ledger
 from gristmill.lake.ledger.model import Input, Shard, Upstream
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.duplicates.units import MinHashUnits
+from gristmill.stages.fingerprints.compared import families_of
 from gristmill.stages.fingerprints.order import Order, round_key
+
+EDITIONS = 1
+"""Version of the way we compare editions. Raising it makes the rounds again that have several editions of a source."""
 
 WHOLE = "all"
 """The one part of a round of clusters."""
@@ -161,6 +166,29 @@ class ClusterInputs:
         return self.order.of_round(self.round)
 
     @property
+    def layers(self) -> list[list[int]]:
+        """The ranks of this round that are compared together, one list after another.
+
+        The first has all but older editions; each of these is compared by itself, as if it were a later round.
+        """
+        runs = enumerate(self.runs)
+        empty = {rank for rank, table in runs if not any(row.rows for row in table.rows.values())}
+        families = families_of(self.order, self.round, self.dedupe.scope, empty)
+        older = {member.rank for family in families for member in family if not member.keeps}
+        first = [rank for rank in self.new if rank not in older]
+        return [each for each in (first, *([rank] for rank in self.new if rank in older)) if each]
+
+    @property
+    def _editions(self) -> Iterator[Input]:
+        """An input that stands for the layers, where editions of a source could meet: through another source."""
+        known = [entry for entry in self.order.entries if entry.round <= self.round]
+        several = {entry.source for entry in known if entry.edition and entry.round == self.round}
+        times = Counter(entry.source for entry in known)
+        if self.dedupe.scope == "group" and len(times) > 1 and any(times[source] > 1 for source in several):
+            layers = digest_of([EDITIONS, self.layers])
+            yield Input(RESOLUTION.at(dedupe=self.dedupe.name), "editions", layers)
+
+    @property
     def unit(self) -> MinHashUnits:
         """The options of the signatures."""
         return minhash_of(self.dedupe)
@@ -176,8 +204,8 @@ class ClusterInputs:
 
     @property
     def listed(self) -> tuple[Input, ...]:
-        """All tables as inputs of the part."""
-        return tuple(table.listed for table in self._tables)
+        """All that the part is made from: the tables, and what is compared together."""
+        return (*(table.listed for table in self._tables), *self._editions)
 
     @property
     def upstream(self) -> tuple[Upstream, ...]:

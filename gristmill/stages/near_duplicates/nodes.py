@@ -85,6 +85,12 @@ def slots_of(order: Order) -> list[int]:
     ]
 
 
+def editions_of(order: Order) -> NDArray[np.int64]:
+    """For each rank a number of its source, if its snapshots are editions; else -1."""
+    firsts = zip(slots_of(order), order.entries, strict=True)
+    return np.array([slot if entry.edition else -1 for slot, entry in firsts], np.int64)
+
+
 def stretches(values: NDArray[np.int64], offset: int = 0) -> Iterator[tuple[int, int]]:
     """Where each stretch of equal values begins and ends.
 

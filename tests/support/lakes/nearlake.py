@@ -1,7 +1,7 @@
 """A lake with the fingerprints, hash runs and verdicts of near duplicates, written by hand from texts."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -51,6 +51,7 @@ class Near:
         root: its folder.
         dedupe: the recipe.
         order: the snapshots that were added.
+        editions: the `replace` sources, which `add_by_steps` knows alone.
         texts: of each rank.
         hashes: of each rank, the positions of each hash.
     """
@@ -58,6 +59,7 @@ class Near:
     root: Path
     dedupe: Dedupe = NEAR
     order: Order = field(default_factory=Order)
+    editions: Collection[str] = ()
     texts: list[Texts] = field(default_factory=list)
     hashes: list[dict[Hash, list[int]]] = field(default_factory=list)
 
@@ -83,7 +85,9 @@ class Near:
 
     def add_by_steps(self, *snapshots: tuple[str, str, Texts]) -> None:
         """Adds a round as `add` does, but makes everything by the steps themselves."""
-        self.order = self.order.with_round([(source, snapshot, False) for source, snapshot, _ in snapshots])
+        self.order = self.order.with_round(
+            [(source, snapshot, source in self.editions) for source, snapshot, _ in snapshots]
+        )
         for source, snapshot, texts in snapshots:
             self.texts.append(texts)
             self._documents(source, snapshot, texts)

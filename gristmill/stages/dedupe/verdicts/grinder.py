@@ -17,13 +17,13 @@ from gristmill.lake.ledger.model import Input
 from gristmill.lake.store.json_object import Integer
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.dedupe.columns import COUNTS, FOUND, HASHES, POSITIONS, ColumnFile, ColumnWriter, Spill
-from gristmill.stages.dedupe.compared import Family
 from gristmill.stages.dedupe.comparison import Comparison, Keepers, firsts_of, powers
 from gristmill.stages.dedupe.hash_order import Places, are_ascending, bucket_range
 from gristmill.stages.dedupe.merging import windows
 from gristmill.stages.dedupe.verdicts.most_repeated import MostRepeated
 from gristmill.stages.dedupe.verdicts.old_run import OldRun
 from gristmill.stages.fingerprints.binary_part import BinaryPart
+from gristmill.stages.fingerprints.compared import Family
 
 NEW_BYTES = 160
 """Bytes of memory that a new hash takes, at most."""

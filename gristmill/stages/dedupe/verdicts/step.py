@@ -20,10 +20,10 @@ from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Input, Ledger, Recipe, Shard
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import FINGERPRINTING, MIB, Dedupe
-from gristmill.stages.dedupe.compared import Family, families_of
 from gristmill.stages.dedupe.runs.grinder import bucket_name
 from gristmill.stages.dedupe.verdicts.grinder import NewRun, StoredFile, VerdictsItem, VerdictsSpec
 from gristmill.stages.fingerprints.binary_part import file_of_part, part_record
+from gristmill.stages.fingerprints.compared import Family, families_of
 from gristmill.stages.fingerprints.order import Order, round_key
 from gristmill.stages.fingerprints.repeated_unit import LARGEST
 

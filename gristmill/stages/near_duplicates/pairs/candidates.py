@@ -3,7 +3,7 @@
 A hash that occurs n times gives n - 1 members, and not n * n pairs. So a band of ten million documents is linear.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,18 +58,19 @@ class BandMembers:
         return starts
 
 
-def members_of_buckets(store: Store, inputs: ClusterInputs) -> Iterator[BandMembers]:
-    """The members of all groups that have a document of this round, bucket by bucket.
+def members_of_buckets(store: Store, inputs: ClusterInputs, ranks: Sequence[int]) -> Iterator[BandMembers]:
+    """The members of all groups that have a document of some snapshots, bucket by bucket.
 
     Args:
         store: the lake.
         inputs: the round.
+        ranks: of the snapshots, a layer of the round.
 
     Raises:
         DataError: a file is damaged.
     """
-    for bucket in dict.fromkeys(name for rank in inputs.new for name in inputs.runs[rank].rows):
-        parts = [_of_rank(store, inputs, rank, bucket) for rank in inputs.new]
+    for bucket in dict.fromkeys(name for rank in ranks for name in inputs.runs[rank].rows):
+        parts = [_of_rank(store, inputs, rank, bucket) for rank in ranks]
         heads, bands, nodes = (np.concatenate([part[column] for part in parts]) for column in range(3))
         members = BandMembers.of(heads, bands, nodes)
         yield members.take(members.heads != members.nodes)

@@ -3,7 +3,15 @@ import pytest
 
 from gristmill.errors import DataError
 from gristmill.stages.fingerprints.order import Order
-from gristmill.stages.near_duplicates.nodes import document_of, in_order, nodes_of, rank_of, shard_of, slots_of
+from gristmill.stages.near_duplicates.nodes import (
+    document_of,
+    editions_of,
+    in_order,
+    nodes_of,
+    rank_of,
+    shard_of,
+    slots_of,
+)
 
 
 def test_numbers_are_in_the_order_of_rank_shard_and_document() -> None:
@@ -27,5 +35,6 @@ def test_editions_take_the_place_of_the_first_one() -> None:
     order = Order().with_round([("wiki", "1", True), ("news", "1", False)])
     order = order.with_round([("wiki", "2", True), ("news", "2", False)])
     assert slots_of(order) == [0, 1, 0, 3]
+    assert editions_of(order).tolist() == [0, -1, 0, -1]
     nodes, _ = nodes_of(np.array([1, 2]), np.array([5, 5], np.uint64), 1, "here")
     assert np.argsort(in_order(nodes, slots_of(order))).tolist() == [1, 0]

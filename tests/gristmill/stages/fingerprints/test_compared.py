@@ -2,7 +2,7 @@
 
 import pytest
 
-from gristmill.stages.dedupe.compared import families_of
+from gristmill.stages.fingerprints.compared import families_of
 from gristmill.stages.fingerprints.order import Order
 
 ORDER = (
