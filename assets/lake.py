@@ -12,7 +12,6 @@ from assets.support.facts.red import Red, red_of
 from assets.support.facts.tables import table
 from assets.support.keys import LAKE, key_of
 from assets.support.lake_identity import check_lake
-from assets.support.pauses import paused
 from assets.support.report import failures
 from assets.support.runs.tags import LAYER
 from gristmill.lake.address import raw_asset
@@ -20,6 +19,7 @@ from gristmill.pipeline.totals import LakeTotals, lake_totals
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.reports.sizes import counted, size_in_words
 from resources.lake import LakeResource
+from resources.pauses import paused
 
 NAMED = 50
 """Largest number of red things that a materialization names."""

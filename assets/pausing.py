@@ -5,8 +5,8 @@ from typing import Any
 
 import dagster as dg
 
-from assets.support.pauses import pause, paused, resume
 from gristmill.recipes.catalogue import Catalogue
+from resources.pauses import pause, paused, resume
 
 
 def pausing_jobs(catalogue: Catalogue, bound: Mapping[str, Any]) -> list[dg.JobDefinition]:

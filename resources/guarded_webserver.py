@@ -20,8 +20,8 @@ from dagster_webserver.webserver import DagsterWebserver
 
 from gristmill.environment import Environment, read_environment
 from resources.health import Looker
-from resources.health_page import HealthPage, Last
 from resources.pages.answers import honest
+from resources.pages.health_page import HealthPage, Last
 from resources.ui_guard import UiGuard
 from resources.watchman import Watchman
 
@@ -84,7 +84,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
             read_only=given.read_only,
             workspace_load_target=target,
         ) as context:
-            looker = Looker(instance, lambda: context.create_request_context().get_code_location_entries(), environment)
+            looker = Looker(
+                instance,
+                lambda: context.create_request_context().get_code_location_entries(),
+                environment,
+                writes=not given.read_only,
+            )
             watchman = Watchman(instance, looker, environment, tells=not given.read_only)
             app = guarded_app(context, given.path_prefix, environment, watchman.last)
             watchman.start()

@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 
 from gristmill.environment import Environment
+from gristmill.errors import Conflict
+from gristmill.lake.ledger.lake_id import LAKE_FILE
 from gristmill.lake.store.open import Lake
 from gristmill.threads import begin
+from resources.pauses import paused
 
 if TYPE_CHECKING:
     import threading
@@ -28,6 +31,8 @@ REMEMBERED = 7 * 86_400.0
 """Seconds for which the newest tick of a sensor counts."""
 LIMIT = 10.0
 """Seconds that a look waits for each part."""
+WRITES = 300.0
+"""Seconds between two writes into a lake that takes them. A bucket that keeps versions keeps one of each."""
 WAITING = (dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING)
 ALERTS = "alerts"
 """The sensor that posts alerts."""
@@ -47,7 +52,9 @@ class Health:
         tick_seconds: since the newest tick of a sensor; None without one.
         alert_seconds: since the newest alert was posted; None if none is known.
         code_servers: number of code servers that answer; None if asking for it has failed.
-        off: names of the sensors of today's code that a person has switched off. That is not wrong.
+        off: names of the sensors of today's code that a person has switched off. That is not wrong, nor is the next:
+        paused: names of the sources, mixes and dedupe recipes that a person has paused.
+        closed_pools: names of the pools whose limit is 0: no step that needs one begins.
     """
 
     wrong: Mapping[str, str] = field(default_factory=dict)
@@ -57,6 +64,8 @@ class Health:
     alert_seconds: int | None = None
     code_servers: int | None = None
     off: Sequence[str] = field(default_factory=list)
+    paused: Sequence[str] = field(default_factory=list)
+    closed_pools: Sequence[str] = field(default_factory=list)
 
 
 class Looker:
@@ -66,10 +75,14 @@ class Looker:
         instance: Dagster's.
         locations: reads the code locations.
         environment: names the lake.
+        writes: whether it may write into the lake.
     """
 
-    def __init__(self, instance: dg.DagsterInstance, locations: Locations, environment: Environment) -> None:
-        self._instance, self._locations = instance, locations
+    def __init__(
+        self, instance: dg.DagsterInstance, locations: Locations, environment: Environment, *, writes: bool = True
+    ) -> None:
+        self._instance, self._locations, self._writes = instance, locations, writes
+        self._written = -WRITES
         self._lake = Lake(environment.lake, environment.options)
         self._hanging: dict[str, threading.Thread] = {}
         self._daemons: dict[str, list[str]] = {}
@@ -90,6 +103,8 @@ class Looker:
         wrong: dict[str, str] = {}
         for part, read in parts.items():
             self._within_limit(part, read, wrong)
+        if "lake" not in wrong:
+            self._within_limit("write into the lake", lambda: self._write(now), wrong)
         wrong.update(found.pop("daemons", {}) | found.pop("sensors", {}) | found.pop("servers", {}))
         return Health(wrong=wrong, **found)
 
@@ -111,7 +126,8 @@ class Looker:
         if thread.is_alive():
             wrong[part] = f"the {part} did not answer within {LIMIT:.0f} s"
         elif failed:
-            wrong[part] = f"the {part} cannot be read ({failed[0]})"
+            cannot = "failed" if part.startswith("write") else "cannot be read"
+            wrong[part] = f"the {part} {cannot} ({failed[0]})"
 
     def _of_database(self, now: float) -> dict[str, Any]:
         runs = self._instance.get_run_records(dg.RunsFilter(statuses=list(WAITING)), ascending=True)
@@ -127,7 +143,14 @@ class Looker:
             "queue_seconds": _since(oldest, now),
             "tick_seconds": None if ticks is None else _since(ticks, now),
             "alert_seconds": None if alert is None else _since(alert, now),
+            "paused": sorted(paused(self._instance)),
+            "closed_pools": self._closed_pools(),
         }
+
+    def _closed_pools(self) -> list[str]:
+        log = self._instance.event_log_storage
+        limits = log.get_pool_limits() if log.supports_global_concurrency_limits else ()
+        return sorted(each.name for each in limits if each.limit == 0)
 
     def _of_daemons(self, now: float) -> dict[str, str]:
         beats = self._instance.get_daemon_heartbeats()
@@ -199,6 +222,19 @@ class Looker:
     def _of_lake(self) -> None:
         next(iter(self._lake.store().list("ledgers/none/")), None)
 
+    def _write(self, now: float) -> None:
+        """Writes the file of the lake's id over itself, seldom while that succeeds. A lake without one is not written.
+
+        So no object comes or goes, and an empty folder in the place of a disk that is not mounted stays empty.
+        """
+        if not self._writes or 0 <= now - self._written < WRITES:
+            return
+        store = self._lake.store()
+        if there := store.read_tagged(LAKE_FILE):
+            with suppress(Conflict):  # another web server has written it at this moment
+                store.put_if(LAKE_FILE, *there)
+        self._written = now
+
 
 def _answers(entry: Any) -> bool:
     """Whether a code location is loaded, and its server answers; code in this process always does."""
@@ -222,8 +258,9 @@ def _posted(cursor: str | None) -> Sequence[float]:
 
 def _failing(cursor: str | None) -> list[str]:
     """What a sensor of many parts, such as sources, could not look at in its last ticks, by its cursor."""
+    state = (cursor or "").rpartition("\n")[2]  # it may begin with a line of news
     with suppress(ValueError, TypeError, KeyError, AttributeError):
-        return [str(part) for part, times in json.loads(cursor or "")["failed"].items() if int(times) >= FAILURES]
+        return [str(part) for part, times in json.loads(state)["failed"].items() if int(times) >= FAILURES]
     return []
 
 

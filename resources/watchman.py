@@ -35,6 +35,8 @@ NEXT: Mapping[str, str] = {
     "code server": "see whether the code server runs; start it again, or reload the code if it does not load",
     "database": "see whether the database of Dagster answers",
     "lake": "see whether the lake answers: the disk is mounted, or the bucket can be listed",
+    "write into the lake": "see whether the disk is full or mounted read-only, the bucket is over its quota, and the"
+    " credentials of this process may write",
 }
 """What to do next, by the beginning of the topic."""
 
@@ -157,16 +159,17 @@ def said_daily(health: Health) -> str:
 
     >>> said_daily(Health(queued=2, queue_seconds=90, tick_seconds=12, code_servers=1))
     'Gristmill is alive: 2 runs wait or start, the oldest for 90 s; the newest tick was 12 s ago; 1 code server answers'
-    >>> said_daily(Health(queued=0, tick_seconds=12, code_servers=1, off=["raw_arrivals"]))[-49:]
-    '1 code server answers; switched off: raw_arrivals'
+    >>> said_daily(Health(queued=0, tick_seconds=12, code_servers=1, off=["raw_arrivals"], closed_pools=["tag"]))[-75:]
+    '1 code server answers; switched off: raw_arrivals; pools without slots: tag'
     """
     servers = f"{_number(health.code_servers)} code server{' answers' if health.code_servers == 1 else 's answer'}"
     oldest = "" if health.queue_seconds is None else f", the oldest for {health.queue_seconds} s"
     queue = f"{_number(health.queued)} runs wait or start{oldest}"
     tick = "no sensor has ticked" if health.tick_seconds is None else f"the newest tick was {health.tick_seconds} s ago"
     wrong = "".join(f"; but {words}" for words in health.wrong.values())
-    off = f"; switched off: {', '.join(health.off)}" if health.off else ""
-    return f"Gristmill is alive: {queue}; {tick}; {servers}{off}{wrong}"
+    held = {"switched off": health.off, "paused": health.paused, "pools without slots": health.closed_pools}
+    told = "".join(f"; {words}: {', '.join(names)}" for words, names in held.items() if names)
+    return f"Gristmill is alive: {queue}; {tick}; {servers}{told}{wrong}"
 
 
 def _number(known: int | None) -> str:

@@ -1,7 +1,8 @@
 """One backfill over all sources of a mix, from raw to tokens: `python -m scripts.backfill MIX SOURCE=SNAPSHOT,...`.
 
 The UI asks for partitions of one set at a time; Dagster's GraphQL takes other partitions for every asset. This asks it,
-with nothing but Python's own library and this checkout; `make ui` must be up.
+with nothing but Python's own library and this checkout; `make ui` must be up. `--cancel LAUNCH` cancels all backfills
+into which the web server has divided a launch of many snapshots.
 """
 
 import argparse
@@ -22,6 +23,16 @@ LAUNCH = """mutation ($params: LaunchBackfillParams!) { launchPartitionBackfill(
     ... on PartitionKeysNotFoundError { message }
     ... on UnauthorizedError { message }
     ... on PythonError { message } } }"""
+
+BACKFILLS = """{ partitionBackfillsOrError { __typename ... on PythonError { message }
+    ... on PartitionBackfills { results { id status tags { key value } } } } }"""
+CANCEL = """mutation ($id: String!) { cancelPartitionBackfill(backfillId: $id) {
+    __typename
+    ... on UnauthorizedError { message }
+    ... on PythonError { message } } }"""
+LAUNCH_TAG = "gristmill/launch"
+GOING = {"REQUESTED", "FAILING"}
+"""States of a backfill that can be canceled."""
 
 
 def ask(url: str, query: str, **variables: object) -> Any:
@@ -70,6 +81,29 @@ def launch(url: str, chosen: Mapping[str, Sequence[str] | None], title: str = ""
     return str(said["backfillId"])
 
 
+def cancel(url: str, launched: str) -> list[str]:
+    """Cancels the backfills of a launch that have not ended; their ids, in their order.
+
+    Args:
+        url: of the UI.
+        launched: what all its parts have in the tag `gristmill/launch`.
+
+    Raises:
+        SystemExit: Dagster knows no such launch, or refuses; with its words.
+    """
+    said = ask(url, BACKFILLS)["partitionBackfillsOrError"]
+    tag = {"key": LAUNCH_TAG, "value": launched}
+    parts = [each for each in reversed(said.get("results", ())) if tag in each["tags"]]
+    if not parts:
+        raise SystemExit(f"{said.get('message', f'no backfill has the tag {LAUNCH_TAG}={launched}')}")
+    going = [each["id"] for each in parts if each["status"] in GOING]
+    for each in going:
+        answer = ask(url, CANCEL, id=each)["cancelPartitionBackfill"]
+        if answer["__typename"] != "CancelBackfillSuccess":
+            raise SystemExit(f"{each}: {answer['__typename']}: {answer.get('message', '')}")
+    return going
+
+
 def chain(url: str, mix: str, snapshots: Mapping[str, Sequence[str]]) -> dict[str, list[str] | None]:
     """All that such a backfill makes: versions and sets of the sources, slices and tokens of the mix, its indexes.
 
@@ -100,10 +134,16 @@ def chain(url: str, mix: str, snapshots: Mapping[str, Sequence[str]]) -> dict[st
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m scripts.backfill", description=__doc__.partition(":")[0])
-    parser.add_argument("mix")
-    parser.add_argument("snapshots", nargs="+", metavar="SOURCE=SNAPSHOT,...")
+    parser.add_argument("mix", nargs="?")
+    parser.add_argument("snapshots", nargs="*", metavar="SOURCE=SNAPSHOT,...")
+    parser.add_argument("--cancel", metavar="LAUNCH", help="cancel all backfills with this tag `gristmill/launch`")
     parser.add_argument("--url", default=UI, help=f"of the UI, by default {UI}")
     given = parser.parse_args(arguments)
+    if given.cancel:
+        print(f"canceled: {', '.join(cancel(given.url, given.cancel)) or 'nothing, all have ended'}")
+        return
+    if not given.snapshots:
+        parser.error("name a mix, and snapshots of its sources")
     pairs = (each.partition("=") for each in given.snapshots)
     snapshots = {source: keys.split(",") for source, _, keys in pairs}
     chosen = chain(given.url, given.mix, snapshots)

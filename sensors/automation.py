@@ -17,7 +17,6 @@ import dagster as dg
 import msgspec
 
 from assets.support.keys import address_of, key_of, snapshots_of
-from assets.support.pauses import paused
 from assets.support.runs.own_checks import own_checks
 from gristmill.environment import INTERVAL
 from gristmill.errors import shorten
@@ -25,9 +24,11 @@ from gristmill.lake.identity import digest_of
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.reports.sizes import counted
 from resources.pages.launches import MOST
+from resources.pauses import paused
 from sensors.following.happenings import happened, newest_event, unfinished_backfills
 from sensors.following.parts import in_parts, snapshots_in
 from sensors.following.units import Unit, units_of
+from sensors.ticks import read_memory
 
 NAME = "automation"
 """The name of the sensor."""
@@ -75,15 +76,6 @@ class AutomationMemory(msgspec.Struct, omit_defaults=True):
     before: int = -1
     world: str = ""
     units: dict[str, UnitMark] = {}
-
-
-def read_memory(cursor: str | None, warn: Callable[[str], object] = str) -> AutomationMemory:
-    """The memory of a cursor. It is new if there is no cursor, or, with a warning, if nobody can read the cursor."""
-    try:
-        return msgspec.json.decode(cursor or "{}", type=AutomationMemory)
-    except (msgspec.DecodeError, msgspec.ValidationError) as error:
-        warn(f"{NAME}: the sensor's cursor cannot be read, and is dropped ({shorten(str(error), 200)})")
-        return AutomationMemory()
 
 
 class Automation(dg.AutomationConditionSensorDefinition):
@@ -134,7 +126,7 @@ class Automation(dg.AutomationConditionSensorDefinition):
             """`context.log` is looked at only now: its first look makes a file, which Dagster keeps."""
             context.log.warning(words)
 
-        memory, began = read_memory(context.cursor, warn), time.monotonic()
+        memory, began = read_memory(AutomationMemory, context.cursor, NAME, warn), time.monotonic()
         requests: list[dg.RunRequest] = []
         evaluations: list[Any] = []
         failed: list[str] = []
@@ -294,7 +286,7 @@ def awake_units(instance: dg.DagsterInstance) -> frozenset[str] | None:
     states = [state for state in instance.all_instigator_state() if state.name == NAME]
     if states and not any(state.is_running for state in states):
         return None
-    memories = [read_memory(getattr(state.instigator_data, "cursor", None)) for state in states]
+    memories = [read_memory(AutomationMemory, getattr(state.instigator_data, "cursor", None), NAME) for state in states]
     return frozenset(name for memory in memories for name, mark in memory.units.items() if mark.cursor)
 
 

@@ -8,7 +8,7 @@ release excludes the documents. Slices of other exports are made in the same run
 """
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -26,7 +26,7 @@ from gristmill.lake.address import (
 )
 from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.identity import digest_of
-from gristmill.lake.rows.blocklists.blocklist import Blocklist, read_blocklist
+from gristmill.lake.rows.blocklists.blocklist import Blocklist, LostEntries, read_blocklist
 from gristmill.lake.rows.blocklists.blocklist_files import note_entries
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import Catalogue
@@ -35,22 +35,23 @@ from gristmill.stages.mixing.blocklist_inputs import Hashes, hashes_by_name, tou
 from resources.lake import LakeResource
 from sensors.automation import NAME, awake_units, why_held
 from sensors.blocked_assets import Selected, selected_assets
-from sensors.ticks import requested, with_news, without_news
+from sensors.ticks import read_memory, requested, with_news
 
 BOX = 30.0
 """Longest time of a tick in seconds; the next tick continues."""
 MOST = 500
 """Largest number of runs that a tick requests; the next tick continues."""
 
+NAME_OF_SENSOR = "blocklists"
 NAMED = 20
 """Number of slices that cannot be checked which the log names."""
 
 _UNREAD = ""
-"""Value of `Mark.lists` if a list is missing or not valid. Runs that needed it have failed."""
+"""Value of `Mark.lists` if a list is missing, lacks entries or is not valid. Runs that needed it have failed."""
 
 
 class Mark(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The progress of the sensor with one asset. It is part of the cursor.
+    """The progress of the sensor with one asset.
 
     Attributes:
         lists: digest of the etags of the lists that its snapshots are compared with.
@@ -65,6 +66,31 @@ class Mark(msgspec.Struct, frozen=True, omit_defaults=True):
     wait: tuple[str, ...] = ()
 
 
+class _WrongList(Exception):  # noqa: N818 - the tree reads as English
+    """A list that cannot be read.
+
+    Args:
+        name: of the list.
+        error: why.
+    """
+
+    def __init__(self, name: str, error: DataError | RecipeError) -> None:
+        super().__init__(name)
+        self.name, self.error = name, error
+
+
+class BlocklistMemory(msgspec.Struct, omit_defaults=True):
+    """The cursor.
+
+    Attributes:
+        failed: of how many ticks in a row each list was wrong, by its path with what is wrong, in words of ours alone.
+        marks: the progress with each asset, by its address.
+    """
+
+    failed: dict[str, int] = {}
+    marks: dict[str, Mark] = {}
+
+
 @dataclass
 class _Look:
     """One tick: the results of reading the lake and Dagster so far, and the requests."""
@@ -75,7 +101,7 @@ class _Look:
     own_checks: Callable[[list[dg.AssetKey]], list[dg.AssetCheckKey]]
     asked: list[dg.RunRequest] = field(default_factory=list)
     messages: list[str] = field(default_factory=list)
-    wrong: list[str] = field(default_factory=list)
+    wrong: dict[str, str] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)
     indexes: set[str] = field(default_factory=set)
     looked: int = 0
@@ -99,8 +125,7 @@ class _Look:
         """The lists of an asset. Their entries are noted, so that one which is lost later is known.
 
         Raises:
-            RecipeError: a list does not exist, or has lost entries.
-            DataError: a row of a list is not valid.
+            _WrongList: a list does not exist, has lost entries, or has a row that is not valid.
         """
         for name in chosen.lists:
             if name not in self._lists:
@@ -113,7 +138,7 @@ class _Look:
         for name in chosen.lists:
             blocklist = self._lists[name]
             if not isinstance(blocklist, Blocklist):
-                raise blocklist
+                raise _WrongList(name, blocklist)
             lists.append(blocklist)
         return lists
 
@@ -165,8 +190,8 @@ def look_at(look: _Look, chosen: Selected, mark: Mark | None) -> Mark | None:
     snapshots = sorted(look.instance.get_dynamic_partitions(snapshots_of(chosen.source).name or ""))
     try:
         blocked = hashes_by_name(look.lists(chosen))
-    except (DataError, RecipeError) as error:
-        _complain(look, chosen, snapshots, mark, error)
+    except _WrongList as wrong:
+        _complain(look, chosen, snapshots, wrong)
         return Mark(_UNREAD)
     if mark is None or mark.lists != etags:
         mark = Mark(etags, after="", anew=mark is not None and (mark.lists == _UNREAD or mark.anew))
@@ -191,16 +216,18 @@ def look_at(look: _Look, chosen: Selected, mark: Mark | None) -> Mark | None:
     return Mark(etags, None, mark.anew and bool(wait), tuple(wait))
 
 
-def _complain(
-    look: _Look, chosen: Selected, snapshots: list[str], mark: Mark | None, error: DataError | RecipeError
-) -> None:
-    """Reports a list that cannot be read. It is an error if a row is not valid, or if finished slices need the list.
+def _complain(look: _Look, chosen: Selected, snapshots: list[str], wrong: _WrongList) -> None:
+    """Notes a list that cannot be read, unless the lake has none and nobody has needed it yet. Other lists go on."""
+    missing = isinstance(wrong.error, RecipeError) and not isinstance(wrong.error, LostEntries)
+    if not missing or any(look.store.head(place(chosen.address, snapshot).ledger) for snapshot in snapshots):
+        look.wrong[f"{blocklist_path(wrong.name)} ({_in_short(wrong.error)})"] = str(wrong.error)
 
-    The first tick only reports it in its skip reason: a tick that fails cannot store its cursor.
-    """
-    needed = any(look.store.head(place(chosen.address, snapshot).ledger) for snapshot in snapshots)
-    if needed or isinstance(error, DataError):
-        (look.wrong if mark is not None and mark.lists == _UNREAD else look.messages).append(str(error))
+
+def _in_short(error: DataError | RecipeError) -> str:
+    """What is wrong with a list, in our words: no row of it, and no name of a document."""
+    if isinstance(error, LostEntries):
+        return f"{error.lost} of {error.known} entries lost"
+    return "the lake has none" if isinstance(error, RecipeError) else "a row cannot be read"
 
 
 def _is_touched(look: _Look, chosen: Selected, snapshot: str, blocked: Hashes, *, anew: bool) -> bool | None:
@@ -266,37 +293,42 @@ def blocklist_sensors(catalogue: Catalogue, interval: int = INTERVAL, box: float
     reached = {address for chosen in watched for address in (chosen.address, *chosen.exports, *chosen.indexes)}
 
     @dg.sensor(
-        name="blocklists",
+        name=NAME_OF_SENSOR,
         asset_selection=dg.AssetSelection.assets(*map(key_of, sorted(reached))),
         minimum_interval_seconds=interval,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Requests the finished slices that a changed blocklist affects",
     )
     def watch(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult:
+        def warn(words: str) -> None:
+            """`context.log` is looked at only now: its first look makes a file, which Dagster keeps."""
+            context.log.warning(visible(words))
+
         began = time.monotonic()
         if not is_shown(context.instance, lake.store()):
             return dg.SensorResult(skip_reason=dg.SkipReason(UNSHOWN), cursor=context.cursor)
         look = _Look(
             context.instance, lake.store(), lambda: time.monotonic() - began > box, partial(own_checks, context)
         )
-        marks = msgspec.json.decode(without_news(context.cursor) or "{}", type=dict[str, Mark])
-        new_marks = {chosen.address: look_at(look, chosen, marks.get(chosen.address)) for chosen in watched}
-        if look.wrong:
-            raise DataError("; ".join(dict.fromkeys(look.wrong)))
-        waiting = _request_indexes(look, [each for each in indexes if each in marks or each in look.indexes])
-        for line in look.unread[:NAMED]:
-            context.log.warning(visible(line))
-        return _result(look, {**{each: mark for each, mark in new_marks.items() if mark is not None}, **waiting})
+        memory = read_memory(BlocklistMemory, context.cursor, NAME_OF_SENSOR, warn)
+        marks = {chosen.address: look_at(look, chosen, memory.marks.get(chosen.address)) for chosen in watched}
+        waiting = _request_indexes(look, [each for each in indexes if each in memory.marks or each in look.indexes])
+        for line in (*look.wrong.values(), *look.unread[:NAMED]):
+            warn(line)
+        memory.failed = {part: memory.failed.get(part, 0) + 1 for part in look.wrong}
+        memory.marks = {**{each: mark for each, mark in marks.items() if mark is not None}, **waiting}
+        return _result(look, memory)
 
     return [watch] if watched else []
 
 
-def _result(look: _Look, marks: Mapping[str, Mark]) -> dg.SensorResult:
-    state = msgspec.json.encode(marks, order="sorted").decode()
+def _result(look: _Look, memory: BlocklistMemory) -> dg.SensorResult:
+    state = msgspec.json.encode(memory, order="sorted").decode()
     if look.asked:
         return dg.SensorResult(run_requests=look.asked, cursor=with_news(requested(look.asked), state))
-    waiting = sum(len(mark.wait) for mark in marks.values()) - len(look.unread)
+    waiting = sum(len(mark.wait) for mark in memory.marks.values()) - len(look.unread)
     reasons = [
+        *map(visible, look.wrong.values()),
         *dict.fromkeys(look.messages),
         *([f"{waiting} slices are being made; they are checked again"] if waiting else []),
         *([f"{counted(len(look.unread), 'slice')} cannot be checked: {look.unread[0]}"] if look.unread else []),

@@ -16,7 +16,7 @@ from gristmill.recipes.source import Source
 from resources.lake import LakeResource
 from sensors.automation import awake_units
 from sensors.raw_looks import NAMED, Log, Looked, Pace, look_at
-from sensors.ticks import Found, found
+from sensors.ticks import Found, found, read_memory
 
 NOTHING = "nothing new"
 """What a look says that has found nothing."""
@@ -37,15 +37,6 @@ class ArrivalMemory(msgspec.Struct, omit_defaults=True):
     first: str = ""
     failed: dict[str, int] = {}
     sources: dict[str, str] = {}
-
-
-def read_memory(cursor: str | None, warn: Log) -> ArrivalMemory:
-    """The memory of a cursor. It is new if there is no cursor, or, with a warning, if nobody can read the cursor."""
-    try:
-        return msgspec.json.decode(cursor or "{}", type=ArrivalMemory)
-    except (msgspec.DecodeError, msgspec.ValidationError) as error:
-        warn(f"{ARRIVALS}: the sensor's cursor cannot be read, and is dropped ({shorten(str(error), 200)})")
-        return ArrivalMemory()
 
 
 def raw_arrival_sensor(
@@ -77,7 +68,7 @@ def raw_arrival_sensor(
             """`context.log` is looked at only now: its first look makes a file, which Dagster keeps."""
             context.log.warning(visible(words))  # they may have names of the data
 
-        memory, awake = read_memory(context.cursor, warn), awake_units(context.instance)
+        memory, awake = read_memory(ArrivalMemory, context.cursor, ARRIVALS, warn), awake_units(context.instance)
         looked, wrong, waiting = _look_around(context.instance, lake, sources, below, memory, awake, warn, paced, began)
         if wrong and not looked:
             raise next(iter(wrong.values()))

@@ -1,14 +1,18 @@
 """The result of a tick that has done something, though it has requested no run; and cursors that people can read."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import dagster as dg
+import msgspec
 from dagster import DagsterRun
 from dagster._core.definitions.run_request import DagsterRunReaction
 
 from assets.support.keys import address_of
 from gristmill.errors import shorten, visible
 from gristmill.reports.sizes import counted
+
+M = TypeVar("M", bound=msgspec.Struct)
 
 Found = list[DagsterRunReaction]
 """What a sensor returns for such a tick."""
@@ -48,6 +52,22 @@ def without_news(cursor: str | None) -> str:
     ('17', '17', '')
     """
     return (cursor or "").rpartition("\n")[2]
+
+
+def read_memory(kind: type[M], cursor: str | None, name: str, warn: Callable[[str], object] = str) -> M:
+    """The memory in a cursor. It is new if there is no cursor, or, with a warning, if nobody can read the cursor.
+
+    Args:
+        kind: the class of the memory. Each of its fields has a default.
+        cursor: of the tick before.
+        name: of the sensor.
+        warn: takes the warning.
+    """
+    try:
+        return msgspec.json.decode(without_news(cursor) or "{}", type=kind)
+    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+        warn(f"{name}: the sensor's cursor cannot be read, and is dropped ({shorten(str(error), 200)})")
+        return kind()
 
 
 def requested(requests: Sequence[dg.RunRequest]) -> str:

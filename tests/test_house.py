@@ -189,7 +189,7 @@ LINES_IN_A_FUNCTION = 50
 
 UNTESTED: dict[str, str] = {
     "gristmill/lake/store/disk/os_errors.py": "by tests/gristmill/lake/store/test_folder.py",
-    "assets/support/pauses.py": "by tests/assets/test_pausing.py",
+    "resources/pauses.py": "by tests/assets/test_pausing.py",
     "assets/support/facts/red.py": "by tests/assets/test_lake.py",
     "gristmill/pipeline/totals.py": "by tests/assets/test_lake.py",
     "sensors/raw_looks.py": "by tests/sensors/test_raw_arrivals.py and tests/sensors/test_raw_ticks.py",
@@ -226,7 +226,7 @@ UNTESTED: dict[str, str] = {
     "resources/fixed.py": "by tests/resources/test_lake.py",
     "resources/pages/answers.py": "by tests/resources/test_guarded_webserver.py",
     "assets/support/runs/backfills.py": "by tests/test_upstream.py",
-    "resources/health_page.py": "by tests/resources/test_guarded_webserver.py",
+    "resources/pages/health_page.py": "by tests/resources/test_guarded_webserver.py",
     "gristmill/stages/dedupe/runs/grinder.py": "by tests/gristmill/stages/dedupe/runs/test_step.py",
     "gristmill/stages/dedupe/round_facts.py": "by tests/gristmill/stages/dedupe/test_resolution.py",
     "gristmill/stages/dedupe/cluster_excerpts.py": "by tests/gristmill/stages/dedupe/test_resolution_report.py",

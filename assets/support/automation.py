@@ -15,9 +15,9 @@ from typing import Any
 
 import dagster as dg
 
-from assets.support.pauses import paused
 from assets.support.runs.tags import makes
 from gristmill.lake.asset_kinds import RAW, kind_of, names_of
+from resources.pauses import paused
 
 
 class Needed(dg.AutomationCondition[dg.AssetKey]):

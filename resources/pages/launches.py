@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
+from uuid import uuid4
 
 from dagster import AssetKey, PartitionsDefinition
 
@@ -13,6 +14,9 @@ keys of their assets. If it is of a job, Dagster reads all runs that it has requ
 
 PART = "gristmill/part"
 """The tag of a part, such as "1 of 10"."""
+
+LAUNCH = "gristmill/launch"
+"""The tag that all parts of a launch have alike: Dagster's pages list them by it."""
 
 Params = Mapping[str, Any]
 """What a launch asks for: `LaunchBackfillParams` of Dagster's GraphQL."""
@@ -141,11 +145,21 @@ def _parts(names: Sequence[str], most: int) -> list[Sequence[str]]:
 
 
 def _numbered(params: Params, parts: Sequence[Params]) -> list[Params]:
-    """The parts with what else is asked for. If there are several, a tag has their numbers; runs get it, too."""
+    """The parts with what else is asked for. If there are several, they have tags, which their runs get, too."""
     if len(parts) == 1:
         return [{**params, **parts[0]}]
     tags = params.get("tags") or ()
     return [
-        {**params, **part, "tags": [*tags, {"key": PART, "value": f"{number} of {len(parts)}"}]}
-        for number, part in enumerate(parts, 1)
+        {**params, **part, "tags": [*tags, *({"key": key, "value": value} for key, value in own.items())]}
+        for part, own in zip(parts, part_tags(len(parts)), strict=True)
     ]
+
+
+def part_tags(count: int) -> list[dict[str, str]]:
+    """The tags of each part of a launch.
+
+    Args:
+        count: number of parts.
+    """
+    launch = uuid4().hex[:8]
+    return [{PART: f"{number} of {count}", LAUNCH: launch} for number in range(1, count + 1)]

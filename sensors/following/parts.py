@@ -5,7 +5,7 @@ from typing import Any
 
 import dagster as dg
 
-from resources.pages.launches import MOST
+from resources.pages.launches import MOST, part_tags
 
 
 def in_parts(request: dg.RunRequest, most: int = MOST) -> Iterator[dg.RunRequest]:
@@ -27,7 +27,8 @@ def in_parts(request: dg.RunRequest, most: int = MOST) -> Iterator[dg.RunRequest
         return
     wanted = {key: set(each.get_partition_keys()) for key, each in whole.partitions_subsets_by_asset_key.items()}
     others = whole.non_partitioned_asset_keys
-    for begin in range(0, len(names), most):
+    begins = range(0, len(names), most)
+    for begin, own in zip(begins, part_tags(len(begins)), strict=True):
         named = set(names[begin : begin + most])
         subsets = {
             key: whole.get_partitions_subset(key).empty_subset().with_partition_keys(sorted(keys & named))
@@ -38,7 +39,7 @@ def in_parts(request: dg.RunRequest, most: int = MOST) -> Iterator[dg.RunRequest
         part = type(whole)(
             partitions_subsets_by_asset_key=subsets, non_partitioned_asset_keys=others if last else set()
         )
-        yield dg.RunRequest.for_asset_graph_subset(part, tags=dict(request.tags))
+        yield dg.RunRequest.for_asset_graph_subset(part, tags={**request.tags, **own})
 
 
 def snapshots_in(request: dg.RunRequest) -> list[str]:

@@ -11,13 +11,13 @@ from dagster_kit import SHELVES, Works, environment_of, letter
 from ticking import Daemon, flat
 
 from assets.support.keys import address_of, key_of
-from assets.support.pauses import pause, resume
 from gristmill.lake.address import place
 from gristmill.lake.rows.shard_file import read_blocks, rows_of
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.shelf import read_shelf
 from resources.lake import lake_resource
+from resources.pauses import pause, resume
 from sensors.resolutions import resolution_sensors
 
 PRINTS, RESOLUTION = "dedupe/once-1/fingerprints/letters", "dedupe/once-1/resolution"

@@ -7,8 +7,8 @@ import pytest
 from dagster_kit import LETTERS_V0, TINY_LETTERS, Works
 
 from assets.support.keys import LAKE, key_of
-from assets.support.pauses import pause
 from gristmill.lake.address import place, raw_folder
+from resources.pauses import pause
 
 
 def looked(works: Works) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import dagster as dg
 import pytest
 from dagster_kit import Result, Works
 
-from assets.support.pauses import paused
+from resources.pauses import paused
 
 
 def launch(works: Works, job: str, names: Sequence[str]) -> Result:

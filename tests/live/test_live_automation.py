@@ -32,8 +32,8 @@ from live import ENDED, REPOSITORY, Live
 from paths import python_path
 from testkit import packed
 
-from assets.support.pauses import pause, resume
 from gristmill.lake.address import raw_folder
+from resources.pauses import pause, resume
 
 pytestmark = pytest.mark.live
 

@@ -25,8 +25,9 @@ from websockets.typing import Origin, Subprotocol
 
 from gristmill.environment import read_environment
 from resources import guarded_webserver
-from resources.pages.launches import PART
+from resources.pages.launches import LAUNCH, PART
 from resources.ui_guard import UiGuard
+from scripts.backfill import cancel
 from scripts.backfill import launch as script
 
 pytestmark = pytest.mark.slow
@@ -166,6 +167,15 @@ def test_many_snapshots_from_a_page_are_several_backfills_and_what_waits_for_the
         == "LaunchBackfillSuccess"
     )
     assert backfills() == [*parts, *parts]
+    address = f"http://127.0.0.1:{ui.port}"
+    with dg.DagsterInstance.from_config(str(tmp_path)) as instance:
+        first, second = dict.fromkeys(each.tags[LAUNCH] for each in reversed(instance.get_backfills()))
+        canceled = cancel(address, first)
+        states = [(each.backfill_id in canceled, each.status.value) for each in reversed(instance.get_backfills())]
+        assert states == [(True, "CANCELING")] * 2 + [(False, "REQUESTED")] * 2
+    assert (cancel(address, first), len(cancel(address, second))) == ([], 2)
+    with pytest.raises(SystemExit, match="no backfill has the tag gristmill/launch=another"):
+        cancel(address, "another")
     ui.close()
 
 

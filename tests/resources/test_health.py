@@ -31,8 +31,11 @@ from dagster._grpc.client import DagsterGrpcClient
 from dagster._utils.error import SerializableErrorInfo  # type: ignore[attr-defined]  # it does not export it
 
 from gristmill.environment import Environment
+from gristmill.lake.ledger.lake_id import make_lake_id, read_lake_id
+from gristmill.lake.store.open import open_store
 from resources import health
 from resources.health import Looker
+from resources.pauses import pause
 from resources.watchman import said_daily
 
 pytestmark = pytest.mark.slow
@@ -112,9 +115,12 @@ def test_a_source_that_cannot_be_looked_at_three_times_in_a_row_is_told(
 ) -> None:
     beat(instance)
     sensor(instance, "raw_arrivals", "SKIPPED", cursor='{"failed": {"books": 3, "letters": 2}, "sources": {}}')
-    assert looked(instance, environment).wrong == {
-        "sensor raw_arrivals at books": "the sensor raw_arrivals failed 3 times in a row at books, and passed it"
-    }
+    lists = '{"failed":{"blocklists/evals.jsonl (1 of 3 entries lost)":3},"marks":{}}'
+    sensor(instance, "blocklists", "SUCCESS", cursor=f"requested 1 run: web (2024)\n{lists}")
+    assert sorted(looked(instance, environment).wrong.values()) == [
+        "the sensor blocklists failed 3 times in a row at blocklists/evals.jsonl (1 of 3 entries lost), and passed it",
+        "the sensor raw_arrivals failed 3 times in a row at books, and passed it",
+    ]
 
 
 def test_three_failed_ticks_in_a_row_are_a_sensor_that_fails(
@@ -153,6 +159,42 @@ def test_a_sensor_that_a_person_switched_off_is_named_and_is_not_wrong(
     found = looked(instance, environment, mine=SimpleNamespace(code_location=code))
     assert (found.wrong, found.off) == ({}, ["arrivals"])
     assert said_daily(found).endswith("1 code server answers; switched off: arrivals")
+
+
+def test_a_lake_that_takes_no_write_is_told_and_asked_again_at_each_look(
+    instance: dg.DagsterInstance, environment: Environment
+) -> None:
+    lake = Path(environment.lake)
+    id_ = make_lake_id(open_store(environment.lake))
+    looker, reader = (Looker(instance, dict, environment, writes=writes) for writes in (True, False))
+    found: list[list[str]] = []
+    for later, mended in ((0, True), (100, False), (299, False), (300, False), (325, True), (350, False)):
+        beat(instance, NOW + later)
+        shutil.rmtree(lake / ".incoming", ignore_errors=True)
+        (lake / ".incoming").unlink() if (lake / ".incoming").is_file() else None
+        (lake / ".incoming").mkdir() if mended else (lake / ".incoming").write_bytes(b"no folder")
+        assert reader.look(NOW + later).wrong == {}
+        found.append([*looker.look(NOW + later).wrong.values()])
+    assert found == [[], [], [], ["the write into the lake failed (StoreError)"], [], []]
+    assert read_lake_id(open_store(environment.lake)) == id_
+
+
+def test_an_empty_folder_such_as_that_of_a_disk_which_is_not_mounted_stays_empty(
+    instance: dg.DagsterInstance, environment: Environment
+) -> None:
+    beat(instance)
+    assert looked(instance, environment).wrong == {}
+    assert list(Path(environment.lake).iterdir()) == []
+
+
+def test_what_a_person_holds_is_named_and_is_not_wrong(instance: dg.DagsterInstance, environment: Environment) -> None:
+    beat(instance)
+    pause(instance, ["pages", "books"])
+    for pool, limit in (("tag", 0), ("mix", 1), ("train", 0)):
+        instance.event_log_storage.set_concurrency_slots(pool, limit)
+    found = looked(instance, environment)
+    assert (found.wrong, found.paused, found.closed_pools) == ({}, ["books", "pages"], ["tag", "train"])
+    assert said_daily(found).endswith("; paused: books, pages; pools without slots: tag, train")
 
 
 def test_runs_that_wait_are_counted(instance: dg.DagsterInstance, environment: Environment) -> None:

@@ -17,12 +17,13 @@ from dagster._core.scheduler.instigation import (
 from dagster_kit import BLEND_INDEX, BLEND_LETTERS, DIARY_V0, LETTERS_V0, SHELVES, TINY_LETTERS, Works, letters
 
 from assets.support.keys import address_of
-from assets.support.pauses import pause, resume
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.shelf import read_shelf
-from sensors.automation import LONGEST, Automation, automation_sensor, read_memory
+from resources.pauses import pause, resume
+from sensors.automation import LONGEST, NAME, Automation, AutomationMemory, automation_sensor
 from sensors.following.units import units_of
+from sensors.ticks import read_memory
 
 
 class Ticker:
@@ -54,7 +55,11 @@ class Ticker:
     @property
     def evaluated(self) -> set[str]:
         """The units that the last tick has evaluated."""
-        return {name for name, mark in read_memory(self.cursor).units.items() if mark.at == self.seconds}
+        return {
+            name
+            for name, mark in read_memory(AutomationMemory, self.cursor, NAME).units.items()
+            if mark.at == self.seconds
+        }
 
 
 @pytest.fixture
@@ -129,7 +134,7 @@ def test_a_tick_ends_in_time_and_the_next_goes_on(works: Works) -> None:
     assert ticker.said == "2 units more at the next tick"
     ticker.tick()
     ticker.tick()
-    assert all(mark.cursor for mark in read_memory(ticker.cursor).units.values())
+    assert all(mark.cursor for mark in read_memory(AutomationMemory, ticker.cursor, NAME).units.values())
 
 
 def test_after_an_update_it_goes_on_where_the_sensors_of_each_source_were(ticker: Ticker, tmp_path: Path) -> None:
@@ -141,7 +146,7 @@ def test_after_an_update_it_goes_on_where_the_sensors_of_each_source_were(ticker
         asked = settled.tick()
         assert LETTERS_V0 in {address for address, _ in asked}
         settled.tick()
-        old = read_memory(settled.cursor).units["letters"].cursor
+        old = read_memory(AutomationMemory, settled.cursor, NAME).units["letters"].cursor
         location = RemoteRepositoryOrigin(RegisteredCodeLocationOrigin("gristmill"), "__repository__")
         former = location.get_instigator_origin("letters_automation")
         state = SensorInstigatorData(cursor=old)

@@ -127,7 +127,7 @@ def with_retries(do: Callable[[], T], trouble_of: Callable[[Exception], Problem]
     Args:
         do: sends the request.
         trouble_of: converts an error of the client; raises any other error again.
-        server: the bucket's endpoint, or root of the lake, for the warning that it does not answer; empty: no warning.
+        server: the bucket's endpoint, or root of the lake, for the warning of s3_watch; empty: no warning.
 
     Returns:
         The result of `do`, and whether an earlier try may have been carried out although its answer was lost.
@@ -152,7 +152,7 @@ def _tried(do: Callable[[], T], trouble_of: Callable[[Exception], Problem], requ
         wait = pause * random.uniform(0.5, 1.0)  # noqa: S311 - not a secret, and no output depends on it
         if not trouble.passing or time.monotonic() + wait > end:
             raise GaveUp(trouble, doubtful=doubtful)
-        request.trouble = trouble.words
+        request.trouble, request.answered = trouble.words, trouble.status > 0
         doubtful = doubtful or trouble.doubtful
         pause = min(2 * pause, LONGEST_PAUSE)
         time.sleep(wait)

@@ -1,4 +1,4 @@
-"""Says within seconds that a bucket does not answer, while its requests are tried again for up to a minute and a half.
+"""Says within seconds that a bucket does not answer, or answers with an error, while its requests are tried again.
 
 One thread of each process looks at the requests under way, twice a second. It writes warnings to the logger
 `gristmill`: the command line shows them on stderr, Dagster in the run's log (`python_logs` in dagster.yaml).
@@ -37,16 +37,17 @@ class Request:
 
     Attributes:
         trouble: words about its last try; empty during the first one.
+        answered: whether the last try had an answer, which was an error.
     """
 
     def __init__(self, server: str, patience: float) -> None:
         self.server, self.patience = server, patience
-        self.trouble = ""
+        self.trouble, self.answered = "", False
         self.began = time.monotonic()
 
 
 class BucketWatch:
-    """Looks at the requests under way, and says what does not answer."""
+    """Looks at the requests under way, and says what does not answer, or answers with errors."""
 
     def __init__(self) -> None:
         self._requests: set[Request] = set()
@@ -103,16 +104,16 @@ class BucketWatch:
         waited = now - request.began
         if waited < LATE or now - self._said.get(request.server, -AGAIN) < AGAIN:
             return
-        trouble = why_unreachable(request.server) or request.trouble
-        if not trouble and waited < SLOW:
+        unreachable = why_unreachable(request.server)
+        if not (unreachable or request.trouble) and waited < SLOW:
             return
         self._said[request.server] = now
-        LOG.warning(
-            "%s does not answer (%s); trying again for %.0f s",
-            request.server,
-            trouble or f"nothing for {waited:.0f} s",
-            max(0.0, request.patience - waited),
-        )
+        left = max(0.0, request.patience - waited)
+        if request.answered and not unreachable:
+            LOG.warning("%s answers with an error (%s); trying again for %.0f s", request.server, request.trouble, left)
+            return
+        trouble = unreachable or request.trouble or f"nothing for {waited:.0f} s"
+        LOG.warning("%s does not answer (%s); trying again for %.0f s", request.server, trouble, left)
 
 
 def why_unreachable(server: str) -> str:

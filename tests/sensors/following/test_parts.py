@@ -48,5 +48,7 @@ def test_many_snapshots_are_several_backfills_and_each_has_the_whole_chain_of_it
     assert _snapshots(requests, LETTERS_V0) == parts
     assert _snapshots(requests, LETTERS_V1) == parts
     assert {each.tags["gristmill/source"] for each in requests} == {"letters"}
+    assert [each.tags["gristmill/part"] for each in requests] == ["1 of 3", "2 of 3", "3 of 3"]
+    assert len({each.tags["gristmill/launch"] for each in requests}) == 1
     words = "a backfill of 2 snapshots, a backfill of 2 snapshots, a backfill of 1 snapshot"
     assert said == [f"requested {words}"]

@@ -37,6 +37,20 @@ _PATH = re.compile(blocklist_path("[^/]+").replace(".", r"\."))
 _ERASURE = re.compile(r"withdrawn/[0-9a-f]{16}\.json")
 
 
+class LostEntries(RecipeError):  # noqa: N818 - the tree reads as English
+    """A blocklist lacks entries that its record has.
+
+    Args:
+        text: names the list, some of the entries, and the mends.
+        lost: number of entries that it lacks.
+        known: number of entries that its record has.
+    """
+
+    def __init__(self, text: str, lost: int, known: int) -> None:
+        super().__init__(text)
+        self.lost, self.known = lost, known
+
+
 class _NamedDocuments(msgspec.Struct):
     documents: tuple[tuple[str, str, str], ...]
 
@@ -72,24 +86,28 @@ def read_blocklist(store: Store, name: str) -> Blocklist:
         The list.
 
     Raises:
-        RecipeError: the lake has no such list, or the list lacks entries that its record has. Neither is ever taken for
-            a list without these entries.
+        LostEntries: the list lacks entries that its record has, or is gone. It is never taken for a list without them.
+        RecipeError: the lake has no such list, and no record of one.
         MalformedRow: a row is not {"source", "id", "reason"}, all strings.
         DataError: a row is too long.
     """
     before = recorded(store, name)  # first: an entry is on the list before it is in the record
     path = blocklist_path(name)
     if store.head(path) is None:
-        mend = _MENDS.format(name) if before else "; put one there (it may be empty)"
-        raise RecipeError(f"{path}: a selection names this blocklist, but the lake has none{mend}")
+        none = f"{path}: a selection names this blocklist, but the lake has none"
+        if before:
+            raise LostEntries(f"{none}{_MENDS.format(name)}", len(before), len(before))
+        raise RecipeError(f"{none}; put one there (it may be empty)")
     found = Blocklist(name, reasons_in(store.stream(path), path))
     lost = _lost(store, name, before, found.reasons)
     if lost:
         named = [f"{id_!r} of {source!r}" for source, id_ in sorted(lost)[:_NAMED]]
         more = f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
-        raise RecipeError(
+        raise LostEntries(
             f"{path}: it has lost {len(lost)} of the {len(before)} entries that {record_path(name)} has:"
-            f" {', '.join(named)}{more}{_MENDS.format(name)}"
+            f" {', '.join(named)}{more}{_MENDS.format(name)}",
+            len(lost),
+            len(before),
         )
     return found
 

@@ -81,9 +81,24 @@ def test_a_server_that_is_silent_is_told_later_and_one_that_answers_not_at_all(
 def test_a_request_that_is_tried_again_tells_the_last_trouble(caplog: pytest.LogCaptureFixture) -> None:
     watch = BucketWatch()
     with watch.request("s3://corpus", 90) as request:
-        request.trouble = "503 SlowDown"
+        request.trouble = "http error"
         (line,) = told(caplog, "corpus")
-    assert re.fullmatch(r"s3://corpus does not answer \(503 SlowDown\); trying again for (90|8\d) s", line)
+    assert re.fullmatch(r"s3://corpus does not answer \(http error\); trying again for (90|8\d) s", line)
+
+
+def test_a_server_that_answers_with_an_error_is_not_said_to_be_silent(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(s3_retry, "PATIENCE", 0.5)
+    server = "s3://failing"
+
+    def fail() -> None:
+        raise ValueError
+
+    with caplog.at_level(logging.WARNING), pytest.raises(s3_retry.GaveUp):
+        s3_retry.with_retries(fail, lambda _: s3_retry.Problem("500 InternalError", 500), server)
+    line = told(caplog, server)[0]
+    assert re.fullmatch(rf"{server} answers with an error \(500 InternalError\); trying again for [01] s", line)
 
 
 def test_the_watch_of_a_forked_process_has_a_thread_of_its_own(caplog: pytest.LogCaptureFixture) -> None:
