@@ -21,7 +21,40 @@ LOCATION = PACKAGE / "location"
 LOCATION_MODULES = ("assets", "definitions", "resources", "sensors")
 """Names in that folder; they are too common to be at the top level of an installed package."""
 
-_MADE_WITH = ("dagster", "isal", "orjson", "msgspec", "tokenizers", "fastokens")
+MAKERS = (
+    "ahocorasick-rs",
+    "av",
+    "duckdb",
+    "fastokens",
+    "fasttext-community",
+    "fastwarc",
+    "filetype",
+    "ftfy",
+    "google-crc32c",
+    "google-re2",
+    "isal",
+    "jinja2",
+    "jq",
+    "justext",  # trafilatura takes texts from it, and from lxml
+    "lxml",
+    "msgspec",
+    "mwparserfromhell",
+    "numcodecs",
+    "numpy",
+    "onnxruntime",
+    "orjson",
+    "pillow",
+    "pyarrow",
+    "pycld2",
+    "python-tlsh",
+    "pyyaml",
+    "resiliparse",
+    "tokenizers",
+    "trafilatura",
+    "xxhash",
+    "zstandard",
+)
+"""Packages of others whose version may change the bytes."""
 
 
 def top_level() -> Path:
@@ -89,11 +122,17 @@ def code_version() -> str:
 
 @cache
 def made_with() -> dict[str, str]:
-    """Versions of gristmill and of packages that the bytes depend on, by name; empty: not installed."""
-    return {"gristmill": VERSION} | {name: _version(name) for name in _MADE_WITH}
+    """Versions of gristmill, Dagster and MAKERS, by name; empty: not installed."""
+    return {"gristmill": VERSION} | {name: version_of(name) for name in ("dagster", *MAKERS)}
 
 
-def _version(package: str) -> str:
+@cache
+def version_of(package: str) -> str:
+    """The version of a package; empty: not installed. It is read once: an upgrade does not change what is imported.
+
+    Args:
+        package: its name on PyPI.
+    """
     try:
         return version(package)
     except PackageNotFoundError:

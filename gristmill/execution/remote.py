@@ -11,7 +11,6 @@ import platform
 import threading
 from collections.abc import Mapping
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import msgspec
@@ -19,6 +18,7 @@ import msgspec
 from gristmill.errors import RecipeError
 from gristmill.execution.runner import grind_one, open_grinder
 from gristmill.execution.work import Done, Grinder, Item, Job, Outcome
+from gristmill.installation import MAKERS, version_of
 
 ONE_CORE = {
     "RAYON_NUM_THREADS": "1",
@@ -30,22 +30,6 @@ ONE_CORE = {
 """Environment of a worker: it uses one core, so its libraries must not start threads of their own."""
 
 HOME = "gristmill"
-
-PACKAGES = (
-    "duckdb",
-    "fastokens",
-    "fasttext-community",
-    "isal",
-    "msgspec",
-    "numcodecs",
-    "numpy",
-    "orjson",
-    "pyarrow",
-    "tokenizers",
-    "xxhash",
-    "zstandard",
-)
-"""Third-party packages whose version may change the bytes."""
 
 WorkerEnvironment = dict[str, str]
 """What the bytes depend on besides their inputs: versions and digests of code, by name; empty: not installed."""
@@ -164,16 +148,8 @@ def environment_of(shelves: tuple[str, ...]) -> WorkerEnvironment:
     Each package is read once, whatever the shelves: imported code does not change when its files do.
     """
     kit = {"python": ".".join(platform.python_version_tuple()[:2])}
-    kit |= {name: _version(name) for name in PACKAGES}
+    kit |= {name: version_of(name) for name in MAKERS}
     return kit | {package: _code(package) for package in (HOME, *shelves)}
-
-
-@cache
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return ""
 
 
 @cache

@@ -1,15 +1,20 @@
 """Checkout, sdist and wheel are one Gristmill: the same files, the same digest of code, each with its own top level."""
 
+import ast
 import json
 import os
+import re
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 from paths import ROOT
+from syntax import parsed
 from wheel import build, run, unpacked
 
 from gristmill import installation
@@ -121,13 +126,30 @@ def test_a_module_of_others_under_a_name_of_the_location_is_refused(monkeypatch:
         installation.load_location("definitions")
 
 
-def test_versions_of_what_is_not_installed_are_empty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(installation, "_MADE_WITH", ("numpy", "no-such-package"))
-    installation.made_with.cache_clear()
-    told = installation.made_with()
-    installation.made_with.cache_clear()
-    assert told["no-such-package"] == ""
-    assert told["numpy"]
+SERVICES = {"boto3", "botocore", "dagster", "distributed", "obstore", "pydantic", "ray", "sqlalchemy"}
+"""They carry bytes, or none, but take part in none."""
+BEHIND_OTHERS = {"justext", "lxml"}
+"""trafilatura takes texts from them."""
+
+
+def test_every_package_that_takes_part_in_bytes_is_compared_and_written_into_notes() -> None:
+    # A worker that has another version would write other texts under the same ledger.
+    statements = [node for tree in trees() for node in ast.walk(tree)]
+    tops = {name.name.partition(".")[0] for node in statements if isinstance(node, ast.Import) for name in node.names}
+    tops |= {str(node.module).partition(".")[0] for node in statements if isinstance(node, ast.ImportFrom)}
+    owners = packages_distributions()
+    packages = {re.sub(r"[-_.]+", "-", name).lower() for top in tops for name in owners.get(top, ())}
+    assert packages - SERVICES - {"gristmill"} == set(installation.MAKERS) - BEHIND_OTHERS
+    assert set(installation.MAKERS) < set(installation.made_with())
+
+
+def trees() -> Iterator[ast.Module]:
+    return map(parsed, sorted(installation.PACKAGE.rglob("*.py")))
+
+
+def test_versions_of_what_is_not_installed_are_empty() -> None:
+    assert installation.version_of("no-such-package") == ""
+    assert installation.version_of("numpy")
 
 
 def test_the_location_can_be_loaded_twice() -> None:
