@@ -9,7 +9,7 @@ from gristmill.execution.work import Item
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.files import unpack_rows
 from gristmill.lake.ledger.model import Shard
-from gristmill.lake.ledger.receipts import objects_of, read_receipt, read_receipts
+from gristmill.lake.ledger.receipts import objects_of, read_receipts
 from gristmill.lake.rows.shard_file import unpacked
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
@@ -63,12 +63,11 @@ def not_ground(store: Store, places: Sequence[Place], run: str, items: Sequence[
         items: all items of the step.
 
     Raises:
-        StoreError: the lake does not answer, or a receipt cannot be decoded.
+        StoreError: the lake does not answer.
     """
     done = list(items)
     for place in places:
-        there = {entry.path for entry in store.list(place.receipts)}
-        with_one = [item for item in done if place.receipt(item.name) in there]
-        done = [item for item in with_one if read_receipt(store, place, item.name, run)]
+        left = {receipt.row.name for receipt in read_receipts(store, place) if receipt.run == run}
+        done = [item for item in done if item.name in left]
     names = {item.name for item in done}
     return [item for item in items if item.name not in names]

@@ -5,10 +5,9 @@ what each kind writes. See verification/audit.py.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
-import numpy as np
 import xxhash
 
 from gristmill.errors import DataError
@@ -21,7 +20,7 @@ from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.shard_file import rows_of, unpacked_whole
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.dedupe.columns import COUNTS, FOUND, HASHES, POSITIONS, REPEATS
+from gristmill.stages.dedupe.columns import COUNTS, FOUND, HASHES, POSITIONS, REPEATS, row_bytes
 from gristmill.stages.dedupe.marks.grinder import NOT_CONFIRMED
 from gristmill.stages.dedupe.marks.key_numbers import KEY_MARK
 from gristmill.stages.fingerprints.binary_part import BinaryPartRecord, part_name, part_record, read_part_file, sealed
@@ -31,6 +30,9 @@ from gristmill.stages.near_duplicates.labelled import largest_of, sizes_by_power
 from gristmill.stages.near_duplicates.mark_records import NEAR_MARK
 from gristmill.verification.ledger import LedgerProof, part_strays
 from gristmill.verification.shard import prove_object
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 def dedupe_findings(store: Store, partition: Place, say: Say) -> Iterator[Finding]:
@@ -149,15 +151,16 @@ def _fingerprints(part: _ReadPart) -> _Numbers:
 
 
 def _runs(part: _ReadPart) -> _Numbers:
-    distinct, repeats = part.number("hashes", _width(HASHES)), part.number("repeats", _width(REPEATS))
-    if part.number("positions", _width(POSITIONS)) != distinct or part.number("counts", _width(COUNTS)) > distinct:
+    distinct, repeats = part.number("hashes", row_bytes(HASHES)), part.number("repeats", row_bytes(REPEATS))
+    firsts, counts = part.number("positions", row_bytes(POSITIONS)), part.number("counts", row_bytes(COUNTS))
+    if firsts != distinct or counts > distinct:
         raise DataError(f"{part.place.table}: part {part.row.name}: its files are not of the same hashes")
     return _Numbers(distinct + repeats, {"distinct": distinct, "repeats": repeats})
 
 
 def _verdicts(part: _ReadPart) -> _Numbers:
     facts = {name: part.record.facts.get(name) for name in ("matrix", "histogram", "largest")}
-    return _Numbers(sum(part.number(name, _width(FOUND)) for name in part.record.contents), {}, facts)
+    return _Numbers(sum(part.number(name, row_bytes(FOUND)) for name in part.record.contents), {}, facts)
 
 
 def _clusters(part: _ReadPart) -> _Numbers:
@@ -189,8 +192,3 @@ _READ: Mapping[AssetKind, Callable[[_ReadPart], _Numbers]] = {
     CLUSTERS: _clusters,
     MARKS: _marks,
 }
-
-
-def _width(types: tuple[str, ...]) -> int:
-    """The bytes of a row of columns."""
-    return sum(np.dtype(each).itemsize for each in types)

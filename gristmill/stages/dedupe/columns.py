@@ -36,6 +36,15 @@ _COPIED = 1 << 20
 """Bytes that are copied at once."""
 
 
+def row_bytes(types: Sequence[str]) -> int:
+    """The bytes of a row of columns of these types.
+
+    >>> row_bytes(HASHES), row_bytes(POSITIONS), row_bytes(REPEATS), row_bytes(FOUND)
+    (16, 8, 12, 16)
+    """
+    return sum(np.dtype(each).itemsize for each in types)
+
+
 class ByteSink(Protocol):
     """A file that takes bytes."""
 
@@ -117,7 +126,7 @@ class ColumnFile:
                 hashed.update(piece)
                 spill.append(self._held, piece)
                 size += len(piece)
-        width = sum(each.itemsize for each in self._types)
+        width = row_bytes(types)
         if hashed.hexdigest() != digest or size % width:
             raise DataError(f"{path}: other bytes than its ledger names; make its partition again")
         self.rows = size // width

@@ -16,6 +16,7 @@ from gristmill.lake.ledger.files import read_head, read_ledger
 from gristmill.lake.ledger.model import Input, Recipe, Upstream
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import MIB, Dedupe
+from gristmill.stages.dedupe.columns import FOUND, row_bytes
 from gristmill.stages.dedupe.fingerprint_blocks import hash_files
 from gristmill.stages.dedupe.marks.grinder import Confirm, MarksItem, MarksSpec
 from gristmill.stages.dedupe.neighbours import neighbours
@@ -25,9 +26,6 @@ from gristmill.stages.fingerprints.order import Order, round_key
 
 _ITEMS = 4
 """Items of a snapshot, at most, if all of it fits in memory: each reads the duplicates of the whole snapshot."""
-
-_FOUND_BYTES = 16
-"""Bytes of a row of verdicts."""
 
 _CONFIRMED_BYTES = 128
 """Bytes of memory that a hash may take while texts are compared."""
@@ -105,7 +103,7 @@ class MarksStep:
         round_ = place(VERDICTS.at(dedupe=self.recipe.name), round_key(self.order.entries[rank].round))
         verdicts, parts = read_ledger(store, round_)
         of = VerdictsStep(self.recipe, self.order, 1, self.shelves).made_by.digest
-        wrong = next((row for row in parts if row.recipe != of or row.bytes != _FOUND_BYTES * row.rows), None)
+        wrong = next((row for row in parts if row.recipe != of or row.bytes != row_bytes(FOUND) * row.rows), None)
         if wrong is not None:
             raise DataError(
                 f"{round_.table}: part {wrong.name}: not the verdicts of this recipe, or its {wrong.bytes:,} bytes are"

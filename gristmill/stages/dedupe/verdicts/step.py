@@ -20,6 +20,7 @@ from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Input, Ledger, Recipe, Shard
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import FINGERPRINTING, MIB, Dedupe
+from gristmill.stages.dedupe.columns import HASHES, POSITIONS, REPEATS, row_bytes
 from gristmill.stages.dedupe.runs.grinder import bucket_name
 from gristmill.stages.dedupe.verdicts.grinder import NewRun, StoredFile, VerdictsItem, VerdictsSpec
 from gristmill.stages.fingerprints.binary_part import file_of_part, part_record
@@ -27,8 +28,8 @@ from gristmill.stages.fingerprints.compared import Family, families_of
 from gristmill.stages.fingerprints.order import Order, round_key
 from gristmill.stages.fingerprints.repeated_unit import LARGEST
 
-_WIDTHS = {"hashes": 16, "positions": 8, "repeats": 12}
-"""Bytes of a row in the files of a run that its ledger counts."""
+_COLUMNS = {"hashes": HASHES, "positions": POSITIONS, "repeats": REPEATS}
+"""The columns of the files of a run whose rows its ledger counts."""
 
 
 @dataclass(frozen=True)
@@ -156,8 +157,8 @@ class SnapshotRuns:
         row = self.rows[bucket]
         found = stored_file(row, self.place.table, name)
         counted = row.counts.get("repeats" if name == "repeats" else "distinct")
-        width = _WIDTHS.get(name)
-        if counted is not None and width is not None and found.bytes != counted * width:
+        types = _COLUMNS.get(name)
+        if counted is not None and types and found.bytes != counted * row_bytes(types):
             raise DataError(
                 f"{found.path}: {counted:,} rows in its ledger, but it has {found.bytes:,} bytes; make the runs again"
             )
