@@ -4,12 +4,14 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from blendlake import TOKENIZER
+from blendlake import TOKENIZER, Blend
 from peer import Ask
 from sharecases import CASES, NOTES, PAGES, TOKENS, ShareCase, blend_of, write
-from testkit import Mill
+from testkit import SNAPSHOT, Mill
 
-from gristmill.recipes.export_formats.energon import EnergonWebdataset
+from gristmill.lake.address import export_index
+from gristmill.recipes.export_formats.energon import EnergonJsonl, EnergonWebdataset
+from gristmill.stages.export.release import release_warnings
 
 EPOCH = EnergonWebdataset(
     parts={"txt": "text"},
@@ -71,3 +73,33 @@ def test_a_dataset_that_is_built_anew_has_the_declared_shares_and_one_without_en
     assert of_stream == [{"page": 12, "note": 4}, {"page": 12, "note": 4}, {"page": 800, "note": 200}]
     assert again == first
     assert set(second) != set(first)
+
+
+LINES = {
+    "small": EnergonJsonl(tokenizer=TOKENIZER.name),
+    "joined": EnergonJsonl(file_bytes=1 << 20, tokenizer=TOKENIZER.name),
+}
+
+
+@pytest.mark.slow
+def test_samples_that_the_loader_leaves_out_of_small_files_are_those_of_the_warning(
+    energon: Ask, tmp_path: Path
+) -> None:
+    """An epoch should have 12 of 30 pages, and 10 notes. Of each of 10 files of 3 pages it has 1.2: one is read."""
+    root = tmp_path / "lake"
+    root.mkdir()
+    blend = Blend(Mill(root), LINES, {"pages": 12.0, "notes": 10.0}, token_budget=22 * TOKENS)
+    blend.write({f"2024/{number}": range(3 * number, 3 * number + 3) for number in range(10)}, 10)
+    blend.make(SNAPSHOT, tokens=True)
+    drawn, warned = dict[str, Counter[str]](), dict[str, str]()
+    for name in LINES:
+        path = f"{root}/exports/blend/{name}/index/metadataset.yaml"
+        job = {"path": path, "cooker": "everything", "training": True, "once": True}
+        opened, found = energon({"do": "open", "name": name, **job}, {"do": "take", "name": name, "count": None})
+        assert "error" not in opened, opened["error"]
+        texts = (sample["parts"]["json"]["text"] for sample in found["samples"])
+        drawn[name] = Counter(text.partition(" ")[0] for text in texts)
+        warned[name] = " ".join(release_warnings(blend.mill.store, export_index("blend", name)))
+    assert drawn == {"small": {"page": 10, "note": 10}, "joined": {"page": 12, "note": 10}}
+    assert "10 of the 12 wanted samples of 'pages': it rounds down in each of 10 files, and" in warned["small"]
+    assert "wanted samples" not in warned["joined"]

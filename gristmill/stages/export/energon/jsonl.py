@@ -32,6 +32,7 @@ from gristmill.stages.export.energon.splits import (
     split_of,
     warn_of_fractions,
     warn_of_many,
+    warn_of_rounding,
 )
 from gristmill.stages.export.not_taken import NotTaken
 from gristmill.stages.export.sample_start import SampleStart
@@ -94,17 +95,25 @@ class EnergonJsonlCodec:
         return SampleStart("", int(np.frombuffer(b"".join(read(path + INDEX)), "<u8")[row]))
 
     def warnings(self, release: Release) -> tuple[str, ...]:
-        """See Codec: too many files, or shares that hold for one epoch only."""
-        many = warn_of_many(len(release.named) + len(release.files), "give the export file_bytes, which joins them")
-        return (*many, *warn_of_fractions(release.repetitions))
+        """See Codec: too many files, samples that rounding leaves out, or shares that hold for one epoch only."""
+        files = _datasets(release)
+        many = warn_of_many(len(files), "give the export file_bytes, which joins them")
+        mend = "give the export larger file_bytes" if release.files else "give the export file_bytes, which joins them"
+        rounding = warn_of_rounding(release.repetitions, files, mend)
+        return (*many, *rounding, *warn_of_fractions(release.repetitions))
 
     def beside(self, release: Release, sha256: Mapping[str, str]) -> dict[str, bytes]:  # noqa: ARG002 - no checksums
         """See Codec: the metadataset, which names every file."""
-        datasets = [dataset_of(file) for file in release.named]
-        for file in release.files:
-            stream, split = file.name.partition("/")[0], split_of(file.name)
-            datasets.append(Dataset(stream, split, release.folder + file.name, file.rows, split))
-        return metadatasets_of(release, datasets, self._declared.aux, self._declared.subflavors)
+        return metadatasets_of(release, _datasets(release), self._declared.aux, self._declared.subflavors)
+
+
+def _datasets(release: Release) -> list[Dataset]:
+    """The files that a release names."""
+    datasets = [dataset_of(file) for file in release.named]
+    for file in release.files:
+        stream, split = file.name.partition("/")[0], split_of(file.name)
+        datasets.append(Dataset(stream, split, release.folder + file.name, file.rows, split))
+    return datasets
 
 
 def _indexes(file: ReleaseFile) -> list[str]:

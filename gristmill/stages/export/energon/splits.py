@@ -1,6 +1,7 @@
 """The names that Energon has for the splits of a mix, and the datasets that a release consists of."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from gristmill.lake.address import part_at
@@ -12,6 +13,9 @@ ENERGON_SPLIT = {"": "train", TRAIN: "train", VALIDATION: "val"}
 
 _WHOLE = 1e-9
 """So near to a whole number of repetitions, an epoch reads the whole stream each time."""
+
+_LEFT_OUT = 0.01
+"""So small a share of an epoch's samples is not worth a warning if rounding leaves it out."""
 
 
 def warn_of_many(files: int, mend: str) -> tuple[str, ...]:
@@ -76,6 +80,35 @@ def dataset_of(file: NamedFile) -> Dataset:
     part = part_at(file.path)
     stream = names_of(part[0].asset)["stream"] if part else ""
     return Dataset(stream, file.split, file.path, file.rows, file.split)
+
+
+def warn_of_rounding(repetitions: Mapping[str, float], files: Sequence[Dataset], mend: str) -> tuple[str, ...]:
+    """A warning for each stream of which an epoch has fewer samples than it should, as its files are small.
+
+    Energon reads a whole number of samples of each file, rounded down.
+
+    Args:
+        repetitions: of each stream in an epoch.
+        files: the files of the release.
+        mend: what to do.
+
+    >>> small = [Dataset("web", "train", f"{number}.jsonl", 5, "train") for number in range(60)]
+    >>> print(warn_of_rounding({"web": 0.1}, small, "join them")[0].partition(",")[0])
+    an epoch of Energon has 0 of the 30 wanted samples of 'web': it rounds down in each of 60 files
+    >>> warn_of_rounding({"web": 0.1}, [small[0]._replace(rows=300)], "join them"), warn_of_rounding({}, small, "")
+    ((), ())
+    """
+    warnings: list[str] = []
+    for stream, times in repetitions.items():
+        rows = [each.rows for each in files if (each.stream, each.split) == (stream, ENERGON_SPLIT[TRAIN])]
+        whole, wanted = math.floor(times), round(sum(rows) * times)
+        read = sum(number * whole + math.floor(number * (times - whole)) for number in rows)  # as Energon counts
+        if wanted - read > max(1, wanted * _LEFT_OUT):
+            warnings.append(
+                f"an epoch of Energon has {read:,} of the {wanted:,} wanted samples of {stream!r}: it rounds down in"
+                f" each of {len(rows):,} files, and again for each worker; {mend}"
+            )
+    return tuple(warnings)
 
 
 def split_of(path: str) -> str:

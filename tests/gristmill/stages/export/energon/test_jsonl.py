@@ -5,12 +5,14 @@ from pathlib import Path
 import pytest
 import yaml  # type: ignore[import-untyped]
 from energonlake import HERE, INDEX, close, export, found, mix_of, mixed, offsets, records, release_of, start, why
+from msgspec.structs import replace
 from testkit import Mill, make_documents
 
 from gristmill.errors import DataError
 from gristmill.lake.rows.draw import VALIDATION_SEED, fraction
 from gristmill.recipes.export_formats.energon import EnergonJsonl
-from gristmill.stages.export.codec import Release
+from gristmill.stages.export.codec import NamedFile, Release, ReleaseFile
+from gristmill.stages.export.energon.jsonl import EnergonJsonlCodec
 from gristmill.stages.export.energon.mixture import metadataset_of
 from gristmill.stages.export.energon.splits import Dataset
 
@@ -164,3 +166,20 @@ def test_a_release_without_the_weight_of_a_stream_is_an_error_that_names_its_fil
         metadataset_of(release, [pages], {}, {})
     with pytest.raises(DataError, match="no stream of the mix 'blend' has a document left, and Energon reads no empty"):
         metadataset_of(release, [pages._replace(rows=0)], {}, {})
+
+
+def test_the_samples_that_rounding_leaves_out_of_small_files_are_counted() -> None:
+    """Of 60 files of 5 samples an epoch should have a tenth: half a sample of each."""
+    path = "exports/blend/lines/tales/2024/part-{:05}-1f/train.jsonl"
+    named = tuple(NamedFile(path.format(number), 5, "train") for number in range(60))
+    epoch = Release(1, {}, f"{INDEX}/release-1f/", (), named=named, repetitions={"tales": 0.1})
+    [rounding, _] = EnergonJsonlCodec(PLAIN).warnings(epoch)
+    assert rounding == (
+        "an epoch of Energon has 0 of the 30 wanted samples of 'tales': it rounds down in each of 60 files, and again"
+        " for each worker; give the export file_bytes, which joins them"
+    )
+    half_more = replace(epoch, repetitions={"tales": 1.5})  # 7 of the 7.5 of each
+    assert "has 420 of the 450 wanted samples" in EnergonJsonlCodec(PLAIN).warnings(half_more)[0]
+    joined = replace(epoch, named=(), files=(ReleaseFile("tales/train-00000.jsonl", 300, 9000, ()),))
+    assert len(EnergonJsonlCodec(PLAIN).warnings(joined)) == 1
+    assert EnergonJsonlCodec(PLAIN).warnings(replace(epoch, repetitions={"tales": 2.0})) == ()
