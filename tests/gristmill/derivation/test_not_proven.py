@@ -27,13 +27,15 @@ from gristmill.lake.ledger.derived import examples_path
 from gristmill.lake.ledger.files import dump, read_ledger
 from gristmill.lake.ledger.index_ledger import compose_index, content_digest, read_index_ledger
 from gristmill.lake.ledger.lake_id import LAKE_FILE, LakeId
+from gristmill.lake.store.hashing import sha256_of
+from gristmill.raw_data.erasures import ErasedObject, ErasureRecord
 from gristmill.recipes.adopted.dataset import Adopted
 from gristmill.recipes.export import Export
 from gristmill.recipes.export_formats.energon import EnergonJsonl
 from gristmill.recipes.row_format import Text
 from gristmill.releases.card import DataCard
 from gristmill.releases.card_text import card_text
-from gristmill.releases.pinned import pinned_path, read_pinned
+from gristmill.releases.pinned import pinned_path, read_pinned, withdrawn_path
 from gristmill.stages.cache_index.index import index_cache
 from gristmill.stages.export.index import index_export
 from gristmill.stages.export.step import ExportStep
@@ -41,6 +43,7 @@ from gristmill.stages.mixing.index import index_mix
 from gristmill.stages.mixing.step import stream_step
 from gristmill.stages.packing.plans import plan_cache
 from gristmill.stages.tokenization.files import ledger_path, read_tokenizer_ledger
+from gristmill.takedowns.erasing.erasure import record_path
 
 ROOT = Path(__file__).parents[3]
 OPTIONS = ["--raw", "--reconvert", "1", "--retag", "1", "--remix", "1", "--reencode", "1", "--all"]
@@ -60,6 +63,16 @@ def follow(mill: Mill) -> None:
     mill.revise()
     mill.make(stream_step(even(), "pages", "2024", ("gristmill", "testshelf")))
     make_cache(mill)
+
+
+def invented_erasure(mill: Mill) -> None:
+    """A document that the lake never had, "cut" out of a raw object; and a release that nobody made, "withdrawn"."""
+    raw = "sources/pages/raw/2024/a.jsonl.gz"
+    erased = {raw: ErasedObject("0" * 64, sha256_of(mill.store, raw), 1)}
+    stranger = ("pages", "of a stranger")
+    record = ErasureRecord(1, ((*stranger, "asked"),), erased, (), done=True)
+    mill.store.put(record_path({stranger: "asked"}), dump(record))
+    mill.store.put(withdrawn_path("strange"), b'{"objects":"of a stranger"}')
 
 
 def adopted(mill: Mill) -> None:
@@ -244,6 +257,7 @@ def other_id(mill: Mill) -> None:
 
 FORGED: dict[str, tuple[Callable[[Mill], None], str]] = {
     "raw data, labelled sets, models": (raw_data, ""),
+    "the records of erasures": (invented_erasure, ""),
     "how bytes are packed": (packed_otherwise, ""),
     "adopted files": (adopted, "not derived again, adopted"),
     "the notes of runs": (notes_and_drafts, ""),
