@@ -133,7 +133,7 @@ def test_the_pages_declare_sound_recipes(project: Path) -> None:
     assert project.exists()
     catalogue = read_catalogue()
     assert sorted(catalogue.sources) == ["forum", "helpdesk", "letters", "manual", "notes", "tales"]
-    assert sorted(catalogue.taggers) == ["c4-1", "length-1", "pii-1", "shouting-1", "toxic-1"]
+    assert sorted(catalogue.taggers) == ["length-1", "pii-1", "shouting-1", "toxic-1"]
     assert sorted(catalogue.mixes) == ["bedtime", "calm", "masked", "once", "polite", "published", "quiet", "talks"]
     assert sorted(catalogue.transforms) == ["calmer-1", "whitespace-1"]
     assert sorted(catalogue.tokenizers) == ["bedtime-bpe-1", "brought-1", "talks-bpe-1"]
