@@ -5,18 +5,22 @@ from typing import Any, NamedTuple
 
 from gristmill.errors import GristmillError
 from gristmill.lake.address import Place, place
-from gristmill.lake.asset_kinds import CLUSTERS, DOCUMENTS, FINGERPRINTS, RAW, kind_of, names_of
+from gristmill.lake.asset_kinds import CLUSTERS, DOCUMENTS, FINGERPRINTS, MARKS, RAW, RESOLUTION, kind_of, names_of
 from gristmill.lake.identity import Pair
-from gristmill.lake.ledger.files import list_ledgers, read_ledger
-from gristmill.lake.ledger.model import Upstream
+from gristmill.lake.ledger.files import find_ledger, list_ledgers, read_ledger
 from gristmill.lake.store.protocol import Store
+from gristmill.stages.dedupe.resolution import read_order
 from gristmill.stages.fingerprints.binary_part import part_record
+from gristmill.stages.fingerprints.compared import families_of
+from gristmill.stages.fingerprints.order import Order, round_key
 from gristmill.takedowns.places import FoundPlace, Search
 from gristmill.tracing.rows import find_partition, row_of
 
 COLUMNS = ("cluster", "source", "snapshot", "shard", "row", "id")
 
 Row = dict[str, Any]
+Key = tuple[str, str]
+"""Source and snapshot, as a recipe names them."""
 
 
 class _ComparedNow(NamedTuple):
@@ -26,11 +30,30 @@ class _ComparedNow(NamedTuple):
         name: of the dedupe.
         rounds: its clusters.
         documents: the partitions of documents that it compared, by source and snapshot.
+        order: the order of its snapshots.
+        scope: of its recipe.
     """
 
     name: str
     rounds: Sequence[Place]
-    documents: Mapping[tuple[str, str], Place]
+    documents: Mapping[Key, Place]
+    order: Order
+    scope: str
+
+    def partners(self, key: Key) -> set[Key]:
+        """The snapshots that a snapshot was compared with, itself among them."""
+        keys = [(entry.source, entry.snapshot) for entry in self.order.entries]
+        rank = keys.index(key)
+        found = {rank}
+        for number in range(self.order.entries[rank].round, self.order.rounds + 1):
+            new = set(self.order.of_round(number))
+            for family in families_of(self.order, number, self.scope):
+                at = next((at for at, member in enumerate(family) if member.rank == rank), len(family))
+                if rank in new:
+                    found |= {member.rank for member in family[:at] if member.keeps}
+                if at < len(family) and family[at].keeps:
+                    found |= new & {member.rank for member in family[at:]}
+        return {keys[each] for each in found} & self.documents.keys()
 
 
 def near_documents(store: Store, search: Search, wanted: Collection[Pair]) -> set[Pair]:
@@ -44,17 +67,18 @@ def near_documents(store: Store, search: Search, wanted: Collection[Pair]) -> se
         wanted: the documents.
     """
     near: set[Pair] = set()
-    reached: dict[Pair, set[tuple[str, str]]] = {}
+    reached: dict[Pair, set[Key]] = {}
     dedupes = _dedupes(store)
     if not dedupes:
         search.skip("dedupe", "near documents", "the lake has no clusters of a dedupe by MinHash; make one")
         return near
     for name, rounds in dedupes.items():
         try:
-            compared = _ComparedNow(name, rounds, _documents(store, name, rounds))
+            compared = _compared_now(store, name, rounds, search)
             places = _places(compared, search)
+            partners = {key: compared.partners(key) for key in {_source(each) for each in places.values()}}
             for each in places.values():
-                reached.setdefault(each.pair, set()).update(compared.documents)
+                reached.setdefault(each.pair, set()).update(partners[_source(each)])
             near |= _of_dedupe(store, compared, places)
         except GristmillError as error:
             search.skip("dedupe", f"dedupe {name}", error)
@@ -65,10 +89,15 @@ def near_documents(store: Store, search: Search, wanted: Collection[Pair]) -> se
     for there in _first_versions(store) if reached else ():
         if (names_of(there.asset)["source"], there.snapshot) not in everywhere:
             why = (
-                "no dedupe by MinHash has compared it, as it is now, with these documents; make one that has its source"
+                "no dedupe by MinHash has compared it, as it is now, with these documents; make one that compares them,"
+                " or name what is near there by --ids"
             )
             search.skip("dedupe", f"near documents in {there.asset} ({there.snapshot})", why)
     return near
+
+
+def _source(found: FoundPlace) -> Key:
+    return names_of(found.asset)["source"], found.snapshot
 
 
 def _places(compared: _ComparedNow, search: Search) -> dict[tuple[str, str, str, int], FoundPlace]:
@@ -93,17 +122,21 @@ def _of_dedupe(
     }
 
 
-def _key(documents: Mapping[tuple[str, str], Place], row: Row) -> tuple[str, str, str, int]:
+def _key(documents: Mapping[Key, Place], row: Row) -> tuple[str, str, str, int]:
     there = documents.get((row["source"], row["snapshot"]))
     return (there.asset if there else "", row["snapshot"], row["shard"], row["row"])
 
 
 def _dedupes(store: Store) -> dict[str, list[Place]]:
-    """The rounds of clusters of each dedupe."""
+    """The rounds of clusters of each dedupe. Marks tell of a dedupe whose clusters have no ledger any more."""
     dedupes: dict[str, list[Place]] = {}
     for there in list_ledgers(store, CLUSTERS.top):
         if there.kind is CLUSTERS:
             dedupes.setdefault(names_of(there.asset)["dedupe"], []).append(there)
+        elif there.kind is MARKS and any(
+            kind_of(each.asset) is CLUSTERS for each in read_ledger(store, there)[0].inputs
+        ):
+            dedupes.setdefault(names_of(there.asset)["dedupe"], [])
     return dedupes
 
 
@@ -131,25 +164,29 @@ def _printed(store: Store, there: Place, column: str, values: Collection[str | i
                 yield from pq.read_table(file, columns=list(COLUMNS), filters=chosen).to_pylist()
 
 
-def _documents(store: Store, dedupe: str, rounds: Sequence[Place]) -> dict[tuple[str, str], Place]:
-    """The documents that clusters were made from and that have not changed since, by source and snapshot."""
-    resolved = {upstream for there in rounds for upstream in read_ledger(store, there)[0].inputs}
-    found: dict[tuple[str, str], Place] = {}
-    for there in list_ledgers(store, FINGERPRINTS.top):
-        if there.kind is not FINGERPRINTS or names_of(there.asset)["dedupe"] != dedupe:
-            continue
-        head, _ = read_ledger(store, there)
-        if Upstream(there.asset, there.snapshot, head.fingerprint) not in resolved:
-            continue
-        for upstream in head.inputs:
-            if kind_of(upstream.asset) is DOCUMENTS:
-                documents = place(upstream.asset, upstream.snapshot)
-                if read_ledger(store, documents)[0].fingerprint == upstream.fingerprint:
-                    found[names_of(there.asset)["source"], there.snapshot] = documents
-    return found
+def _compared_now(store: Store, dedupe: str, rounds: Sequence[Place], search: Search) -> _ComparedNow:
+    """What a dedupe has compared and what has not changed since. A round without clusters is named as not searched."""
+    order, _ = read_order(store, dedupe)
+    made = {there.snapshot: read_ledger(store, there)[0] for there in rounds}
+    for key in map(round_key, range(1, order.rounds + 1)):
+        if key not in made:
+            why = f"it has no clusters; run {RESOLUTION.at(dedupe=dedupe)} again"
+            search.skip("dedupe", f"dedupe {dedupe} ({key})", why)
+    documents: dict[Key, Place] = {}
+    for entry in order.entries:
+        there = place(FINGERPRINTS.at(dedupe=dedupe, source=entry.source), entry.snapshot)
+        prints, round_ = find_ledger(store, there), made.get(round_key(entry.round))
+        if prints and round_ and prints[0].upstream in round_.inputs:
+            for upstream in prints[0].inputs:
+                if kind_of(upstream.asset) is DOCUMENTS:
+                    read = place(upstream.asset, upstream.snapshot)
+                    if read_ledger(store, read)[0].fingerprint == upstream.fingerprint:
+                        documents[entry.source, entry.snapshot] = read
+    scopes = [str(head.recipe.parameters.get("scope")) for head in made.values()]
+    return _ComparedNow(dedupe, rounds, documents, order, "".join(scopes[:1]))
 
 
-def _pair(store: Store, documents: Mapping[tuple[str, str], Place], row: Row) -> Pair | None:
+def _pair(store: Store, documents: Mapping[Key, Place], row: Row) -> Pair | None:
     """The (source, id) of a document: the table has its recipe's source, which may be another.
 
     None if its snapshot has changed since: near_documents() names it as not searched.

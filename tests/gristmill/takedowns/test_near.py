@@ -2,9 +2,13 @@
 
 from pathlib import Path
 
-from dedupelake import put, resolved
+import pytest
+from dedupelake import known, put, resolved
 from testkit import Mill
 
+from gristmill.__main__ import main
+from gristmill.lake.address import place
+from gristmill.recipes.catalogue import Catalogue
 from gristmill.takedowns.finder import Finder
 from gristmill.takedowns.near import near_documents
 from gristmill.takedowns.places import Search
@@ -27,14 +31,14 @@ def told(what: str) -> str:
     return f"{what}: no dedupe by MinHash has compared it as it is now; name what is near it by --ids"
 
 
-def made(tmp_path: Path) -> Mill:
+def made(tmp_path: Path, catalogue: Catalogue | None = None) -> Mill:
     """Row 0 of the first snapshot is near its row 2, and near row 1 of the second snapshot."""
     (tmp_path / "lake").mkdir()
     mill = Mill(tmp_path / "lake")
     again = " ".join([*WORDS, "again"])
     put(mill, "2024-01", "a", " ".join(WORDS), "nothing of this is said anywhere else at all", again)
     put(mill, "2024-02", "b", *OTHERS)
-    resolved(mill, "dedupe/near-1")
+    resolved(mill, "dedupe/near-1", catalogue=catalogue)
     return mill
 
 
@@ -69,6 +73,39 @@ def test_what_was_not_compared_with_a_document_is_not_searched(tmp_path: Path) -
     assert [each.what.partition(":")[0] for each in search.unsearched] == [
         "near documents in sources/pages/v0/documents (2024-03)"
     ]
+
+
+@pytest.mark.parametrize("lost", [("r00001",), ("r00002",), ("r00001", "r00002")])
+def test_a_round_whose_clusters_have_lost_their_ledger_is_not_searched(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], lost: tuple[str, ...]
+) -> None:
+    """The ledger of the second round names the fingerprints of the first one too."""
+    mill = made(tmp_path)
+    put(mill, "2024-03", "c", " ".join(WORDS))
+    resolved(mill, "dedupe/near-1")
+    (tmp_path / "ids").write_text('{"source":"pages","id":"a0"}\n')
+    words = ["takedown", str(mill.root), "--ids", str(tmp_path / "ids"), "--near", "--shelves", "gristmill,testshelf"]
+    assert main([*words, "--dry-run"]) == 0
+    capsys.readouterr()
+    for number in lost:
+        (mill.root / place("dedupe/near-1/clusters", number).ledger).unlink()
+    for way in ("--dry-run", "--prove"):
+        assert main([*words, way]) == 1
+        shown = capsys.readouterr().out
+        for number in lost:
+            assert f"dedupe near-1 ({number}): it has no clusters; run dedupe/near-1/resolution again" in shown
+    resolved(mill, "dedupe/near-1")
+    assert main([*words, "--dry-run"]) == 0
+
+
+@pytest.mark.parametrize("catalogue", [known("replace"), known(scope="source"), known(scope="snapshot")])
+def test_what_a_dedupe_does_not_compare_by_its_rule_is_not_searched(tmp_path: Path, catalogue: Catalogue) -> None:
+    """Editions are never compared; nor are other snapshots with `scope="snapshot"`."""
+    mill = made(tmp_path, catalogue)
+    search, scope = found(mill, "a0"), catalogue.dedupes["near-1"].scope
+    assert near(mill, search) == {("pages", "a2")} | ({("pages", "b1")} if scope == "source" else set())
+    untold = [] if scope == "source" else ["near documents in sources/pages/v0/documents (2024-02)"]
+    assert [each.what.partition(":")[0] for each in search.unsearched] == untold
 
 
 def test_of_an_erased_document_nobody_knows_what_was_near(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 from testkit import Mill
@@ -25,12 +25,16 @@ SHELVES = ("gristmill", "testshelf", "dedupeshelf")
 
 
 @cache
-def known() -> Catalogue:
-    """The source `pages` in one version, and the recipes of the shelf."""
+def known(
+    snapshots: Literal["accumulate", "replace"] = "accumulate", scope: Literal["group", "source", "snapshot"] = "group"
+) -> Catalogue:
+    """The source `pages` in one version, and the recipes of the shelf; those that may have it with this scope."""
     sources = read_shelf("sources", Source, ("gristmill", "testshelf"))
     dedupes = read_shelf("dedupes", Dedupe, ("gristmill", "dedupeshelf"))
     mine = {name: each for name, each in dedupes.items() if set(each.versions) == {"pages"}}
-    return Catalogue({"pages": replace(sources["pages"], revisions=())}, {}, {}, {}, dedupes=mine)
+    mine = {name: each if each.numbered else replace(each, scope=scope) for name, each in mine.items()}
+    pages = replace(sources["pages"], revisions=(), snapshots=snapshots)
+    return Catalogue({"pages": pages}, {}, {}, {}, dedupes=mine)
 
 
 def put(mill: Mill, snapshot: str, name: str, *texts: str) -> None:
@@ -39,9 +43,12 @@ def put(mill: Mill, snapshot: str, name: str, *texts: str) -> None:
     mill.raw(f"{name}.jsonl.gz", rows, snapshot=snapshot)
 
 
-def resolved(mill: Mill, *words: str, engine: Engine | None = None) -> list[tuple[str, str]]:
+def resolved(
+    mill: Mill, *words: str, engine: Engine | None = None, catalogue: Catalogue | None = None
+) -> list[tuple[str, str]]:
     """One run of some targets: the partitions that it made. Everything of it must succeed."""
-    planner = Planner(known(), SHELVES, mill.lake, read_targets(known(), words))
+    catalogue = catalogue or known()
+    planner = Planner(catalogue, SHELVES, mill.lake, read_targets(catalogue, words))
     maker = Maker(planner, mill.lake, engine or Inline(), mill.said.append)
     made = [(ledger.asset, ledger.snapshot) for ledger in maker.run()]
     maker.raise_failures()
