@@ -25,7 +25,7 @@ class ReasonRow(NamedTuple):
         reason: why documents are dropped; or `all`, or `kept`.
         documents: number of documents.
         share: their part of all documents, from 0 to 1.
-        bytes: size of their texts in UTF-8.
+        bytes: size of their lines in the shards, unpacked.
         tokens: estimated number of tokens of their texts.
         alone: number of documents that this rule drops and no other rule; None without such a document.
     """

@@ -8,7 +8,18 @@ from msgspec import UNSET, UnsetType
 
 from gristmill.errors import RecipeError
 from gristmill.lake.address import cache_asset, documents_asset, mix_asset
-from gristmill.lake.asset_kinds import ATTRIBUTES, DOCUMENTS, MARKS, MODEL, RAW, RESOLUTION, kind_of, names_of
+from gristmill.lake.asset_kinds import (
+    ATTRIBUTES,
+    DOCUMENTS,
+    MARKS,
+    MIX,
+    MODEL,
+    RAW,
+    RESOLUTION,
+    TOKEN_CACHE,
+    kind_of,
+    names_of,
+)
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.edits.carried import CARRIED
 from gristmill.recipes.mix import Stream
@@ -49,7 +60,8 @@ class StepCard(msgspec.Struct, frozen=True):
     """What one step kept, over all snapshots of the release.
 
     Attributes:
-        asset: address of what it made: a dataset version, or a stream of the mix.
+        asset: address of what it made: a dataset version, a stream of the mix, or a stream of the token cache that
+            dropped rows.
         kept: rows that it wrote.
         dropped: rows that it left out, by reason.
         changed: rows whose texts it changed, by `edits` and `transform <name>`; also those that it dropped afterwards.
@@ -222,32 +234,34 @@ def _stream(release: PinnedRelease, catalogue: Catalogue, stream: Stream, weight
 
 
 def _ledgers(release: PinnedRelease, form: int | UnsetType) -> list[PinnedLedger]:
-    """The documents that come into the slices, and the sets that rules read, with those that they are carried from.
+    """The slices, the documents that come into them, and the sets that rules read, with those they are carried from.
 
     Other editions and other sources are pinned too, if duplicates were looked for in them: none of their rows is read.
     """
     if not form:
         return list(release.ledgers)
     pinned = {(each.asset, each.snapshot): each for each in release.ledgers}
-    waiting = [(mix_asset(release.mix, stream), snapshot) for stream, snapshot in release.slices]
+    waiting = [(cache_asset(release.mix, release.tokenizer, stream), snapshot) for stream, snapshot in release.slices]
     found: set[tuple[str, str]] = set()
     while waiting:
         key = waiting.pop()
         if key in pinned and key not in found:
             found.add(key)
-            waiting += [each[:2] for each in pinned[key].inputs if kind_of(each[0]) in {DOCUMENTS, ATTRIBUTES}]
+            waiting += [each[:2] for each in pinned[key].inputs if kind_of(each[0]) in {MIX, DOCUMENTS, ATTRIBUTES}]
     return [each for key, each in pinned.items() if key in found]
 
 
 def _steps(release: PinnedRelease, catalogue: Catalogue, form: int | UnsetType) -> tuple[StepCard, ...]:
-    """The steps that write documents: versions of sources, and streams of the mix."""
+    """The steps that write documents: versions of sources, and streams of the mix; then what tokenization left out."""
+    ledgers = _ledgers(release, form)
+    short = {each.asset for each in ledgers if form and kind_of(each.asset) is TOKEN_CACHE and each.dropped}
     selections = _selections(release.mix, catalogue)
     kept: Counter[str] = Counter()
     dropped: dict[str, Counter[str]] = {}
     changed: dict[str, Counter[str]] = {}
     kept_changed: Counter[str] = Counter()
-    for ledger in _ledgers(release, form):
-        if kind_of(ledger.asset) is DOCUMENTS or ledger.asset in selections:
+    for ledger in ledgers:
+        if kind_of(ledger.asset) is DOCUMENTS or ledger.asset in selections or ledger.asset in short:
             _check_same_rules(ledger, selections.get(ledger.asset))
             kept[ledger.asset] += ledger.totals.get("rows", 0)
             dropped.setdefault(ledger.asset, Counter()).update(ledger.dropped)

@@ -3,14 +3,18 @@
 from collections.abc import Mapping
 from typing import Any
 
+from gristmill.recipes.selection import CHANGED
 from gristmill.reports.sizes import percent, size_in_words
+from gristmill.stages.mixing.row_filter import ABSENT, NULL
 
 _ELSEWHERE = frozenset({"rows", "bytes", "shards", "length"})
 """Totals that have metadata of their own, or that nobody asks for."""
 
 
-_NAMES = {"quarantined": "rows quarantined"}
+_NAMES = {"quarantined": "rows quarantined", CHANGED: "kept rows changed"}
 """Totals whose names do not say what they count."""
+_PREFIXES = {ABSENT: "rows that lack ", NULL: "other rows without a value of "}
+"""The same of totals whose names end in that of a column."""
 
 
 def totals_facts(totals: Mapping[str, int]) -> dict[str, Any]:
@@ -20,7 +24,7 @@ def totals_facts(totals: Mapping[str, int]) -> dict[str, Any]:
         totals: of a ledger or an index.
 
     >>> totals_facts({"rows": 3, "bytes": 1500, "length": 9000, "tokens": 12, "absent: english": 1})
-    {'dagster/row_count': 3, 'size': '1.5 kB', 'bytes': 1500, 'tokens': 12, 'rows without a value of english': 1}
+    {'dagster/row_count': 3, 'size': '1.5 kB', 'bytes': 1500, 'tokens': 12, 'rows that lack english': 1}
     """
     size = totals.get("bytes", 0)
     return {
@@ -47,5 +51,10 @@ def dropped_facts(rows: int, dropped: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _words(total: str) -> str:
-    """The metadata key of a total: `absent: english` counts the rows without a value in a rule's column."""
-    return _NAMES.get(total) or total.replace("absent: ", "rows without a value of ")
+    """The metadata key of a total: `absent: english` and `null: english` count rows by a column that a rule reads."""
+    for prefix, words in _PREFIXES.items():
+        if total.startswith(prefix):
+            return words + total.removeprefix(prefix)
+    if total.endswith(CHANGED) and total != CHANGED:
+        return f"{total}, dropped ones too"
+    return _NAMES.get(total, total)

@@ -63,6 +63,18 @@ def test_partitions_that_no_slice_reads_are_not_counted(whole: Mill) -> None:
     assert {"form", "kept_changed"}.isdisjoint(str(msgspec.to_builtins(older)).split("'"))
 
 
+def test_rows_that_tokenization_left_out_are_told(whole: Mill) -> None:
+    release = release_of_whole(whole)
+    ledgers = [
+        msgspec.structs.replace(each, dropped={"no messages": 3}) if each.asset.startswith("token_caches/") else each
+        for each in release.ledgers
+    ]
+    cut = msgspec.structs.replace(release, ledgers=tuple(ledgers))
+    *_, step = card_of(cut, read_catalogue(SHELVES), EVEN, trainer_reading(whole.store, release)).steps
+    assert (step.asset, step.kept) == ("token_caches/even/tiny-1/pages", 8)
+    assert step.dropped == (DroppedRows("no messages", 3),)
+
+
 @pytest.mark.parametrize(
     ("name", "parameters", "inputs", "what", "made_from"),
     [
