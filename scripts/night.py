@@ -120,9 +120,9 @@ def shoot_night(project: Path, server: Server, alerts: list[str], camera: Camera
     sensor = "/locations/gristmill/sensors/raw_arrivals"
     say("the automation makes everything of the new snapshots")
     calm(server, len(SNAPSHOTS))
-    camera.take("runs-of-automation", "/runs", "night_automation")
+    camera.take("runs-of-automation", "/runs", f"gristmill/source: {SOURCE}")
     change_raw(project)
-    camera.take("tick-with-news", sensor, f"{max(SNAPSHOTS)} change")  # the table of ticks cuts off the rest
+    camera.take("tick-with-news", sensor, f"{SOURCE}: {max(SNAPSHOTS)}")  # the table of ticks cuts off the rest
     camera.take("raw-changes", f"/assets/{raw_asset(SOURCE)}?view=events", "1 changed")
     camera.take("code-on-git", f"/assets/{DOCUMENTS}", "Source code", "in GitLab")
     calm(server, len(SNAPSHOTS) + 1)

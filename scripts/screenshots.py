@@ -104,11 +104,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("part", nargs="?", choices=["demo", "night", "all"], default="all", help="what is shown")
     part = parser.parse_args().part
-    mill = open_mill()
-    mill.show()
-    snapshots = mill.arrive(mill.catalogue.sources[SOURCE])
-    if not snapshots:
-        stop("the lake is empty: run `make demo` first")
+    if part != "night":
+        mill = open_mill()
+        mill.show()
+        if not (snapshots := mill.arrive(mill.catalogue.sources[SOURCE])):
+            stop("the lake is empty: run `make demo` first")
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
     with open_browser() as browser:

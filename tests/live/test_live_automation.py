@@ -86,6 +86,7 @@ class Wave:
         runs: that made content.
         failed: (assets, snapshot) of runs that failed.
         idle: runs that found nothing to do. A run that ends while a tick is being evaluated may be asked for again.
+        all: runs of any kind.
     """
 
     made: Made
@@ -93,6 +94,7 @@ class Wave:
     runs: int
     failed: list[tuple[tuple[str, ...], str | None]]
     idle: int
+    all: int
 
 
 class Story:
@@ -176,7 +178,7 @@ class Story:
                 idle += bool(work) and not ground and run["status"] == "SUCCESS"
         failed = [(assets(run), partition(run)) for run in runs if run["status"] == "FAILURE"]
         working = [run for run in runs if assets(run) and not all(a.endswith("/index") for a in assets(run))]
-        return Wave(made, indexes, len(working) - idle, failed, idle)
+        return Wave(made, indexes, len(working) - idle, failed, idle, len(runs))
 
     def reload(self) -> None:
         said = self.live.ask(RELOAD, name="gristmill")["reloadRepositoryLocation"]
@@ -247,6 +249,7 @@ def test_new_raw_data_are_made_from_raw_to_tokens_once(story: Story) -> None:
     wave = story.settle()
     assert wave.made == once(*CHAIN, BLEND_LETTERS, snapshots=["2024"])
     assert (wave.runs, wave.failed, wave.indexes) == (1, [], {BLEND_INDEX})
+    assert wave.all <= 4
     story.live.succeed(story.live.launch("tiny_1_train"))  # by hand: nothing else makes a tokenizer
     wave = story.settle()
     assert (wave.made, wave.indexes) == (once(TINY_LETTERS, snapshots=["2024"]), {TINY_INDEX})
