@@ -143,7 +143,7 @@ def _check_labels(labelled: LabelledSet, labels: set[str]) -> None:
 def _split(
     found: Iterable[tuple[LabelledText, str]], labelled: LabelledSet, blocked: Collection[Pair], dropped: Counter[str]
 ) -> list[LabelledText]:
-    """The rows with their splits, each pair of text and label once. Texts that are held out do not train.
+    """The rows with their splits, each text with a label once in a split. Texts that are held out do not train.
 
     Args:
         found: rows, each with the split that its file gives; empty if it gives none.
@@ -155,7 +155,7 @@ def _split(
         DataError: the texts are too many, or a split has another name.
     """
     rows: list[LabelledText] = []
-    seen: set[tuple[str, str]] = set()
+    seen: set[tuple[str, str, str]] = set()
     held: set[str] = set()
     size = 0
     for row, given in found:
@@ -169,10 +169,10 @@ def _split(
             dropped["on a blocklist"] += 1
         elif not row.text.strip():
             dropped["empty text"] += 1
-        elif (row.text, row.label) in seen:
+        elif (row.text, row.label, split) in seen:
             dropped["the same text and label once more"] += 1
         else:
-            seen.add((row.text, row.label))
+            seen.add((row.text, row.label, split))
             rows.append(msgspec.structs.replace(row, split=split))
             held |= {row.text} if split == HELD_OUT else set()
             size += len(row.text)

@@ -55,6 +55,15 @@ def test_values_become_labels_and_what_is_left_out_is_counted(mill: Mill, tmp_pa
     assert make_labels(mill.store, labelled, mill.said.append) == (ledger, False)
 
 
+@pytest.mark.parametrize("order", [("train", "held-out"), ("held-out", "train")])
+def test_a_text_in_both_splits_is_held_out_in_either_order(mill: Mill, tmp_path: Path, order: tuple[str, str]) -> None:
+    both = "".join(f"0,{split},hello\n" for split in order)
+    labelled = brought(tmp_path, f"class,part,text\n{both}1,train,fool\n".encode(), split="part")
+    ledger, _ = make_labels(mill.store, labelled, mill.said.append)
+    assert rows(mill) == [("held-out", "0", "hello"), ("train", "1", "fool")]
+    assert ledger.facts["left out"] == {"in both splits, so it does not train": 1}
+
+
 def test_a_hash_of_the_text_decides_the_split(mill: Mill, tmp_path: Path) -> None:
     data = b"class,text\n" + b"".join(b"%d,remark %d\n" % (n % 2, n // 2) for n in range(400))
     make_labels(mill.store, brought(tmp_path, data, held_out=0.25), mill.said.append)
