@@ -90,7 +90,7 @@ def show_plan(planner: Planner, catalogue: Catalogue, chosen: Callable[[Prospect
             code = 1
         if arguments.json:
             show(msgspec.json.encode(prospect).decode())
-        elif arguments.all or prospect.state != "finished":
+        elif arguments.all or prospect.state != "finished" or prospect.why:
             show(line_of(prospect))
             mixes.add(names_of(prospect.asset).get("mix", ""))
     if not states:

@@ -248,6 +248,8 @@ class Maker:
         if prospect.state != "make":
             if prospect.state != "finished":
                 self._left(prospect)
+            elif prospect.why:
+                self.say(f"note: {prospect.asset}: {'; '.join(prospect.why)}")
             return
         self.say(f"{prospect.asset}: {'; '.join(prospect.why)}")
         try:

@@ -18,6 +18,8 @@ from gristmill.stages.models.ledger import FolderLedger, address_of, find_folder
 from gristmill.stages.models.overlaps import has_other_documents
 from gristmill.stages.models.training import has_other_labels
 
+KEPT = "a model that is no draft stays as it is, and so do the sets that it makes: take the next number"
+
 
 def folder_of(catalogue: Catalogue, asset: str) -> LabelledSet | Model | None:
     """The recipe of a labelled set or a model, by its address; None if it is on no shelf, or of another kind."""
@@ -101,17 +103,24 @@ def _compared(store: Store, recipe: LabelledSet | Model, ledger: FolderLedger) -
         return TokenizerState("refused", (f"{words}; it was not made by a draft: take the next number",))
     if ledger.recipe.draft and not recipe.recipe.draft:
         return TokenizerState("unsealed", (UNSEALED,))
-    if isinstance(recipe, Model) and recipe.overlaps is not None:
-        if recipe.draft and has_other_documents(store, ledger, recipe.overlaps):
-            return TokenizerState("changed", (f"the documents of its evaluation sets changed; {mend}",))
-    elif isinstance(recipe, Model):
-        if recipe.draft and has_other_labels(store, ledger):
-            return TokenizerState("changed", (f"{ledger.inputs[0][0]} changed; {mend}",))
-    elif has_listed(store, ledger):
+    if isinstance(recipe, Model):
+        newer = _newer(store, recipe, ledger)
+        if newer and recipe.draft:
+            return TokenizerState("changed", (f"{newer}; {mend}",))
+        return TokenizerState("finished", (f"{newer}; {KEPT}",) if newer else ())
+    if has_listed(store, ledger):
         return TokenizerState("changed", (f"it has a text of a document that a blocklist names; {mend}",))
-    elif _is_drawn_anew(store, recipe, ledger):
+    if _is_drawn_anew(store, recipe, ledger):
         return TokenizerState("changed", (f"the documents that it is drawn from changed; {mend}",))
     return TokenizerState("finished")
+
+
+def _newer(store: Store, model: Model, ledger: FolderLedger) -> str:
+    """What a model was made of and has changed since, in words; empty: nothing."""
+    if model.overlaps is not None:
+        other = has_other_documents(store, ledger, model.overlaps)
+        return "the documents of its evaluation sets changed" if other else ""
+    return f"{ledger.inputs[0][0]} changed" if has_other_labels(store, ledger) else ""
 
 
 def _is_drawn_anew(store: Store, recipe: LabelledSet, ledger: FolderLedger) -> bool:

@@ -100,6 +100,21 @@ def test_other_questions_make_the_draft_and_its_set_out_of_date(asked: Mill) -> 
     assert labels(asked)["n1"]["asked-1__quiz"] == []
 
 
+def test_an_index_that_is_no_draft_stays_and_is_noted_when_its_questions_change(asked: Mill) -> None:
+    known = catalogue()
+    known.models["questions-1"] = replace(known.models["questions-1"], draft=False)
+    make(asked, known)
+    assert all(each.why == () for each in planner(asked, known).prospects())
+    asked.raw("a.txt", b"q9 nothing of it", source="quiz")
+    asked.said.clear()
+    assert make(asked, known) == ["sources/quiz/v0/documents"]
+    [note] = [line for line in asked.said if line.startswith("note: models/questions-1: ")]
+    assert "the documents of its evaluation sets changed; a model that is no draft stays as it is" in note
+    [told] = [each for each in planner(asked, known).prospects() if each.why]
+    assert (told.asset, told.state) == ("models/questions-1", "finished")
+    assert labels(asked)["n2"]["asked-1__quiz_lines"] == []
+
+
 def test_an_evaluation_set_without_documents_is_refused(asked: Mill) -> None:
     asked.raw("a.txt", b"", source="quiz")
     with pytest.raises(DataError, match="evaluation set 'quiz' has no document"):
