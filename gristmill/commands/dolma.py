@@ -107,7 +107,7 @@ def _tag(arguments: Namespace, variables: HiddenVariables) -> int:
     for output in plan.outputs:
         show(f"{output.root}: {', '.join(output.taggers)}")
     show(f"{len(plan.items):,} files to tag, {plan.done:,} files of attributes are done")
-    _show_left(plan.outputs, variables)
+    _show_others(plan.outputs, variables)
     if config.dryrun:
         return 0
     progress = Progress()
@@ -136,7 +136,7 @@ def _dedupe(arguments: Namespace, variables: HiddenVariables) -> int:
     for output in plan.outputs:
         show(f"{output.root}: {config.numbered(config.attribute)}")
     show(f"{len(plan.missing):,} files to compare, {plan.done:,} files of attributes are done")
-    _show_left(plan.outputs, variables)
+    _show_others(plan.outputs, variables)
     if plan.keys:
         show(f"{config.numbered(config.bloom_file)}: their keys are saved here")
     if config.dryrun:
@@ -165,9 +165,7 @@ def _mix(arguments: Namespace, variables: HiddenVariables) -> int:
     for stream in config.streams:
         show(f"{stream.name}: {plan.outputs[stream.name]:,} files in {stream.output.path}")
     show(f"{len(plan.items):,} files to write, {plan.done:,} are done")
-    stale = sum(len(folder.stale) for folder in plan.folders)
-    if stale:
-        show(f"{stale:,} files of an earlier run are removed")
+    _show_others(plan.folders, variables)
     if config.dryrun:
         return 0
     progress = Progress()
@@ -185,9 +183,12 @@ def _mix(arguments: Namespace, variables: HiddenVariables) -> int:
     return 0
 
 
-def _show_left(outputs: Sequence[AttributeFolder], variables: HiddenVariables) -> None:
-    """A line on attributes of documents that are gone. They stay: another step may need them."""
-    left = [f"{output.root}/{name}" for output in outputs for name in output.stale]
+def _show_others(outputs: Sequence[AttributeFolder], variables: HiddenVariables) -> None:
+    """Lines on outputs of earlier runs that are removed, and on those that stay: another step may need them."""
+    stale = sum(len(output.stale) for output in outputs)
+    if stale:
+        show(f"{stale:,} files of an earlier run are removed")
+    left = [f"{output.root}/{name}" for output in outputs for name in output.left]
     if left:
         words = f"{len(left):,} files of attributes are left that no document gives any more"
         show(variables.hidden(f"{words}; remove them if nobody needs them: {some_of(left)}"))

@@ -46,7 +46,9 @@ class AttributeFolder:
         alone: whether the folder may have no other outputs: who reads it takes all files.
         kin: regular expression of the names that a reader would take for outputs of this run, if `alone`.
         done: records of the files that are done, by name.
-        stale: outputs of earlier runs that these documents do not give any more, by name. If `alone`, they must go.
+        stale: outputs of earlier runs that these documents do not give any more, and that must go, by name: all if
+            `alone`, else those that were made with other options.
+        left: such outputs that stay: another step may need them.
         foreign: names of files of others that this run is told to replace.
         forced: whether records that do not fit were not read.
         seen: digest of all records, when the files were looked up.
@@ -64,6 +66,7 @@ class AttributeFolder:
     kin: str = ""
     done: Mapping[str, FileRecord] = field(default_factory=dict)
     stale: Sequence[str] = ()
+    left: Sequence[str] = ()
     foreign: Collection[str] = ()
     forced: bool = False
     seen: str = ""
@@ -112,33 +115,39 @@ class AttributeFolder:
                 f"not made by this command, or changed since: {some_of([f'{self.root}/{name}' for name in foreign])};"
                 f" give another {self._other}, or replace them with --force"
             )
-        stale = self._stale(store, known, inputs, force=force) if self.alone else self._left(store, known, inputs)
-        return replace(self, done=done, stale=stale, foreign=set(foreign), forced=force, seen=_digest(known))
+        there = self._not_given(store, known, inputs)
+        stale = {name: each for name, each in there.items() if self.alone or not self._is_same(known[name])}
+        inputs.check_removed(self.root, stale)
+        self._check_stale(store, known, stale, force=force)
+        found = replace(self, stale=list(stale), left=sorted(there.keys() - stale.keys()), seen=_digest(known))
+        return replace(found, done=done, foreign=set(foreign), forced=force)
 
-    def _left(self, store: Store, known: Mapping[str, FileRecord], inputs: Inputs) -> Sequence[str]:
-        """What documents of these patterns gave, and do not give any more. Those of other patterns may lie here too."""
-        names = {file.name for file in self.files}
-        other = (name for name in sorted(known.keys() - names) if inputs.matches(known[name].input))
-        return [name for name in other if _head(store, name)]
+    def _not_given(self, store: Store, known: Mapping[str, FileRecord], inputs: Inputs) -> dict[str, Entry]:
+        """The outputs of earlier runs that these files do not replace.
 
-    def _stale(self, store: Store, known: Mapping[str, FileRecord], inputs: Inputs, *, force: bool) -> Sequence[str]:
-        """The outputs of earlier runs that these files do not replace."""
-        names = {file.name for file in self.files}
-        there = {name: entry for name in sorted(known.keys() - names) if (entry := _head(store, name))}
-        inputs.check_removed(self.root, there)
-        self._check_others(store, {*known, *names})
-        if there and not force:
+        If the folder may have other outputs, they are those that documents of these patterns gave.
+        """
+        other = sorted(known.keys() - {file.name for file in self.files})
+        mine = (name for name in other if self.alone or inputs.matches(known[name].input))
+        return {name: entry for name in mine if (entry := _head(store, name))}
+
+    def _check_stale(
+        self, store: Store, known: Mapping[str, FileRecord], stale: Mapping[str, Entry], *, force: bool
+    ) -> None:
+        """Checks that outputs of earlier runs may go, and that nothing else is in their way."""
+        if self.alone:
+            self._check_others(store, {*known, *(file.name for file in self.files)})
+        if stale and not force:
             raise DataError(
-                f"{self.root}: an earlier run wrote {some_of(list(there))}, which these documents do not give any more;"
+                f"{self.root}: an earlier run wrote {some_of(list(stale))}, which these documents do not give any more;"
                 f" give another {self._other}, or remove them, as --force does"
             )
-        changed = [name for name, entry in there.items() if not _is_ours(store, name, entry, known[name])]
+        changed = [name for name, entry in stale.items() if not _is_ours(store, name, entry, known[name])]
         if changed:
             raise DataError(
                 f"{self.root}: {some_of(changed)} have changed since an earlier run wrote them, and these documents do"
                 f" not give them any more; move them away, or give another {self._other}"
             )
-        return list(there)
 
     def _check_others(self, store: Store, known: Collection[str]) -> None:
         """Checks that no file of others is there that a reader would take for an output of this run.
@@ -170,7 +179,7 @@ class AttributeFolder:
     def _check(self, store: Store, manifest: TagManifest | None, newer: Mapping[str, FileRecord]) -> None:
         if manifest and (manifest.taggers, manifest.experiment) != (self.taggers, self.experiment):
             raise RecipeError(f"{store.url}: {self._differs(manifest)}; give another {self._other}, {_MEND}")
-        if any(not record.recipe.startswith(self.recipe) for record in newer.values()):
+        if any(not self._is_same(record) for record in newer.values()):
             raise RecipeError(
                 f"{store.url}: a run with other options began these files, and did not end; give another"
                 f" {self._other}, {_MEND}"
@@ -204,7 +213,7 @@ class AttributeFolder:
             RecipeError: a run with other settings has begun or made files since then.
         """
         store = open_outputs(self.root, options)
-        if len(self.done) == len(self.files) and not (self.alone and self.stale):
+        if len(self.done) == len(self.files) and not self.stale:
             remove_ended(store)
             store.sweep()
             return self
@@ -213,15 +222,14 @@ class AttributeFolder:
         try:
             known = self._records(store, force=self.forced)
             lost = any(known.get(name) != record for name, record in self.done.items())
-            if lost or (self.alone and _digest(known) != self.seen):
+            if lost or ((self.alone or self.stale) and _digest(known) != self.seen):
                 raise AtWork(f"{self.root}: another run has written here since this one looked; run again")
         except GristmillError:
             store.delete([claim])
             raise
         store.sweep()
-        if self.alone:
-            store.delete(self.stale)
-            remove_receipts(store, self.stale)
+        store.delete(self.stale)
+        remove_receipts(store, self.stale)
         return replace(self, claim=claim)
 
     def conclude(self, options: Mapping[str, str]) -> None:
@@ -253,7 +261,11 @@ class AttributeFolder:
 
     def _fits(self, name: str, record: FileRecord, names: Collection[str]) -> bool:
         """Whether a receipt is of a file that this folder may have."""
-        return name in names if self.alone else record.recipe.startswith(self.recipe)
+        return name in names if self.alone else self._is_same(record)
+
+    def _is_same(self, record: FileRecord) -> bool:
+        """Whether a file was made with these options."""
+        return record.recipe.startswith(self.recipe)
 
 
 @contextmanager

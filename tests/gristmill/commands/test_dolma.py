@@ -165,3 +165,38 @@ def test_attributes_of_documents_that_are_gone_are_told_and_stay(
     (home / "attributes/e/1.jsonl").unlink()
     assert main(["dolma", command, "-c", "1.yaml"]) == 0
     assert words not in capsys.readouterr().out
+
+
+OTHER_OPTIONS = {
+    "tag": ("taggers: [char_length_v1]\nexperiment: e", "taggers: [whitespace_tokenizer_v1]\nexperiment: e"),
+    "dedupe": (
+        "dedupe: {name: e, paragraphs: {attribute_name: a}}",
+        "dedupe: {name: e, documents: {attribute_name: a, key: $.text}}",
+    ),
+}
+
+
+@pytest.mark.parametrize("command", ["tag", "dedupe"])
+def test_with_other_options_the_attributes_of_documents_that_are_gone_go(
+    home: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    """Nobody who reads the folder can tell them from those of today, and the manifest names them no longer."""
+    for name in ("1", "2", "3"):
+        (home / f"documents/{name}.jsonl").write_text(f'{{"id":"{name}","text":"one","source":"s"}}\n')
+    for number, labels in enumerate(OTHER_OPTIONS[command]):
+        (home / f"{number}.yaml").write_text(f"documents: ['documents/*.jsonl']\n{labels}\n")
+    folder = home / "attributes/e"
+    assert main(["dolma", command, "-c", "0.yaml"]) == 0
+    (home / "documents/1.jsonl").unlink()
+    (home / "documents/2.jsonl").unlink()
+    capsys.readouterr()
+    with (folder / "2.jsonl").open("a") as edited:
+        edited.write("\n")
+    assert main(["dolma", command, "-c", "1.yaml", "--force"]) == 2
+    assert f"{folder}: 2.jsonl have changed since an earlier run wrote them" in capsys.readouterr().err
+    (folder / "2.jsonl").unlink()
+    assert main(["dolma", command, "-c", "1.yaml", "--force", "--dryrun"]) == 0
+    assert (folder / "1.jsonl").exists()
+    assert main(["dolma", command, "-c", "1.yaml", "--force"]) == 0
+    assert "1 files of an earlier run are removed\n" in capsys.readouterr().out
+    assert sorted(path.name for path in folder.glob("*.jsonl")) == ["0.jsonl", "3.jsonl"]
