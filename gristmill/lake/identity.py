@@ -34,31 +34,42 @@ def digest_of(value: Any) -> str:
     return hashlib.sha256(orjson.dumps(value, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
-class IdDigest:
-    """The running digest of pairs in row order, and their 128-bit hashes for the id index.
+class PairDigest:
+    """The running digest of pairs in row order.
 
-    The digest is the XXH3-128 (hex) of the canonical bytes of all pairs, each followed by a line feed.
+    It is the XXH3-128 (hex) of the canonical bytes of all pairs, each followed by a line feed.
     """
 
     def __init__(self) -> None:
         self._digest = xxhash.xxh3_128()
-        self._hashes: list[bytes] = []
         self.rows = 0
 
     def update(self, pairs: Iterable[Pair]) -> None:
         """Appends pairs, in row order."""
-        lines = [orjson.dumps(pair) for pair in pairs]
-        if not lines:
-            return
-        self._digest.update(b"\n".join(lines))
-        self._digest.update(b"\n")
-        hash_of = xxhash.xxh3_128_digest
-        self._hashes.append(b"".join([hash_of(line) for line in lines]))
-        self.rows += len(lines)
+        self._append([orjson.dumps(pair) for pair in pairs])
+
+    def _append(self, lines: Sequence[bytes]) -> None:
+        if lines:
+            self._digest.update(b"\n".join(lines))
+            self._digest.update(b"\n")
+            self.rows += len(lines)
 
     def hexdigest(self) -> str:
         """The digest of all pairs so far."""
         return self._digest.hexdigest()
+
+
+class IdDigest(PairDigest):
+    """The running digest of pairs in row order, and their 128-bit hashes for the id index."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._hashes: list[bytes] = []
+
+    def _append(self, lines: Sequence[bytes]) -> None:
+        super()._append(lines)
+        hash_of = xxhash.xxh3_128_digest
+        self._hashes.append(b"".join([hash_of(line) for line in lines]))
 
     def index(self) -> bytes:
         """The id index: the sorted XXH3-128 hashes of the pairs, then the row number of each, in the same order.

@@ -281,8 +281,12 @@ class Source:
 
     def conversion_parameters(self) -> dict[str, Any]:
         """All that changes v0, as JSON, for the recipe. The default row_limit is left out: older ledgers lack it."""
+        return {"shards": self.shards.parameters(), "select": self.select, **self.reading_parameters()}
+
+    def reading_parameters(self) -> dict[str, Any]:
+        """Those of them that change how a raw object is read. The others decide which objects a shard is made from."""
         limit = {} if self.row_limit == Limits().row else {"row_limit": self.row_limit}
-        return {"shards": self.shards.parameters(), "select": self.select, **limit, **self.parameters}
+        return {**limit, **self.parameters}
 
     def is_marker(self, name: str) -> bool:
         """Whether a raw object is the file that marks its snapshot as complete."""

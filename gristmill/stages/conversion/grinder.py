@@ -10,7 +10,7 @@ from gristmill.execution.document_writer import DocumentWriter
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.execution.write_shards import keep_shard, write_shards
 from gristmill.lake.address import Place, raw_asset
-from gristmill.lake.identity import Pair
+from gristmill.lake.identity import Pair, digest_of
 from gristmill.lake.ledger.counts import add_counts
 from gristmill.lake.ledger.model import Input
 from gristmill.lake.ledger.receipts import RawVersion, Receipt
@@ -43,6 +43,7 @@ class ConversionSpec(msgspec.Struct, frozen=True):
         place: the partition that is made.
         token: token of the run that has claimed it.
         recipe: digest of the recipe.
+        made_by: digest of the parameters of the source that change how a raw object is read.
         raw: root of the raw data as the planning process sees it; empty if they are in the lake.
         code: digest of the source's code; empty: not known.
     """
@@ -51,6 +52,7 @@ class ConversionSpec(msgspec.Struct, frozen=True):
     place: Place
     token: str
     recipe: str
+    made_by: str
     raw: str = ""
     code: str = ""
 
@@ -230,6 +232,8 @@ class ConversionGrinder:
         self._store = job.lake.store()
         self._source = find("sources", Source, job.shelves, self._spec.source)
         self._raw_store = open_raw(self._source, self._store, job.lake.options, self._spec.raw)
+        if digest_of(self._source.reading_parameters()) != self._spec.made_by:
+            raise RecipeError(f"source {self._source.name!r}: this worker has another recipe than the run; update it")
         check_worker(code_of(self._source), self._spec.code)
         self._hashes = Hashes()  # of the raw object that is read
 

@@ -9,6 +9,7 @@ from gristmill.execution.checks import Check, Verdict, ids_unique
 from gristmill.execution.plan import PartitionState, Target, Want
 from gristmill.execution.work import Item, raw
 from gristmill.lake.address import Place, documents_asset, place, raw_asset
+from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.model import Input, Recipe, Shard, Upstream
 from gristmill.lake.ledger.receipts import RawVersion, Receipt, raw_stamps
 from gristmill.lake.store.protocol import Store
@@ -120,7 +121,8 @@ class ConversionStep:
         hashes = partial(named_hashes, self.source, raw_store, listing.checksums)
         upstream = (Upstream(asset, self.snapshot, ""),)
         target = Target(partition, self.recipe, upstream, wants, code_of(self.source), checked=checked)
-        return ConversionPlan(self.source.name, store, listing, shards, target, raw_address(self.source), hashes)
+        made_by, raw_root = digest_of(self.source.reading_parameters()), raw_address(self.source)
+        return ConversionPlan(self.source.name, store, listing, shards, target, made_by, raw_root, hashes)
 
 
 def _is_erased(store: Store, partition: Place, top: str) -> bool:
@@ -204,6 +206,7 @@ class ConversionPlan:
         listing: the raw objects of the snapshot.
         shards: names of the raw objects, by shard.
         target: the documents as they should be.
+        made_by: see ConversionSpec.
         raw: see ConversionSpec.
         hashes: reads the checksum files; see named_hashes.
     """
@@ -213,6 +216,7 @@ class ConversionPlan:
     listing: RawListing
     shards: Mapping[str, list[str]]
     target: Target
+    made_by: str
     raw: str = ""
     hashes: Callable[[], Mapping[str, tuple[NamedHash, ...]]] = dict
 
@@ -224,7 +228,8 @@ class ConversionPlan:
     def spec(self, token: str) -> ConversionSpec:
         """See StepPlan."""
         target = self.target
-        return ConversionSpec(self.source, target.place, token, target.recipe.digest, self.raw, target.code.digest)
+        recipe = target.recipe.digest
+        return ConversionSpec(self.source, target.place, token, recipe, self.made_by, self.raw, target.code.digest)
 
     def items(self, todo: Mapping[str, Sequence[Want]], states: Mapping[str, PartitionState]) -> list[Item]:
         """See StepPlan."""

@@ -25,7 +25,7 @@ from gristmill.lake.asset_kinds import (
     ledger_of_asset,
 )
 from gristmill.lake.ledger.files import dump, list_ledgers, read_head, read_ledger
-from gristmill.lake.ledger.index_ledger import IndexWriter, read_index_ledger, why_unlike
+from gristmill.lake.ledger.index_ledger import IndexWriter, content_digest, read_index_ledger, why_unlike
 from gristmill.lake.ledger.model import Upstream
 from gristmill.lake.store.json_object import Integer, decode_object
 from gristmill.lake.store.open import Lake
@@ -143,7 +143,7 @@ def read_resolution(store: Store, dedupe: str) -> Resolution | None:
     """The last resolution of a recipe; None if there was none.
 
     Raises:
-        DataError: its file is missing or damaged.
+        DataError: its file is missing or damaged, or is not the one that its ledger names.
     """
     ledger = read_index_ledger(store, ledger_of_asset(RESOLUTION.at(dedupe=dedupe)))
     if ledger is None:
@@ -152,6 +152,8 @@ def read_resolution(store: Store, dedupe: str) -> Resolution | None:
     tagged = store.read_tagged(path)
     if tagged is None:
         raise DataError(f"{path}: it is lost; run {RESOLUTION.at(dedupe=dedupe)} again")
+    if ledger.files.get(path) != content_digest(tagged[0], path, store.url):
+        raise DataError(f"{path}: it is not the file that its ledger names; run {RESOLUTION.at(dedupe=dedupe)} again")
     return decode_object(tagged[0], Resolution, path, "the result of a resolution")
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import msgspec
 
-from gristmill.errors import DataError
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.execution.write_shards import write_shards
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.ledger.receipts import Receipt
+from gristmill.lake.rows.batches import check_ledger_ids
 from gristmill.lake.rows.shard_file import read_blocks
 from gristmill.lake.store.hashing import HashedUpload
 from gristmill.lake.store.protocol import Entry, ObjectVersion, Store
@@ -79,15 +79,12 @@ def write_documents(store: Store, path: str, shard: Shard, part: PartWriter) -> 
         part: receives them.
 
     Raises:
-        DataError: a document contradicts itself, or the shard has other rows than its table says.
+        DataError: a document contradicts itself, or the shard has other rows or ids than its table says.
         StoreError: the shard is being rebuilt.
     """
     for block in read_blocks(store, path, shard.sha256):
         part.write(path, block)
-    if part.documents != shard.rows:
-        raise DataError(
-            f"{path}: {shard.rows} documents in its ledger, but {part.documents} were read; make the mix's slice again"
-        )
+    check_ledger_ids(part.ids, shard.rows, shard.ids, path)
 
 
 class _ExportOutput:
@@ -111,7 +108,7 @@ class _ExportOutput:
     def close(self) -> Receipt:
         files = self.part.close()
         objects = {path: (sha256, size) for path, (sha256, size, _) in sorted(self._objects.items())}
-        record = ExportedPart(self._folder, objects, files, self.part.documents)
+        record = ExportedPart(self._folder, objects, files, self.part.ids.rows)
         row = Shard(
             name=self._body.shard.name,
             rows=sum(file.facts.rows for file in files.values()),

@@ -14,7 +14,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from gristmill.errors import DataError
-from gristmill.lake.identity import digest_of
+from gristmill.lake.identity import PairDigest, digest_of
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.rows.batches import IdPair, decode_rows
@@ -153,7 +153,7 @@ class PartWriter:
         self._files, self._create, self._validation = codec.open(folder, create, lake), create, validation
         self._rows: dict[str, array[int]] = {}
         self._contents: Sink | None = None
-        self.documents = 0
+        self.ids = PairDigest()
         self.dropped: dict[str, int] = {}
         self._path = ""
         self._blocking: dict[NotTaken, list[str]] = {}
@@ -174,15 +174,15 @@ class PartWriter:
             DataError: a document contradicts itself; names shard and row.
         """
         self._path = path
-        pairs = decode_rows(_PAIRS, lines, path, self.documents)
-        splits = [self._split(each, number) for number, each in enumerate(pairs, self.documents)]
-        rows = RowBlock(path, self.documents, lines, pairs, splits)
-        for number, placed in enumerate(self._files.write(rows), self.documents):
+        pairs = decode_rows(_PAIRS, lines, path, self.ids.rows)
+        splits = [self._split(each, number) for number, each in enumerate(pairs, self.ids.rows)]
+        rows = RowBlock(path, self.ids.rows, lines, pairs, splits)
+        for number, placed in enumerate(self._files.write(rows), self.ids.rows):
             if isinstance(placed, NotTaken):
-                self._refuse(placed, pairs[number - self.documents], number)
+                self._refuse(placed, pairs[number - self.ids.rows], number)
             else:
                 self._rows.setdefault(placed, array("Q")).append(number)
-        self.documents += len(pairs)
+        self.ids.update(each.pair for each in pairs)
 
     def _refuse(self, why: NotTaken, row: IdPair, number: int) -> None:
         self.dropped[why.reason] = self.dropped.get(why.reason, 0) + 1
@@ -222,7 +222,7 @@ class PartWriter:
             yield f"{number} documents name {why.reason} ({'; '.join(named)}{others}): {why.mend}, then run again"
 
     def _flags(self, name: str) -> str:
-        flags = np.zeros(self.documents, np.bool_)
+        flags = np.zeros(self.ids.rows, np.bool_)
         rows = self._rows.get(name)  # a file may have no documents, such as an index
         if rows:
             flags[np.frombuffer(rows, dtype=np.uint64).astype(np.int64)] = True

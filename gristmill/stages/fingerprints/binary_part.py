@@ -14,7 +14,7 @@ import xxhash
 from gristmill.errors import DataError
 from gristmill.lake.address import Place
 from gristmill.lake.identity import digest_of
-from gristmill.lake.ledger.model import Input, Shard
+from gristmill.lake.ledger.model import Input, Ledger, Shard
 from gristmill.lake.ledger.receipts import Receipt
 from gristmill.lake.store.json_object import Integer
 from gristmill.lake.store.protocol import ObjectVersion, Store, Upload
@@ -30,6 +30,22 @@ def part_name(recipe: str, name: str, inputs: Sequence[Input]) -> str:
     """
     number = xxhash.xxh3_64_intdigest(name.encode()) % 100_000
     return f"part-{number:05d}-{digest_of([recipe, name, msgspec.to_builtins(tuple(inputs))])[:16]}"
+
+
+def check_recipes(head: Ledger, parts: Sequence[Shard], table: str) -> None:
+    """Checks that the parts of a partition are of its recipe: names of parts have the digest of another one too.
+
+    Args:
+        head: of the partition.
+        parts: rows of its table.
+        table: its path.
+
+    Raises:
+        DataError: one is of another recipe.
+    """
+    other = next((row.name for row in parts if row.recipe != head.recipe.digest), None)
+    if other is not None:
+        raise DataError(f"{table}: part {other} is of another recipe than the partition; make this partition again")
 
 
 class BinaryPartRecord(msgspec.Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from gristmill.errors import DataError, StoreError
+from gristmill.errors import StoreError
 from gristmill.execution.document_writer import DocumentWriter
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.execution.write_shards import write_shards
@@ -86,18 +86,12 @@ class MixingGrinder:
         return Outcome(write_shards(self._store, [output], lambda: self._select(body, output)))
 
     def _select(self, body: MixingItem, output: "_StreamOutput") -> None:
-        flags, rows = HeldOutFlags(self._held_out) if self._held_out else None, 0
+        flags = HeldOutFlags(self._held_out) if self._held_out else None
         for block in self._filter.blocks(body.documents, body.sets, output.counts):
-            rows += len(block.pairs)
             output.documents.write(*block.kept())
             add_counts(output.dropped, block.dropped())
             if flags:
                 flags.add(block)
-        if rows != body.documents.rows:
-            raise DataError(
-                f"{self._spec.documents.shard(body.documents.name)}: {body.documents.rows} documents in its ledger, but"
-                f" {rows} were read; make them again"
-            )
         if flags:
             add_counts(output.counts, flags.counts)
             output.extra = flags.extra

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from gristmill.errors import DataError, MalformedRow
 from gristmill.lake.address import Place, attributes_beside
-from gristmill.lake.identity import Pair
+from gristmill.lake.identity import Pair, PairDigest
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.counts import add_counts
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.attribute import AttributeRow, parse_rows
-from gristmill.lake.rows.batches import RowFeed, check_same_ids, decode_rows
+from gristmill.lake.rows.batches import RowFeed, check_ledger_ids, check_same_ids, decode_rows
 from gristmill.lake.rows.blocklists.blocklist import Blocklist
 from gristmill.lake.rows.draw import fraction
 from gristmill.lake.rows.shard_file import read_blocks
@@ -127,7 +127,8 @@ class RowFilter:
             counts: receives further counts: absent values, attribute rows without a source, and what edits changed.
 
         Raises:
-            DataError: the rows of a set do not match the documents, a value is wrong, or a rule fails on a row.
+            DataError: the rows of a set do not match the documents, a value is wrong, or a rule fails on a row; or the
+                shard has other rows or ids than its ledger says, which is raised after its last block.
             StoreError: an object is not the one that its ledger names; this is raised after its last block.
         """
         store, path = shard_file(self._store, self._documents, shard)
@@ -135,13 +136,14 @@ class RowFilter:
             name: RowFeed(*shard_file(self._store, attributes_beside(self._documents, name), beside), beside.sha256)
             for name, beside in sorted(sets.items())
         }
-        first = 0
+        ids = PairDigest()
         for block in read_blocks(store, path, shard.sha256):
-            filtered = self.decide(block, feeds, path, first, counts, shard.name)
+            filtered = self.decide(block, feeds, path, ids.rows, counts, shard.name)
+            ids.update(filtered.pairs)
             yield filtered
-            first += len(filtered.pairs)
         for feed in feeds.values():
             feed.finish(path)
+        check_ledger_ids(ids, shard.rows, shard.ids, path)
 
     def decide(
         self,

@@ -13,6 +13,7 @@ from gristmill.lake.ledger.model import Input, Shard, Upstream
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.duplicates.units import MinHashUnits
+from gristmill.stages.fingerprints.binary_part import check_recipes
 from gristmill.stages.fingerprints.compared import families_of
 from gristmill.stages.fingerprints.order import Order, round_key
 
@@ -47,12 +48,14 @@ class Table:
             may_lack: whether a missing partition is one without rows.
 
         Raises:
-            DataError: the partition is missing, or its ledger is damaged.
+            DataError: the partition is missing, its ledger is damaged, or a part of a dedupe is of another recipe.
         """
         found = find_ledger(store, of) if may_lack else read_ledger(store, of)
         if found is None:
             return cls(of, None, {})
         ledger, rows = found
+        if of.kind.top == CLUSTERS.top:  # of others, whatever made the rows, they count
+            check_recipes(ledger, rows, of.table)
         return cls(of, ledger.upstream, {row.name: row for row in sorted(rows, key=lambda row: row.name)})
 
     @property

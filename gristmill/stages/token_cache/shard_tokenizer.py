@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from gristmill.encoding.vocabulary import Vocabulary
 from gristmill.errors import DataError
+from gristmill.lake.identity import PairDigest
 from gristmill.lake.ledger.model import Shard
-from gristmill.lake.rows.batches import read_rows
+from gristmill.lake.rows.batches import check_ledger_ids, read_rows
 from gristmill.lake.rows.bitmap import pack_bits
 from gristmill.lake.rows.draw import VALIDATION_SEED, fraction
 from gristmill.lake.store.protocol import Store
@@ -75,11 +76,12 @@ class ShardTokenizer:
             end: is told what the shard gave.
 
         Raises:
-            DataError: a row has an error and the policy is `raise`, or all rows have one; or the object is damaged.
+            DataError: a row has an error and the policy is `raise`, or all rows have one; or the object is damaged, or
+                has other rows or ids than the ledger says.
         """
         counting = TokenCounter(self._vocabulary)
         apart = _Apart([], [])
-        by_key = held_rows(shard)
+        by_key, ids = held_rows(shard), PairDigest()
         for first, documents in read_rows(self._store, path, shard.sha256, self._encoder.row_type):
             if by_key is not None and first + len(documents) > len(by_key):
                 raise DataError(
@@ -88,7 +90,9 @@ class ShardTokenizer:
                 )
             apart.flags = self._flags(documents) if by_key is None else by_key[first : first + len(documents)]
             self._append(documents, path, first, takers, counting, apart)
+            ids.update((each.source, each.id) for each in documents)
             del documents  # a text may be huge: free it before the next batch is read
+        check_ledger_ids(ids, shard.rows, shard.ids, path)
         if shard.rows and len(apart.dropped) == shard.rows:
             raise DataError(all_dropped(path, shard.rows, counting.facts().dropped))
         held = pack_bits(np.concatenate(apart.held)) if apart.held else ""

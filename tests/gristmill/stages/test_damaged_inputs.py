@@ -53,25 +53,14 @@ NEED_NOT: Mapping[str, str] = {
 """Cells, written as `step: damage: input` or `step: damage: input for asset`, that need not be seen, and why."""
 
 GAPS: Mapping[str, str] = {
-    "MixingStep: (two rows swapped|another id|other ids in the ledger): .* for mixes/reading/documents/(exams|talks)|"
-    "MixingStep: (two rows swapped|another id|other ids in the ledger): .* for mixes/shares/documents/(first|edited)|"
-    "MixingStep: (two rows swapped|another id): .* for mixes/shares/documents/theirs|"
-    "(Export|TokenCache)Step: (two rows swapped|another id|other ids in the ledger): mixes/.*": (
-        "the ids of the rows are not compared with the ledger, where no set is read beside them"
-    ),
-    "(Clusters|DedupeLabels)Step: another recipe in the ledger: dedupe/.*": "a part of another recipe is read",
     "ClustersStep: a row (missing|more): dedupe/[a-z0-9-]+/clusters r00001 0": (
         "no ledger says how many members an earlier round has in each file"
     ),
-    "DedupeLabelsStep: other bytes: dedupe/[a-z0-9-]+/resolution": "its ledger has a digest, which is not compared",
 }
 """Cells that are not seen yet, and the guard that is missing."""
 
 FOUND_ON_A_SHELF = ("ConversionStep", "DedupeLabelsStep", "TaggingStep")
 """The steps whose workers find a recipe on their own shelf. To all others, the plan brings all of it."""
-
-OTHER_WORKER = {"ConversionStep": "a worker compares the code of the source, but not row_limit and parameters"}
-"""The steps whose workers do not compare the whole recipe yet."""
 
 MISHAPS = {
     "claim lost before grinding": lost_before_grinding,
@@ -139,14 +128,6 @@ def test_a_run_stops_before_it_writes(lake: StepLake, step: str, mishap: str) ->
     assert MISHAPS[mishap](lake, lake.steps_of(step)[0]) == ""
 
 
-@pytest.mark.parametrize(
-    "step",
-    [
-        pytest.param(
-            step, marks=[pytest.mark.xfail(strict=True, reason=OTHER_WORKER[step])] if step in OTHER_WORKER else []
-        )
-        for step in FOUND_ON_A_SHELF
-    ],
-)
+@pytest.mark.parametrize("step", FOUND_ON_A_SHELF)
 def test_a_worker_with_another_recipe_than_the_run_makes_nothing(lake: StepLake, step: str) -> None:
     assert other_worker(lake, lake.steps_of(step)[0]) == ""

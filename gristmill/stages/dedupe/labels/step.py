@@ -18,6 +18,7 @@ from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.label import Score, Spans
 from gristmill.stages.dedupe.labels.grinder import LabelsItem, LabelsSpec
 from gristmill.stages.dedupe.resolution import read_resolution
+from gristmill.stages.fingerprints.binary_part import check_recipes
 
 LABELLING = 1
 """Version of the way we write the sets of dedupe recipes. Raising it rebuilds all of them."""
@@ -92,6 +93,8 @@ class DedupeLabelsStep:
         prints, printed = read_ledger(store, place(FINGERPRINTS.at(**names), self.snapshot))
         marks, marked = read_ledger(store, place(MARKS.at(**names), self.snapshot))
         self._check_resolved(store, documents, prints, marks)
+        for head, rows in ((prints, printed), (marks, marked)):
+            check_recipes(head, rows, place(head.asset, head.snapshot).table)
         fingerprints, by_name = {row.name: row for row in printed}, {row.name: row for row in marked}
         wants: list[Want] = []
         bodies: dict[str, LabelsItem] = {}

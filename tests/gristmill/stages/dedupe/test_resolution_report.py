@@ -1,5 +1,6 @@
 """The page about a resolution: excerpts at the right places, counted characters, and no markup of the data."""
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from testkit import Mill
 
 from gristmill.__main__ import main
 from gristmill.errors import DataError
+from gristmill.lake.asset_kinds import ledger_of_asset
 from gristmill.stages.dedupe.cluster_excerpts import EXCERPT, ClusterExcerpt, excerpts_of
 from gristmill.stages.dedupe.duplicate_characters import duplicate_characters
 from gristmill.stages.dedupe.resolution import Resolution, read_resolution
@@ -119,6 +121,11 @@ def test_a_span_that_no_document_has_is_refused(pages: Mill) -> None:
     found = resolution(pages)
     path = "dedupe/lines-1/resolution/resolution.json"
     span = b'"span":%d' % found.largest[0].span
-    pages.store.put(path, pages.store.read(path).replace(span, b'"span":900', 1))
+    before = pages.store.read(path)
+    after = before.replace(span, b'"span":900', 1)
+    pages.store.put(path, after)
+    ledger = ledger_of_asset("dedupe/lines-1/resolution")
+    old, new = (hashlib.sha256(each).hexdigest().encode() for each in (before, after))
+    pages.store.put(ledger, pages.store.read(ledger).replace(old, new))
     with pytest.raises(DataError, match="it has no hash 900"):
         excerpts(pages)
