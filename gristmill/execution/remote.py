@@ -19,6 +19,8 @@ from gristmill.errors import RecipeError
 from gristmill.execution.runner import grind_one, open_grinder
 from gristmill.execution.work import Done, Grinder, Item, Job, Outcome
 from gristmill.installation import MAKERS, version_of
+from gristmill.lake.ledger.lake_id import read_lake_id
+from gristmill.lake.store.open import Lake
 
 ONE_CORE = {
     "RAYON_NUM_THREADS": "1",
@@ -36,10 +38,11 @@ WorkerEnvironment = dict[str, str]
 
 
 class RemoteJob(msgspec.Struct, frozen=True):
-    """A job, and the environment of the process that planned it."""
+    """A job, the environment of the process that planned it, and the id of its lake; empty: the lake has none yet."""
 
     job: Job
     environment: WorkerEnvironment
+    lake_id: str = ""
 
 
 def remote_job(job: Job) -> bytes:
@@ -47,12 +50,13 @@ def remote_job(job: Job) -> bytes:
 
     Raises:
         RecipeError: a package with shelves cannot be imported.
+        DataError: the lake's id is damaged.
     """
     kit = environment_of(job.shelves)
     for package in job.shelves:
         if not kit[package]:
             raise RecipeError(f"{package}: no such package; GRISTMILL_SHELVES must name packages that can be imported")
-    return msgspec.json.encode(RemoteJob(job, kit))
+    return msgspec.json.encode(RemoteJob(job, kit, _id_of(job.lake)))
 
 
 def grind_bytes(job: bytes, items: bytes) -> bytes:
@@ -89,7 +93,7 @@ class _CheckedGrinder:
         if self._grind is None:
             remote = msgspec.json.decode(self.job, type=RemoteJob)
             _compare(remote.environment, environment_of(remote.job.shelves))
-            _check_lake(remote.job.lake.url)
+            _check_lake(remote.job.lake, remote.lake_id)
             self._grind = open_grinder(remote.job)
         return self._grind(item)
 
@@ -134,11 +138,18 @@ def _compare(planned: Mapping[str, str], worker: Mapping[str, str]) -> None:
         )
 
 
-def _check_lake(lake: str) -> None:
-    if "://" not in lake and not Path(lake).is_dir():
+def _id_of(lake: Lake) -> str:
+    found = read_lake_id(lake.store())
+    return found.id if found else ""
+
+
+def _check_lake(lake: Lake, planned: str) -> None:
+    """Raises RecipeError if this process does not see the lake of the one that planned."""
+    missing = "://" not in lake.url and not Path(lake.url).is_dir()
+    if missing or (planned and _id_of(lake) != planned):
         raise RecipeError(
-            f"the worker on {platform.node()} does not see the lake {lake}; a cluster over several machines needs a"
-            " bucket, or a folder that all of them mount at the same path"
+            f"the worker on {platform.node()} does not see the lake {lake.url}, or sees another there; a cluster over"
+            " several machines needs a bucket, or a folder that all of them mount at the same path"
         )
 
 

@@ -93,5 +93,5 @@ def _plain(data: bytes, path: str, mend: str) -> bytes:
     """JSON without escapes, which may be different in each file."""
     try:
         return orjson.dumps(orjson.loads(data))
-    except orjson.JSONDecodeError as error:
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError) as error:  # the latter at 255 lists in each other
         raise DataError(f"{path}: not valid JSON ({error}), so the parts that it names are unknown; {mend}") from error

@@ -12,6 +12,7 @@ from gristmill.errors import RecipeError
 from gristmill.execution.remote import ONE_CORE, RemoteJob, answers_of, environment_of, grind_bytes, remote_job
 from gristmill.execution.step import plan
 from gristmill.execution.work import Done, Item, Job
+from gristmill.lake.ledger.lake_id import LAKE_FILE, make_lake_id
 
 
 @pytest.fixture(autouse=True)
@@ -79,6 +80,16 @@ def test_a_worker_that_does_not_see_the_lake_says_so(mill: Mill) -> None:
     job, (item,) = work(mill, "word")
     far = msgspec.structs.replace(job.lake, url="/no/such/lake")
     assert "does not see the lake /no/such/lake" in refusal(msgspec.structs.replace(job, lake=far), item)
+
+
+def test_a_worker_that_sees_another_lake_at_the_same_place_says_so(mill: Mill) -> None:
+    job, (item,) = work(mill, "word")
+    make_lake_id(mill.store)
+    told = remote_job(job)
+    mill.store.delete([LAKE_FILE])  # as in a folder where nothing is mounted, or something else
+    (failed,) = grind(told, item).outcome.failed
+    assert failed.message.endswith("mount at the same path")
+    assert "or sees another there" in failed.message
 
 
 def test_a_job_with_shelves_that_are_not_there_is_not_sent(mill: Mill) -> None:

@@ -30,7 +30,11 @@ def test_a_release_names_the_part_of_its_cache(whole: Mill) -> None:
 
 @pytest.mark.parametrize(
     ("data", "words"),
-    [(b'{"a": "part-00001-0a"', "not valid JSON"), (b'{"digest": "0", "a": "part-00001-0a"}', "releases/a.json: ")],
+    [
+        (b'{"a": "part-00001-0a"', "not valid JSON"),
+        (b'{"digest": "0", "a": "part-00001-0a"}', "releases/a.json: "),
+        (b"[" * 400 + b'"part-00001-0a"' + b"]" * 400, r"releases/a\.json: not valid JSON \(Recursion limit"),
+    ],
 )
 def test_a_file_that_is_damaged_is_an_error_unless_it_is_only_told_of(whole: Mill, data: bytes, words: str) -> None:
     whole.store.put("releases/a.json", data)
