@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
-from gristmill.errors import RecipeError, shorten
+from gristmill.errors import RecipeError
 from gristmill.lake.rows.document import Document
 from gristmill.readers.mapping.fields import (
     MISSING,
@@ -16,6 +16,7 @@ from gristmill.readers.mapping.fields import (
     RowTrouble,
     Taker,
     TimeUnit,
+    beside,
     found,
     id_of,
     joined_text,
@@ -33,7 +34,6 @@ from gristmill.recipes.option_types import check_types
 from gristmill.recipes.raw_object import RawObject, Refused
 from gristmill.recipes.row_format import Chat, Format, Prebuilt, Text
 
-_NAMES_SHOWN = 200
 _STRINGS = frozenset({str})
 
 
@@ -278,10 +278,7 @@ class RowDocuments:
             return metadata
         if metadata is None:
             return renamed
-        if not renamed.keys().isdisjoint(metadata):
-            twice = sorted(renamed.keys() & metadata.keys())
-            raise RowTrouble("a new name is in the row already", shorten(", ".join(twice), _NAMES_SHOWN))
-        return metadata | renamed
+        return beside(metadata, renamed)
 
     @property
     def _messages_field(self) -> str:

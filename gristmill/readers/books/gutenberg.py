@@ -20,6 +20,7 @@ from msgspec import UNSET
 
 from gristmill.lake.rows.document import Document
 from gristmill.readers.files.raw_files import FileDocuments
+from gristmill.readers.mapping.fields import beside
 from gristmill.readers.text import Unfit, fit_text, text_as_declared
 from gristmill.readers.zip_archive import Member
 from gristmill.recipes.option_types import check_pattern
@@ -89,7 +90,8 @@ class GutenbergTexts(FileDocuments):
     The raw objects are text files, or tar or zip archives of them. The id is the number of the book, such as
     `gutenberg-1342`. Metadata are `gutenberg` (the number), `title`, `authors`, `language` (BCP 47), `license`,
     `kind` (`book`), `path`, and the other fields of the header by their names in lower case with `_`. `created` is the
-    release date, if it names a day. Line ends become line feeds.
+    release date, if it names a day. Line ends become line feeds. A book whose header has a field of one of these names
+    is refused.
 
     Text behind the end that is not Project Gutenberg's is no part of the document. `characters behind the book` counts
     it, without white space.
@@ -127,10 +129,10 @@ class GutenbergTexts(FileDocuments):
         if number is None:
             raise Unfit("no number of the book", "no `[EBook #...]` in the header")
         metadata: dict[str, Any] = {"gutenberg": number[1], "kind": "book", "license": LICENCE, "path": file.name}
-        metadata |= {name: "; ".join(values) for name, values in fields.items() if name not in {"author", "language"}}
-        metadata["authors"] = fields.get("author", [])
+        others = {name: "; ".join(values) for name, values in fields.items() if name not in {"author", "language"}}
         language = "; ".join(fields.get("language", ["und"]))
-        metadata["language"] = _LANGUAGES.get(language.lower(), language)
+        ours = {"authors": fields.get("author", []), "language": _LANGUAGES.get(language.lower(), language)}
+        metadata = beside(beside(metadata, others), ours)
         created = _day(metadata.get("posting_date", "")) or _day(metadata.get("release_date", ""))
         yield Document(
             id=f"gutenberg-{number[1]}",

@@ -7,11 +7,11 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from gristmill.errors import RecipeError
 from gristmill.lake.rows.document import Document
 from gristmill.readers.chats.json_rows import JsonRow, json_rows
+from gristmill.readers.mapping.fields import beside
 from gristmill.readers.parts.units import cut_by
 from gristmill.readers.records import field_text
 from gristmill.readers.text import Unfit
@@ -53,17 +53,19 @@ class MarkedTurns:
 
     Each declared field of a line becomes one document. Its id is a digest of all the declared fields of the line, with
     the field's name: so both conversations of a pair share its beginning. Metadata are `messages`, `choice` (the
-    field's name), and all other fields of the line.
+    field's name), and all other fields of the line. A line with a field `messages` or `choice` of its own is refused.
 
     Attributes:
         source: name of the source, which is the source of every document.
         keys: the fields that hold conversations, such as `("chosen", "rejected")`.
         marks: the role of each mark.
+        leave_out: fields that do not become metadata.
     """
 
     source: str
     keys: tuple[str, ...] = ("chosen",)
     marks: Mapping[str, str] = field(default_factory=lambda: {"Human": "user", "Assistant": "assistant"})
+    leave_out: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_types(self, f"MarkedTurns of source {self.source!r}")
@@ -86,7 +88,7 @@ class MarkedTurns:
                 yield each
 
     def _row(self, row: JsonRow) -> Iterator[Converted]:
-        others = {key: value for key, value in row.fields.items() if key not in self.keys}
+        others = {key: value for key, value in row.fields.items() if key not in (*self.keys, *self.leave_out)}
         digest = hashlib.sha256()
         for key in self.keys:
             if not isinstance(row.fields.get(key), str):
@@ -96,9 +98,9 @@ class MarkedTurns:
         for key in self.keys:
             try:
                 messages = turns_of(row.fields[key], self.marks)
+                metadata = beside(others, {"messages": messages, "choice": key}, "name it in leave_out, or rename it")
             except Unfit as unfit:
                 yield row.refused(unfit.reason, f"field {key!r}: {unfit.detail}")
                 continue
-            metadata: dict[str, Any] = {**others, "messages": messages, "choice": key}
             row_id = f"{digest.hexdigest()[:_DIGITS]}-{key}"
             yield Document(id=row_id, text=field_text(messages), source=self.source, metadata=metadata)

@@ -11,6 +11,7 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.formats.energon.keys import check_media_path
 from gristmill.lake.rows.document import Document
 from gristmill.readers.jsonl import JsonLines, raw_lines, value_of
+from gristmill.readers.mapping.fields import RowTrouble, beside
 from gristmill.recipes.option_types import check_types
 from gristmill.recipes.raw_object import Converted, RawObject, Refused
 
@@ -26,7 +27,7 @@ class EnergonLines:
 
     All fields are kept. The names that the fields of `media` hold, alone or in lists, also become the metadata's
     `media`, a list; it is absent if a line names none. A line is refused if such a name is absolute, leads out of its
-    folder, or has a character that Energon cannot use.
+    folder, or has a character that Energon cannot use; and if it names media and has a field `media_key` of its own.
 
     Attributes:
         source: name of the source.
@@ -84,7 +85,12 @@ class EnergonLines:
                 except DataError as error:
                     return Refused("not a name of a media file", f"{raw.name} row {number} ({path}: {error})", line)
                 names.append(name)
-        return replace(row, metadata={**metadata, self.media_key: names}) if names else row
+        if not names:
+            return row
+        try:
+            return replace(row, metadata=beside(metadata, {self.media_key: names}, "give media_key another name"))
+        except RowTrouble as trouble:
+            return Refused(trouble.reason, f"{raw.name} row {number} ({trouble.detail})", line)
 
 
 def _at(value: Any, path: str) -> Any:

@@ -18,6 +18,7 @@ from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.raw_spans import RawSpan
 from gristmill.readers.archive import TAR
 from gristmill.readers.jsonl import value_of
+from gristmill.readers.mapping.fields import beside
 from gristmill.readers.tar_archive import tar_members
 from gristmill.readers.text import Unfit, fit_text, plain_text
 from gristmill.readers.zip_archive import Member, MemberRules
@@ -37,7 +38,8 @@ class WebdatasetSamples:
 
     The names are grouped as Energon does it: the key is all up to the first dot of the file's name, the part is the
     rest, and neighbours with one key are one sample. Files whose name gives no key are left out and counted. A sample
-    is refused if it has no text, if a part of it is not valid, or if a part comes twice.
+    is refused if it has no text, if a part of it is not valid, if a part comes twice, or if two of its parts, or one
+    and the names of its media, would become one field.
 
     Attributes:
         source: name of the source.
@@ -149,29 +151,34 @@ class WebdatasetSamples:
             return LeftOut(error.reason) if error.reason == "empty text" else Refused(error.reason, where, content)
         except DataError as error:
             return Refused("no id in the key", f"{where} ({error})", content)
+        names = [each.name for each in members if each.name[len(key) + 1 :] not in self._read]
+        try:
+            kept = beside(self._kept(values), {self.media_key: names} if names else {}, "give media_key another name")
+        except Unfit as error:
+            return Refused(error.reason, f"{where} ({error.detail})", content)
         place = next(each for each in members if each.name[len(key) + 1 :] in values)
         raw.raw_span = RawSpan(0, len(place.raw), place.name)
-        names = [each.name for each in members if each.name[len(key) + 1 :] not in self._read]
         return Document(
             id=f"{raw.name}/{made_id}" if self.shard_in_id else made_id,
             text=text,
             source=self.source,
             added=UNSET if self.added is None else self.added,
-            metadata={**self.metadata, **self._kept(values), **({self.media_key: names} if names else {})},
+            metadata={**self.metadata, **kept},
         )
 
     def _kept(self, values: dict[str, Any]) -> dict[str, Any]:
         """What the parts of `keep` give to the metadata. The field with the text is not kept twice."""
         given = next(place for place in self._places if _has(values, place))
         kept: dict[str, Any] = {}
+        mend = "take one of the two parts out of keep"
         for part in self.keep:
             value = values.get(part)
             if given.part == part and len(given.steps) == 1 and isinstance(value, dict):
                 value = {name: each for name, each in value.items() if name != given.steps[0]}
             if part == "json" and isinstance(value, dict):
-                kept |= value
+                kept = beside(kept, value, mend)
             elif part in values and not (given.part == part and not given.steps):
-                kept[part] = value
+                kept = beside(kept, {part: value}, mend)
         return kept
 
 

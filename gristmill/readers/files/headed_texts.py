@@ -14,6 +14,7 @@ from msgspec import UNSET
 
 from gristmill.lake.rows.document import Document
 from gristmill.readers.files.raw_files import FileDocuments
+from gristmill.readers.mapping.fields import beside
 from gristmill.readers.text import Unfit, fit_text, plain_text
 from gristmill.readers.zip_archive import Member
 from gristmill.recipes.option_types import check_pattern
@@ -61,7 +62,7 @@ class HeadedTexts(FileDocuments):
     r"""Reads each text file as one document, its header fields as metadata. Use it as the `convert` of a source.
 
     The raw objects are tar or zip archives, or single files. Metadata are `path`, in archives of git `commit`, and the
-    fields, by their names in lower case with `_` for `-`.
+    fields, by their names in lower case with `_` for `-`. A file in which two of these have one name is refused.
 
     Attributes:
         select: a pattern for the names of an archive's files; others are not read.
@@ -92,16 +93,17 @@ class HeadedTexts(FileDocuments):
     def documents(self, file: Member, raw: RawObject) -> Iterator[Converted]:  # noqa: ARG002 - see FileDocuments
         text = plain_text(file.raw)
         fields, body = header_fields(text)
-        metadata: dict[str, Any] = {self.names.get(key, key.lower().replace("-", "_")): fields[key] for key in fields}
-        metadata["path"] = file.name
-        if file.comment:
-            metadata["commit"] = file.comment
+        mend = "give the header field another name in names"
+        metadata: dict[str, Any] = {}
+        for key, value in fields.items():
+            metadata = beside(metadata, {self.names.get(key, key.lower().replace("-", "_")): value}, mend)
+        ours = {"path": file.name, "commit": file.comment} if file.comment else {"path": file.name}
         yield Document(
             id=file.name if self.id_field is None else self.id_template.format(_given(fields, self.id_field)),
             text=text if self.header else fit_text(body),
             source=self.source,
             created=UNSET if self.created_field is None else self._created(_given(fields, self.created_field)),
-            metadata=metadata,
+            metadata=beside(metadata, ours, mend),
         )
 
     def _created(self, value: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from gristmill.errors import RecipeError, shorten
+from gristmill.readers.text import Unfit
 
 MISSING = object()
 """The value of a field that a row does not have."""
@@ -16,22 +17,21 @@ Taker = Callable[[dict[str, Any]], Any]
 TimeUnit = Literal["text", "s", "ms", "us"]
 """How a row writes a time: as a string, or as a number of seconds, milliseconds or microseconds since 1970 (UTC)."""
 
+TAKEN = "a new name is in the row already"
+"""The reason for a row that has a field of its own under a name that a reader adds."""
+
 _A_SECOND = {"s": 1, "ms": 1000, "us": 1_000_000}
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _NAMES_SHOWN = 200
 
 
-class RowTrouble(Exception):  # noqa: N818 - the tree reads as English
+class RowTrouble(Unfit):
     """Why a row cannot become a document.
 
     Args:
         reason: see Refused.
         detail: more for people, behind the row's place; may be empty.
     """
-
-    def __init__(self, reason: str, detail: str = "") -> None:
-        self.reason, self.detail = reason, detail
-        super().__init__(reason)
 
 
 class NoField(RowTrouble):
@@ -129,6 +129,27 @@ def put(fields: dict[str, Any], path: str, row: Mapping[str, Any], value: Any) -
         put(fields.setdefault(name, {}), rest, row[name], value)
 
 
+def beside(fields: Mapping[str, Any], ours: Mapping[str, Any], mend: str = "", reason: str = TAKEN) -> dict[str, Any]:
+    """The fields of a row and those that a reader adds, as one object. None takes the place of another.
+
+    Args:
+        fields: of the row; they come first.
+        ours: what is added.
+        mend: what a person can do about a name in both, for the message.
+        reason: see Refused.
+
+    Raises:
+        RowTrouble: a name is in both.
+
+    >>> beside({"n": 1}, {"path": "a.txt"})
+    {'n': 1, 'path': 'a.txt'}
+    """
+    if not ours.keys().isdisjoint(fields):
+        twice = shorten(", ".join(sorted(ours.keys() & fields.keys())), _NAMES_SHOWN)
+        raise RowTrouble(reason, f"{twice}; {mend}" if mend else twice)
+    return {**fields, **ours}
+
+
 def with_metadata(fields: dict[str, Any]) -> dict[str, Any] | None:
     """The fields that are left, with the keys of their `metadata` among them; None if nothing is left.
 
@@ -140,10 +161,7 @@ def with_metadata(fields: dict[str, Any]) -> dict[str, Any] | None:
         return fields or None
     if not isinstance(given, dict):
         raise RowTrouble("metadata is no object")
-    twice = sorted(fields.keys() & given.keys())
-    if twice:
-        raise RowTrouble("a name is in the row and in its metadata", shorten(", ".join(twice), _NAMES_SHOWN))
-    return fields | given
+    return beside(fields, given, reason="a name is in the row and in its metadata")
 
 
 def names(row: Mapping[str, Any], path: str) -> str:

@@ -17,6 +17,7 @@ from gristmill.readers.archive import is_archive
 from gristmill.readers.files.creative_commons import creative_commons
 from gristmill.readers.files.raw_files import FileDocuments
 from gristmill.readers.files.xml_text import BlockText
+from gristmill.readers.mapping.fields import beside
 from gristmill.readers.text import Unfit, fit_text
 from gristmill.readers.xml_events import XmlElement, subtrees
 from gristmill.readers.zip_archive import Member
@@ -53,7 +54,8 @@ class JatsArticles(FileDocuments):
     `translated_titles` (by language), `authors`, `journal`, `issn`, `keywords`, `article_type`, `language`, `license`
     (an SPDX name), `license_url` and, in archives, `path`. The id is `PMC` with the number of PubMed Central; else the
     DOI, or the first other id. `created` is the date of publication, if it names a day; a day that no calendar has is
-    counted as `impossible date`, and the next date is taken.
+    counted as `impossible date`, and the next date is taken. An article is refused if the kind of one of its ids is the
+    name of another field, such as `title`.
 
     References are left out. So are reviews, replies and translations inside an article (`sub-article`, `response`):
     they are counted as `article inside an article`. Abstracts in other words, such as teasers, are counted as `abstract
@@ -219,8 +221,6 @@ def _metadata(article: XmlElement, about: XmlElement, ids: dict[str, str], path:
     addresses = [value for each in licences for value in _addresses(each)]
     found = [creative_commons(words) for words in [*addresses, *map(_flat, licences)]]
     metadata: dict[str, Any] = {
-        "kind": "paper",
-        **ids,
         "title": _flat(about.find("title-group", "article-title")),
         "subtitle": ": ".join(_flat(each) for each in titles.elements("subtitle")) if titles else "",
         "translated_titles": _translated(titles) if titles else {},
@@ -234,7 +234,7 @@ def _metadata(article: XmlElement, about: XmlElement, ids: dict[str, str], path:
         "license_url": next(iter(addresses), ""),
         "path": path,
     }
-    return {key: value for key, value in metadata.items() if value}
+    return beside(beside({"kind": "paper"}, ids), {key: value for key, value in metadata.items() if value})
 
 
 def _translated(titles: XmlElement) -> dict[str, str]:

@@ -92,7 +92,7 @@ class RowFilter:
         blocklists: the blocklists that the selection names.
         transforms: the transforms that the selection names, in its order.
         chosen: which of the rows of a block, by their pairs, are looked at; it is asked once a block, in order. The
-            others are dropped. None: all are looked at.
+            others are dropped. It is given where finished rows are made again. None: all are looked at.
 
     Raises:
         RecipeError: two columns contradict each other, or the transforms are not those of the selection.
@@ -116,7 +116,8 @@ class RowFilter:
         self._engine = RuleEngine(selection.columns, selection.include, selection.exclude) if ruled else None
         self._ruled = [column.name for column in selection.columns]
         self._blocklists = sorted(blocklists, key=lambda blocklist: blocklist.name)
-        self._editor = Editor(selection, transforms, documents) if selection.changes_rows else None
+        finished = chosen is not None
+        self._editor = Editor(selection, transforms, documents, finished=finished) if selection.changes_rows else None
 
     def blocks(self, shard: Shard, sets: Mapping[str, Shard], counts: dict[str, int]) -> Iterator[FilteredBlock]:
         """The blocks of a shard with their decisions, in order.

@@ -1,10 +1,11 @@
 """Shaping: which fields the written rows have, with the attributes and the origin that are put into them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
+from gristmill.errors import DataError
 from gristmill.lake.address import Place
 from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.rows.attribute import AttributeRow
@@ -16,15 +17,33 @@ Tree = dict[str, "Tree"]
 _ALWAYS = ("id", "source", "text")
 
 
+class FieldTaken(DataError):  # noqa: N818 - named like MalformedRow
+    """A row has a field of its own where the recipe writes one. The caller raises MalformedRow; it knows the file.
+
+    Attributes:
+        path: of the field.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        super().__init__(f"it has a field {path} of its own, which the recipe would write over")
+
+    def __reduce__(self) -> tuple[type["FieldTaken"], tuple[str]]:
+        return type(self), (self.path,)
+
+
 class RowShape:
     """The fields that a selection writes.
 
     Args:
         selection: the recipe.
         documents: the partition that is read.
+        finished: whether the rows were written already. Earlier versions wrote over fields of the same name, so that is
+            no error then.
     """
 
-    def __init__(self, selection: Selection, documents: Place) -> None:
+    def __init__(self, selection: Selection, documents: Place, *, finished: bool = False) -> None:
+        self._finished = finished
         self._keep, self._discard = _tree(selection.keep), _tree(selection.discard)
         names = names_of(documents.asset) if selection.origin else {}
         self._origin = {**names, "snapshot": documents.snapshot} if selection.origin else {}
@@ -39,6 +58,7 @@ class RowShape:
             row: its number there.
 
         Raises:
+            FieldTaken: it has another value where the recipe writes one.
             DataError: it is not an object.
         """
         if self._keep:
@@ -51,11 +71,23 @@ class RowShape:
             merged = {
                 f"{name}__{label}": spans for name, each in labels.items() for label, spans in each.labels.items()
             }
-            added["attributes"] = _joined(values_of(line).get("attributes"), merged)
+            added["attributes"] = self._joined(line, "attributes", merged)
         if self._origin:
             origin = {"origin": {**self._origin, "shard": shard, "row": row}}
-            added["metadata"] = _joined(values_of(line).get("metadata"), origin)
+            added["metadata"] = self._joined(line, "metadata", origin)
         return with_values(line, added) if added else line
+
+    def _joined(self, line: bytes, name: str, added: Mapping[str, Any]) -> bytes:
+        """An object of the row with more keys; null, or no object, is an empty one."""
+        value = values_of(line).get(name)
+        fields = dict(values_of(value)) if value and _is_object(value) else {}
+        if not self._finished:
+            if value and not _is_object(value) and bytes(value) != b"null":
+                raise FieldTaken(name)
+            for key in sorted(added.keys() & fields.keys()):
+                if not _may_replace(fields[key], added[key]):
+                    raise FieldTaken(f"{name}.{key}")
+        return msgspec.json.encode({**fields, **added})
 
 
 def _tree(paths: Iterable[str]) -> Tree:
@@ -110,7 +142,7 @@ def _is_same(before: Values, kept: dict[str, Any]) -> bool:
     return len(kept) == len(before) and not any(isinstance(value, dict) for value in kept.values())
 
 
-def _joined(value: msgspec.Raw | None, added: Mapping[str, Any]) -> bytes:
-    """An object with more keys; one of the same name takes the place of the old one. No object: an empty one."""
-    fields: Sequence[tuple[str, Any]] = list(values_of(value).items()) if value and _is_object(value) else []
-    return msgspec.json.encode({**dict(fields), **added})
+def _may_replace(old: msgspec.Raw, new: Any) -> bool:
+    """Whether nothing is lost: the old value is no span, equal, or the origin that an earlier version was given."""
+    was, now = msgspec.json.decode(old), msgspec.json.decode(msgspec.json.encode(new))
+    return bool(was in ([], now) or (isinstance(was, dict) and isinstance(now, dict) and was.keys() == now.keys()))
