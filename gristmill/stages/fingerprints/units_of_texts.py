@@ -59,6 +59,6 @@ def _spans(
     if isinstance(unit, LineUnits):
         return lines(texts, unit.min_length, unit.normalised, hashed)
     if isinstance(unit, SentenceUnits):
-        return sentence_runs(texts, unit.count, unit.normalised, hashed)
+        return sentence_runs(texts, unit.count, unit.normalised, hashed, unit.rule)
     ngrams = Ngrams(unit.length, unit.stride, unit.skip_short, unit.normalised)
     return ngram_paragraphs(texts, ngrams, unit.separator)

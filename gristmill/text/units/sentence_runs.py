@@ -20,11 +20,13 @@ _LONGEST = 1 << 22
 """Code points of a sentence in a huge line: a longer one is divided, so that memory is bounded."""
 
 
-def sentence_spans(texts: Sequence[str]) -> tuple[Numbers, Numbers, Numbers]:
+def sentence_spans(texts: Sequence[str], rule: int = 1) -> tuple[Numbers, Numbers, Numbers]:
     r"""The sentences of texts, without white space at both ends, as `text/unicode/sentences.py` counts them.
 
     Args:
         texts: any texts, which are looked at together.
+        rule: the number of the rule about signs that follow a wide mark without white space, such as `「`. 1: the
+            sentence before has them; 2: the next one.
 
     Returns:
         How many sentences each text has (T), and where each begins and ends in its text, in code points (S).
@@ -32,22 +34,27 @@ def sentence_spans(texts: Sequence[str]) -> tuple[Numbers, Numbers, Numbers]:
     >>> counts, starts, ends = sentence_spans(["He said: go!  So\nthey went. ...", "."])
     >>> counts.tolist(), starts.tolist(), ends.tolist()
     ([3, 0], [0, 14, 17], [12, 16, 27])
+    >>> [sentence_spans(["行け。「はい」"], rule)[1].tolist() for rule in (1, 2)]
+    [[0, 4], [0, 3]]
     """
     column = CodePoints.of(texts)
     runs = Runs.of(column)
-    ends = sentence_ends(column)
-    firsts = np.searchsorted(runs.starts, np.append(0, ends))  # the first run of each sentence, and of none at last
+    cuts = np.append(0, sentence_ends(column))
+    firsts = np.searchsorted(runs.starts, cuts)  # the first run of each sentence, and of none at last
     words = np.zeros(len(runs.starts) + 1, np.int64)
     np.cumsum(runs.are_words, out=words[1:])
     (some,) = np.nonzero(words[firsts[1:]] > words[firsts[:-1]])
     starts, stops = runs.starts[firsts[some]], runs.ends[firsts[some + 1] - 1]
+    if rule > 1:  # a run of signs may lie on both sides of a cut
+        around = (firsts[some] > 0) & (runs.ends[firsts[some] - 1] > cuts[some])
+        starts, stops = np.where(around, cuts[some], starts), np.minimum(stops, cuts[some + 1])
     counts = np.diff(np.searchsorted(starts, column.bounds))
     before = np.repeat(column.bounds[:-1], counts)
     return counts, starts - before, stops - before
 
 
 def sentence_runs(
-    texts: Sequence[str], count: int = 3, normalisation: str = "", hashed: Digests = digests
+    texts: Sequence[str], count: int = 3, normalisation: str = "", hashed: Digests = digests, rule: int = 1
 ) -> Iterator[UnitHashes]:
     r"""All runs of `count` sentences that follow each other. The hash is that of the sentences joined by one space.
 
@@ -60,6 +67,7 @@ def sentence_runs(
         count: sentences of a run.
         normalisation: of each run before it is hashed.
         hashed: computes the hashes.
+        rule: see sentence_spans().
 
     >>> one, = sentence_runs(["A b. C d.\nE f. G h."])
     >>> one.spans.tolist(), one.starts.tolist(), one.ends.tolist()
@@ -67,8 +75,8 @@ def sentence_runs(
     """
     held = _Sentences([], np.zeros((2, 0), np.int64))
     total = 0
-    for group in chain.from_iterable(map(_divided, text_groups(texts, "\n"))):
-        counts, starts, ends = sentence_spans(group.texts)
+    for group in chain.from_iterable(_divided(each, rule) for each in text_groups(texts, "\n")):
+        counts, starts, ends = sentence_spans(group.texts, rule)
         found = _Sentences(_cut(group.texts, counts, starts, ends), np.stack([starts, ends]))
         whole = texts[group.first]
         if len(group.texts) > 1 or len(group.texts[0]) == len(whole):
@@ -87,14 +95,14 @@ def sentence_runs(
         yield UnitHashes(group.first, *spans, hashed(runs), None, skipped)
 
 
-def _divided(group: TextGroup) -> Iterator[TextGroup]:
+def _divided(group: TextGroup, rule: int) -> Iterator[TextGroup]:
     """A group as it is; a huge line in parts, of which each ends before a sentence."""
     text, start, size = group.texts[0], 0, unit_hashes.TOGETHER
     if len(group.texts) > 1 or len(text) <= unit_hashes.HUGE:
         yield group
         return
     while len(text) - start > size:
-        _, starts, _ = sentence_spans([text[start : start + size]])
+        _, starts, _ = sentence_spans([text[start : start + size]], rule)
         if len(starts) > 1:  # the last one may go on
             cut = start + int(starts[-1])
         elif size < _LONGEST:

@@ -12,6 +12,7 @@ from gristmill.recipes.duplicates.units import (
     MinHashUnits,
     NgramUnits,
     ParagraphUnits,
+    SentenceUnits,
     Unit,
     unit_of_parameters,
 )
@@ -81,3 +82,10 @@ def test_a_key_is_a_path_and_a_score_needs_its_rule() -> None:
         DocumentUnits(key="url")
     with pytest.raises(RecipeError, match="keeper='score'"):
         MinHashUnits(score="quality-1__good")
+
+
+def test_the_rule_of_sentences_is_in_recipe_and_fingerprints_but_for_the_first() -> None:
+    old, new = SentenceUnits(), SentenceUnits(rule=2)
+    assert old.parameters == old.fingerprint_parameters == {"unit": "sentence", "count": 3, "normalised": ""}
+    assert new.parameters == new.fingerprint_parameters == {**old.parameters, "rule": 2}
+    assert [unit_of_parameters(each.parameters) for each in (old, new)] == [old, new]

@@ -14,7 +14,8 @@ from gristmill.text.units import unit_hashes
 from gristmill.text.units.sentence_runs import sentence_runs, sentence_spans
 from gristmill.text.units.unit_hashes import UnitHashes
 
-TEXT = st.text(st.sampled_from('aB. !\n?。日\u00a0…"é😀'), max_size=40)
+TEXT = st.text(st.sampled_from('aB. !\n?。「日\u00a0…"é😀'), max_size=40)
+RULE = st.sampled_from([1, 2])
 
 
 def joined(unit: UnitHashes) -> list[int]:
@@ -32,9 +33,9 @@ def test_runs_of_three() -> None:
 
 
 @settings(max_examples=draws(100), deadline=None)
-@given(st.lists(TEXT, min_size=1, max_size=5))
-def test_sentences_are_as_many_as_are_counted_and_trimmed(texts: list[str]) -> None:
-    counts, starts, ends = sentence_spans(texts)
+@given(st.lists(TEXT, min_size=1, max_size=5), RULE)
+def test_sentences_are_as_many_as_are_counted_and_trimmed(texts: list[str], rule: int) -> None:
+    counts, starts, ends = sentence_spans(texts, rule)
     column = CodePoints.of(texts)
     assert counts.tolist() == sentences(column, Runs.of(column)).tolist()
     first = 0
@@ -42,6 +43,38 @@ def test_sentences_are_as_many_as_are_counted_and_trimmed(texts: list[str]) -> N
         for start, end in zip(starts[first : first + count], ends[first : first + count], strict=True):
             assert text[start:end] == text[start:end].strip() != ""
         first += count
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "second"),
+    [
+        (
+            "彼は帰った。「はい」と言った。",
+            ["彼は帰った。「", "はい」と言った。"],
+            ["彼は帰った。", "「はい」と言った。"],
+        ),
+        ("行け。【笑】来い。", ["行け。【", "笑】来い。"], ["行け。", "【笑】来い。"]),
+        ("「行け。」「来い。」", ["「行け。」「", "来い。」"], ["「行け。」", "「来い。」"]),
+        ("行け。「 来い", ["行け。「", "来い"], ["行け。", "「 来い"]),
+        ("行け。\n「来い」", ["行け。", "「来い」"], ["行け。", "「来い」"]),
+        ('Go. "Come" he.', ["Go.", '"Come" he.'], ["Go.", '"Come" he.']),
+        ("行け。……「。」", ["行け。……「。」"], ["行け。……"]),
+    ],
+)
+def test_a_bracket_that_opens_behind_a_wide_mark_begins_the_next_sentence_by_rule_2(
+    text: str, first: list[str], second: list[str]
+) -> None:
+    for rule, expected in ((1, first), (2, second)):
+        _, starts, ends = sentence_spans([text, text], rule)
+        spans = [text[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
+        assert spans == expected * 2
+
+
+def test_equal_sentences_behind_other_brackets_are_equal_by_rule_2() -> None:
+    for rule, alike in ((1, False), (2, True)):
+        (one,) = sentence_runs(["彼は帰った。「はい」", "彼は帰った。いいえ"], 1, rule=rule)
+        hashes = joined(one)
+        assert (hashes[0] == hashes[2]) is alike
 
 
 def test_a_huge_text_has_the_runs_that_it_has_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,13 +91,13 @@ def test_a_huge_text_has_the_runs_that_it_has_as_one(monkeypatch: pytest.MonkeyP
 
 
 @settings(max_examples=draws(60), deadline=None)
-@given(st.text(st.sampled_from('aB. !?。日\u00a0"é'), min_size=1, max_size=60), st.integers(1, 12))
-def test_a_huge_line_has_the_runs_that_it_has_as_one(text: str, size: int) -> None:
-    (whole,) = sentence_runs([text])
+@given(st.text(st.sampled_from('aB. !?。「日\u00a0"é'), min_size=1, max_size=60), st.integers(1, 12), RULE)
+def test_a_huge_line_has_the_runs_that_it_has_as_one(text: str, size: int, rule: int) -> None:
+    (whole,) = sentence_runs([text], rule=rule)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(unit_hashes, "HUGE", 3)
         patch.setattr(unit_hashes, "TOGETHER", size)
-        parts = list(sentence_runs([text]))
+        parts = list(sentence_runs([text], rule=rule))
     assert [each for part in parts for each in joined(part)] == joined(whole)
     assert [place for part in parts for place in part.starts.tolist()] == whole.starts.tolist()
     assert [place for part in parts for place in part.ends.tolist()] == whole.ends.tolist()
