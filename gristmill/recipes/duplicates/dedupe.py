@@ -20,6 +20,9 @@ FINGERPRINTING = 1
 
 MIB = 1 << 20
 
+Scope = Literal["group", "source", "snapshot"]
+"""What a unit is compared with; see Dedupe."""
+
 _SOURCE = re.compile(rf"(?P<source>{NAME.pattern})/(?P<version>{VERSION.pattern})")
 
 
@@ -49,7 +52,7 @@ class Dedupe:
     name: str
     unit: Unit
     sources: Sequence[str]
-    scope: Literal["group", "source", "snapshot"] = "group"
+    scope: Scope = "group"
     buckets: Annotated[int, msgspec.Meta(ge=1, le=65536)] = 16
     confirm: bool = False
     memory: Annotated[int, msgspec.Meta(ge=16)] = 256

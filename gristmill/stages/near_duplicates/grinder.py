@@ -13,7 +13,7 @@ from gristmill.execution.write_shards import write_shards
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.model import Input
 from gristmill.lake.store.protocol import Store
-from gristmill.recipes.duplicates.dedupe import Dedupe
+from gristmill.recipes.duplicates.dedupe import Dedupe, Scope
 from gristmill.recipes.duplicates.units import unit_of_parameters
 from gristmill.stages.fingerprints.binary_part import BinaryPart
 from gristmill.stages.fingerprints.order import Order
@@ -43,6 +43,7 @@ class ClustersSpec(msgspec.Struct, frozen=True):
         dedupe: name of the recipe.
         sources: its sources.
         unit: the options of its signatures.
+        scope: what its documents are compared with.
         memory: most MiB that comparing may use.
         order: the order of snapshots.
         round: number of the round.
@@ -54,6 +55,7 @@ class ClustersSpec(msgspec.Struct, frozen=True):
     dedupe: str
     sources: tuple[str, ...]
     unit: dict[str, Any]
+    scope: Scope
     memory: int
     order: Order
     round: int
@@ -75,7 +77,7 @@ class ClustersGrinder:
         self._spec = spec = msgspec.json.decode(job.spec, type=ClustersSpec)
         self._store = job.lake.store()
         unit = unit_of_parameters(spec.unit)
-        self._dedupe = Dedupe(name=spec.dedupe, unit=unit, sources=spec.sources, memory=spec.memory)
+        self._dedupe = Dedupe(name=spec.dedupe, unit=unit, sources=spec.sources, scope=spec.scope, memory=spec.memory)
 
     def __call__(self, item: Item) -> Outcome:
         body, spec = msgspec.json.decode(item.body, type=ClustersItem), self._spec

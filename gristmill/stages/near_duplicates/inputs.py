@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from gristmill.errors import DataError, StoreError
 from gristmill.lake.address import Place, attributes_asset, documents_asset, place
@@ -226,9 +227,10 @@ class ClusterInputs:
         Raises:
             StoreError: one was replaced since.
         """
-        for now, then in zip(self.listed, planned, strict=True):
-            if now != then:
-                raise StoreError(f"{now.asset} ({now.shard}): was made anew while it was being read; try again")
+        for now, then in zip_longest(self.listed, planned):
+            each = now or then
+            if each and now != then:
+                raise StoreError(f"{each.asset} ({each.shard}): was made anew while it was being read; try again")
 
 
 def minhash_of(dedupe: Dedupe) -> MinHashUnits:

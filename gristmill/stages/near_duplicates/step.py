@@ -110,6 +110,7 @@ class ClustersPlan:
             dedupe=self.step.dedupe.name,
             sources=tuple(self.step.dedupe.sources),
             unit=self.step.dedupe.unit.parameters,
+            scope=self.step.dedupe.scope,
             memory=self.step.dedupe.memory,
             order=self.step.order,
             round=self.step.round,

@@ -11,6 +11,7 @@ from draws import draws
 from nearlake import Near, Texts
 from nearrecipes import LOOSE
 
+from gristmill.recipes.duplicates.dedupe import Scope
 from gristmill.recipes.duplicates.units import MinHashUnits
 from gristmill.stages.fingerprints.binary_part import read_part_file
 from gristmill.stages.near_duplicates.cluster_files import MEMBER, records_of
@@ -47,6 +48,18 @@ def drawn(seed: int, count: int = 12) -> dict[str, Snapshot]:
         return " ".join(rng.choice(list("abcdefghijkl"), rng.integers(1, 8)).tolist())
 
     return {name: snapshot(name, [text() for _ in range(count)]) for name in (NEWS, OLDEST, OLDER, NEWEST, WEB)}
+
+
+@pytest.mark.parametrize(
+    ("scope", "marked"),
+    [("group", {(OLDER, 0), (NEWEST, 0), (NEWEST, 1)}), ("source", {(NEWEST, 1)}), ("snapshot", {(NEWEST, 1)})],
+)
+def test_each_scope_makes_a_round_of_editions(tmp_path: Path, scope: Scope, marked: set[tuple[str, int]]) -> None:
+    lake = Near(tmp_path, replace(THREE, unit=UNIT, scope=scope), editions=("wiki",))
+    text = ["a b c d e f"]
+    lake.add_by_steps(snapshot(NEWS, text), snapshot(OLDER, text), snapshot(NEWEST, text * 2))
+    lake.resolve()
+    assert {(f"{source} {key}", row) for (source, key, row), _ in kept_for(lake)} == marked
 
 
 def labels(lake: Near) -> dict[Document, dict[str, Any]]:
