@@ -14,7 +14,7 @@ from msgspec import UNSET
 
 from gristmill.lake.rows.document import Document
 from gristmill.readers.files.raw_files import FileDocuments
-from gristmill.readers.mapping.fields import beside
+from gristmill.readers.mapping.fields import TAKEN, RowTrouble, beside
 from gristmill.readers.text import Unfit, fit_text, plain_text
 from gristmill.readers.zip_archive import Member
 from gristmill.recipes.option_types import check_pattern
@@ -96,7 +96,10 @@ class HeadedTexts(FileDocuments):
         mend = "give the header field another name in names"
         metadata: dict[str, Any] = {}
         for key, value in fields.items():
-            metadata = beside(metadata, {self.names.get(key, key.lower().replace("-", "_")): value}, mend)
+            name = self.names.get(key, key.lower().replace("-", "_"))
+            if name in metadata:
+                raise RowTrouble(TAKEN, f"{name}; {mend}")
+            metadata[name] = value
         ours = {"path": file.name, "commit": file.comment} if file.comment else {"path": file.name}
         yield Document(
             id=file.name if self.id_field is None else self.id_template.format(_given(fields, self.id_field)),
