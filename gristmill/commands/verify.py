@@ -252,7 +252,7 @@ def _audits_of(
         for name, findings in apart.items():
             audits.append(partial(_told, raw_asset(name), findings[:1] if first_only else findings))
         if not snapshots and not apart:
-            show(f"note   {arguments.asset}: no raw data belong to it, so none were compared")
+            show(f"note   {arguments.asset or lake.url}: no raw data belong to it, so none were compared")
         for source, snapshot in snapshots:
             audits.append(partial(_audit_raw, lake, shelves, source, snapshot, first_only=first_only))
     return audits

@@ -32,13 +32,14 @@ def fit_text(text: str) -> str:
     r"""The same text, after a check that it may be the text of a document.
 
     Raises:
-        Unfit: "empty text" (nothing but white space), "text holds NUL", or "text holds a lone surrogate". UTF-8
-            cannot encode lone surrogates, but some codecs of Python produce them.
+        Unfit: "empty text" (nothing but white space, also behind a byte order mark), "text holds NUL", or "text holds a
+            lone surrogate". UTF-8 cannot encode lone surrogates, but some codecs of Python produce them.
 
     >>> fit_text("flour\n")
     'flour\n'
     """
-    if not text or text.isspace():
+    words = text.removeprefix("\ufeff")
+    if not words or words.isspace():
         raise Unfit("empty text")
     if "\0" in text:
         raise Unfit("text holds NUL")

@@ -14,6 +14,7 @@ from gristmill.recipes.option_types import check_pattern, check_types
 from gristmill.text.desktop_names import is_of_desktop
 
 PACKED = (".jsonl.gz", ".json.gz", ".jsonl.zst", ".jsonl.zstd", ".jsonl", ".json")
+"""The endings that shards are named without. None is added: shards of finished partitions have it in their names."""
 
 
 def is_hidden(name: str) -> bool:
@@ -104,7 +105,7 @@ class Everything:
 
 @dataclass(frozen=True, slots=True)
 class OneToOne:
-    """Each raw object becomes one shard of the same name, without the suffix of its packing."""
+    """Each raw object becomes one shard of the same name without an ending of PACKED; other endings stay."""
 
     def shard(self, name: str) -> str:
         """The shard of a raw object.
@@ -117,6 +118,8 @@ class OneToOne:
 
         >>> OneToOne().shard("en/tales.jsonl.gz")
         'en/tales'
+        >>> OneToOne().shard("tales.json.zst")
+        'tales.json.zst'
         """
         for end in PACKED:
             if name.endswith(end):

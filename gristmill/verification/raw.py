@@ -42,8 +42,7 @@ def compared_snapshots(
         (source, snapshot), sorted.
 
     Raises:
-        RecipeError: the lake has documents of a source that is not among the recipes, or the whole lake has nothing to
-            compare.
+        RecipeError: the lake has documents of a source that is not among the recipes.
     """
     found: set[tuple[str, str]] = set()
     for partition in list_ledgers(AuditedStore(lake.store())):
@@ -58,16 +57,12 @@ def compared_snapshots(
             f"--raw: no shelf declares {', '.join(unknown)}, so the raw data of their documents cannot be found;"
             f" name the package with --shelves (declared: {known}), or choose others with --asset"
         )
-    apart: list[Finding] = []
     for source in sources.values():
         if _below(source.name, prefix) and source.name not in adopted:
             keys, findings = _listed(lake, source)
             found |= {(source.name, key) for key in keys}
-            apart += findings
             for finding in findings:
                 tell(source.name, finding)
-    if not found and not apart and not prefix:
-        raise RecipeError(f"{lake.url}: no raw data, so nothing to compare")
     return sorted(found)
 
 

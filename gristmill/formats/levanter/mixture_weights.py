@@ -69,7 +69,9 @@ def coarse_streams(
 
 
 def fine_block(weights: Mapping[str, float], block: int, fill: Mapping[str, float]) -> int | None:
-    """The smallest larger block in which all shares are right within half a percentage point; None: no block is.
+    """The smallest larger block in which all shares are right within half a percentage point; None: no larger one is.
+
+    A smaller one is not looked for: a stream of a small weight might have no sequence in it.
 
     Args: as of coarse_streams().
 

@@ -2,39 +2,63 @@
 
 import re
 
-_MAGIC = b"WARC/"
-_INNER = re.compile(rb"(?:\A|\n)WARC/[01]\.\d{1,2}[ \t]*\r?\n(?:[^\r\n]{1,500}\r?\n){0,10}?WARC-Type:", re.IGNORECASE)
-_KEPT = 4 << 10
+_BEGIN = re.compile(rb"\nWARC/[01]\.\d{1,2}[ \t]{0,8}\r?\n", re.IGNORECASE)
+_FIELDS = re.compile(rb"(?:(?:[ \t][^\r\n]*|[^\s:][^\r\n:]*:[^\r\n]*)\r?\n)*+")
+_TYPE = re.compile(rb"^WARC-Type:", re.IGNORECASE | re.MULTILINE)
+_LENGTH = re.compile(rb"^Content-Length:[ \t]*(\d{1,15})[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
+_LINE_ENDS = 4  # bytes between two records
+_LONGEST = 16 << 10  # header of an inner record
+_KEPT = 32  # bytes in which a beginning may be cut
 
 
 class InnerRecord:
     """Looks at the content of a record, piece by piece.
 
-    A page may show a record as an example. So a content whose digest is compared is not looked at.
+    A page may show a record as an example. So a content whose digest is compared is not looked at, and of others only
+    a record counts that ends where the content ends: a Content-Length that is too large in another way is told by what
+    follows the content.
 
     Args:
+        length: of the content in bytes.
         compared: whether the content is compared with a digest.
 
     Attributes:
-        found: whether a record begins in the content.
+        found: whether a record begins in the content, and ends with it.
     """
 
-    def __init__(self, *, compared: bool) -> None:
+    def __init__(self, length: int, *, compared: bool) -> None:
         self.found = False
-        self._last = b""
+        self._length = length
+        self._held, self._before = b"\n", -1  # as if a line ended before the content
         self._looks = not compared
 
     def look(self, piece: bytes) -> None:
         r"""Looks at the next piece.
 
-        >>> inner = InnerRecord(compared=False)
+        >>> inner = InnerRecord(61, compared=False)
         >>> inner.look(b"text\r\n\r\nWARC/1.0\r\nWARC-")
-        >>> inner.look(b"Type: response\r\n")
+        >>> inner.look(b"Type: response\r\nContent-Length: 3\r\n\r\nabc")
         >>> inner.found
         True
         """
         if not self._looks or self.found:
             return
-        piece = self._last + piece
-        self.found = _MAGIC in piece and _INNER.search(piece) is not None
-        self._last = piece[-_KEPT:] if len(piece) > _KEPT else piece
+        held, at = self._held + piece, 0
+        kept = max(len(held) - _KEPT, 0)
+        while begin := _BEGIN.search(held, at):
+            fields = _FIELDS.match(held, begin.end())
+            at = fields.end() if fields else begin.end()
+            line_end = held.find(b"\n", at)
+            if line_end < 0 and len(held) - begin.start() <= _LONGEST:
+                kept = begin.start()  # the rest of its header is in the next piece
+                break
+            if fields and not held[at:line_end].strip(b"\r"):
+                self._compare(fields[0], self._before + line_end + 1)
+            at -= 1  # the line end before the next line
+        self._held, self._before = held[kept:], self._before + kept
+
+    def _compare(self, header: bytes, start: int) -> None:
+        """Compares the end of a record with that of the content. `start`: of its own content."""
+        length = _LENGTH.search(header)
+        if length and _TYPE.search(header):
+            self.found |= 0 <= self._length - start - int(length[1]) <= _LINE_ENDS

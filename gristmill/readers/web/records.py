@@ -217,7 +217,7 @@ class _Reader:
         reason = self._leave_out(headers)
         most = 0 if reason else self._raw.limits.row
         digest = headers.get("warc-block-digest", "")
-        inner = InnerRecord(compared=not reason and length <= most and can_compare(digest))
+        inner = InnerRecord(length, compared=not reason and length <= most and can_compare(digest))
         content = self._content(length, length if length <= most else min(most, _SHOWN), inner, alone=alone)
         self._check_end(alone=alone)
         self._given = bool(self._held)

@@ -1,5 +1,6 @@
 """Reads what Common Crawl makes of its WARC files: WET (the text of each page) and WAT (facts about each page)."""
 
+import codecs
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -41,7 +42,7 @@ def wet_records(raw: RawObject, source: str, document: Callable[[WarcRecord, str
             yield record.refused("not a conversion record", what)
         elif not record.id:
             yield record.refused("no WARC-Record-ID")
-        elif not record.content.strip():
+        elif not record.content.removeprefix(codecs.BOM_UTF8).strip():
             yield LeftOut("empty page", id=record.id, source=source)
         else:
             try:

@@ -42,6 +42,8 @@ class _Unit:
 class DocumentUnits(_Unit):
     """Whole documents, compared by a key. A null, absent or empty key is never a duplicate; it is counted.
 
+    A number is compared as its decimal digits: 1, 1.0 and "1" are one key.
+
     Attributes:
         key: `text`, or the path of a string or a number in the document, such as `metadata.url`.
         normalised: how the key is changed before it is compared.

@@ -180,7 +180,7 @@ class Reading(msgspec.Struct, frozen=True, omit_defaults=True):
         weights = {each.stream: each.weight for each in self.streams}
         fill = {each.stream: each.usable / each.sequences for each in self.streams if each.sequences}
         enough = fine_block(weights, self.block, fill)
-        mend = f"the smallest block that gives it is block={enough}" if enough else "no block gives it"
+        mend = f"the smallest larger block that gives it is block={enough}" if enough else "no larger block gives it"
         return [
             f"stream {name!r} is read at a share of {read:.4g}, and not at {declared:.4g}: a trainer reads whole"
             f" sequences in each block of {self.block}; {mend}"

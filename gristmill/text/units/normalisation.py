@@ -3,10 +3,11 @@ r"""The named normalisations of texts before they are compared. A name never cha
 `white-space-1`: each run of white space is one space, and there is none at both ends. White space is that of
 `str.split`.
 
-`words-1`: the words of the text, joined by one space. A word is a run of letters, marks and digits (`\w` of UTS #18
-without punctuation) in lower case, each letter by itself as Unicode 14.0 has it: a capital sigma never becomes a final
-one, and İ becomes i. All else parts words. A character of a script without spaces, such as Chinese or Thai, is a word
-of its own. What Unicode 14.0 does not assign is no part of a word. Composed and decomposed letters differ.
+`words-1`: the words of the text, joined by one space. A word is a run of letters, marks, digits and the joiners U+200C
+and U+200D (`\w` of UTS #18 without punctuation) in lower case, each letter by itself as Unicode 14.0 has it: a capital
+sigma never becomes a final one, and İ becomes i. All else parts words. A character of a script without spaces, such as
+Chinese or Thai, is a word of its own. What Unicode 14.0 does not assign is no part of a word. Composed and decomposed
+letters differ.
 """
 
 from functools import cache

@@ -43,6 +43,8 @@ def test_a_codec_may_not_bring_in_lone_surrogates() -> None:
     [
         ("", "empty text"),
         (" \n\t\f", "empty text"),
+        ("\ufeff", "empty text"),
+        ("\ufeff\n", "empty text"),
         ("a\0b", "text holds NUL"),
         ("\ud800", "text holds a lone surrogate"),
     ],

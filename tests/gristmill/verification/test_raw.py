@@ -5,11 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from testkit import SHELVES, SNAPSHOT, Mill, lines, make_documents
+from adoptions import adopt, document, write_rows
+from testkit import SHELVES, SNAPSHOT, Mill, lines, make_documents, own_shelf
 from wholelake import DOCUMENTS, STREAM, flip, reseal, reseal_shard, table
 
 from gristmill.__main__ import main
 from gristmill.lake.address import raw_folder
+from gristmill.recipes.adopted.dataset import Adopted
 from gristmill.recipes.source import Split
 from gristmill.stages.conversion.parts import PART
 from gristmill.stages.conversion.step import ConversionStep
@@ -156,6 +158,29 @@ def test_assets_without_raw_data_are_proven_and_the_proof_says_that_it_compared_
     assert said.lines[-1] == "1 of 1 ledgers and raw snapshots proven, 0 findings"
     flip(whole, STREAM.shard("a"))
     assert Said(whole, capsys, "--asset", "mixes").code == 1
+
+
+@pytest.mark.parametrize("more", [(), ("--all",)])
+def test_a_lake_of_adopted_files_alone_is_proven(
+    mill: Mill,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    more: tuple[str, ...],
+) -> None:
+    """One file of documents was adopted: its ledger is proven, and there is no raw snapshot beside it."""
+    top = tmp_path / "dolma"
+    file = write_rows(top / "v0" / "documents" / "a.jsonl.gz", [document("1")])
+    adopt(mill, Adopted(name="web", root=str(top), folders=("v0",)))
+    declared = f"Adopted(name='web', root={str(top)!r}, folders=('v0',))"
+    own_shelf(mill, "sources", f"from gristmill.recipes.adopted.dataset import Adopted\nWEB = {declared}\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    more = ("--shelves", "own_sources", *more)
+    said = Said(mill, capsys, *more)
+    assert said.lines[0] == f"note   {mill.root}: no raw data belong to it, so none were compared"
+    assert (said.code, said.lines[-1]) == (0, "1 of 1 ledgers and raw snapshots proven, 0 findings")
+    write_rows(file, [document("1", "other text")])
+    assert Said(mill, capsys, *more).code == 1
 
 
 def test_raw_data_outside_the_lake_is_named_with_its_store(whole: Mill, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """A record whose Content-Length swallows the next one."""
 
 import hashlib
+import time
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from warcfile import http, packed, read, record
 
 from gristmill.readers.web.inner_records import InnerRecord
 from gristmill.readers.web.pages import WarcPages
+from gristmill.readers.web.wet import WetPages
 
 FIRST, SECOND, LAST = (http(f"<p>The mill number {n} grinds slowly.</p>".encode()) for n in range(3))
 
@@ -61,10 +63,40 @@ def test_a_page_that_shows_a_record_is_kept_if_its_digest_is_right(tmp_path: Pat
     assert (len(found.documents), found.reasons) == (1, [])
 
 
+EXAMPLE = b"WARC/1.0\nWARC-Type: response\nContent-Length: 5\n\nwords"
+
+
+@pytest.mark.parametrize(
+    "body", [b"A record:\nWARC/1.0\n\nWords.", b"A record:\n" + EXAMPLE + b"\nand more", EXAMPLE[:-1]]
+)
+@pytest.mark.parametrize("pack", [b"".join, lambda pieces: packed(*pieces)])
+def test_an_example_of_a_record_is_words_of_the_page(tmp_path: Path, pack: object, body: bytes) -> None:
+    """The Content-Length is right, and no digest is given: the example does not end where the page ends."""
+    assert callable(pack)
+    made = [record("conversion", body, 1, WARC_Block_Digest=None), record("conversion", b"Next.", 2)]
+    found = read(WetPages(source="web"), tmp_path, pack(made))
+    assert (found.reasons, [each.text for each in found.documents]) == ([], [body.decode(), "Next."])
+
+
+@pytest.mark.parametrize("ends", [b"", b"\r\n\r\n"])
+def test_a_record_that_ends_with_the_page_is_taken_for_one(tmp_path: Path, ends: bytes) -> None:
+    made = record("conversion", b"A record:\n" + EXAMPLE + ends, 1, WARC_Block_Digest=None)
+    assert read(WetPages(source="web"), tmp_path, packed(made)).reasons == ["record shorter than its Content-Length"]
+
+
+def test_many_beginnings_cost_no_more_than_their_bytes() -> None:
+    data = b"\nWARC/1.0\nWARC-Type: response" * 100_000
+    inner = InnerRecord(len(data), compared=False)
+    begun = time.process_time()
+    for at in range(0, len(data), 1 << 16):
+        inner.look(data[at : at + (1 << 16)])
+    assert (inner.found, time.process_time() - begun < 5) == (False, True)
+
+
 @pytest.mark.parametrize("size", [1, 7, 100])
 def test_a_record_is_found_across_pieces(size: int) -> None:
-    data = b"x" * 5000 + b"\r\n\r\nWARC/1.1\r\nContent-Length: 5\r\nWARC-Type: response\r\n"
-    inner, none = InnerRecord(compared=False), InnerRecord(compared=True)
+    data = b"x" * 5000 + b"\r\n\r\nWARC/1.1\r\nContent-Length: 5\r\nWARC-Type: response\r\n\r\nwords"
+    inner, none = InnerRecord(len(data), compared=False), InnerRecord(len(data), compared=True)
     for at in range(0, len(data), size):
         inner.look(data[at : at + size])
         none.look(data[at : at + size])

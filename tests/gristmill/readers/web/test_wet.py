@@ -48,6 +48,7 @@ def test_the_text_of_a_wet_record_is_kept_as_it_is(tmp_path: Path) -> None:
     ("made", "refused", "left_out"),
     [
         (record("conversion", b"\n"), [], {"empty page": 1}),
+        (record("conversion", b"\xef\xbb\xbf\n"), [], {"empty page": 1}),
         (record("request"), [], {"request record": 1}),
         (record("conversion", b"caf\xe9"), ["not UTF-8"], {}),
         (record("conversion", b"a\0b"), ["text holds NUL"], {}),

@@ -20,7 +20,8 @@ def test_the_numbers_are_of_the_shares_that_a_small_block_gives() -> None:
     ]
     assert reading.total == 800
     assert mix.train_weights(reading) == {"web": 0.55, "edn": 0.45}
-    because = "a trainer reads whole sequences in each block of 8; the smallest block that gives it is block=20"
+    whole = "a trainer reads whole sequences in each block of 8"
+    because = f"{whole}; the smallest larger block that gives it is block=20"
     assert reading.warnings == [
         f"stream 'web' is read at a share of 0.625, and not at 0.55: {because}",
         f"stream 'edn' is read at a share of 0.375, and not at 0.45: {because}",

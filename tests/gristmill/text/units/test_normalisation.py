@@ -22,6 +22,7 @@ VECTORS = [
     ("日本, TEA ไป", "日本, TEA ไป", "日 本 tea ไ ป"),
     ("a\ud800b \u0378\U0001e4d0", "a\ud800b \u0378\U0001e4d0", "a b"),
     ("😀 ok", "😀 ok", "ok"),
+    ("a\u200cb c\u200dd e\u200bf", "a\u200cb c\u200dd e\u200bf", "a\u200cb c\u200dd e f"),
 ]
 
 
