@@ -3,7 +3,8 @@
 `<ledger>.columns/<shard>.parquet` has `id`, `source`, `row`, and for each label `<set>__<label>`: a score as a double;
 of spans their number (`<set>__<label>__spans`), the code points in
 them (`...__characters`) and the highest score (`...__score`). Labels whose spans a rule reads have them as lists too
-(`...__list`), if they were asked for.
+(`...__list`), if they were asked for. Code points in two spans count twice. A bare number is a span of 0 code points,
+and `source` is empty where the row has none: the shard alone tells no more.
 The file is derived: it names the `content` of its shard, and whoever reads it compares. A stale one counts as absent.
 """
 

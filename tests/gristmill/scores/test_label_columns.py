@@ -3,7 +3,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from labelrows import write_labels
+from labelrows import write_labels, write_rows
 from testkit import Mill
 from wholelake import WORDS
 
@@ -39,6 +39,21 @@ def test_a_label_that_no_tagger_declares_is_spans_and_foreign_forms_are_read(who
     table = made(whole, [{"words-1__share": 0.5}, {"share": 1, "lang": {"en": 0.9}}], None)
     assert table.column("words-1__share__score").to_pylist() == [0.5, 1.0]
     assert table.column("words-1__lang__en__score").to_pylist() == [None, 0.9]
+
+
+def test_characters_are_the_lengths_of_spans_and_what_the_row_does_not_say_is_zero_or_empty(whole: Mill) -> None:
+    """Two spans of 4 have 2 characters in common: 8. A bare number does not say how long the text is: 0."""
+    shard = write_rows(
+        whole,
+        WORDS,
+        "a",
+        [b'{"id":"1","source":"web","attributes":{"found":[[0,4,1.0],[2,6,1.0]]}}', b'{"id":"2","found":0.5}'],
+    )
+    make_columns(whole.store, WORDS, shard, KINDS)
+    table = pq.read_table(Path(whole.root) / columns_path(WORDS, "a"))
+    assert table.column("source").to_pylist() == ["web", ""]
+    assert table.column("words-1__found__characters").to_pylist() == [8, 0]
+    assert table.column("words-1__found__spans").to_pylist() == [2, 1]
 
 
 def test_chunks_give_what_the_whole_gives(whole: Mill, monkeypatch: pytest.MonkeyPatch) -> None:
