@@ -35,7 +35,7 @@ class InnerRecord:
     def look(self, piece: bytes) -> None:
         r"""Looks at the next piece.
 
-        >>> inner = InnerRecord(61, compared=False)
+        >>> inner = InnerRecord(63, compared=False)
         >>> inner.look(b"text\r\n\r\nWARC/1.0\r\nWARC-")
         >>> inner.look(b"Type: response\r\nContent-Length: 3\r\n\r\nabc")
         >>> inner.found
