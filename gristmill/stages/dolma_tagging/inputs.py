@@ -1,6 +1,5 @@
 """Inputs: the files that a run reads, and those that its patterns will match. No run replaces or removes one."""
 
-import glob
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -8,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from gristmill.errors import RecipeError
-from gristmill.stages.dolma_tagging.paths import BUCKET, WILDCARD, fixed_folders, pattern_regex, real
+from gristmill.stages.dolma_tagging.paths import BUCKET, WILDCARD, fixed_folders, globbed, pattern_regex, real
 
 
 class _ReadFile(Protocol):
@@ -111,7 +110,7 @@ def _searches(pattern: str) -> Iterator[tuple[str, str]]:
         yield real("/".join(parts[:first]) or "/").rstrip("/"), "/".join(parts[first:])
         for count in range(first + 1, len(parts)):
             rest = parts[count - 1 :] if parts[count - 1] == "**" else parts[count:]
-            for folder in {real(each) for each in glob.glob("/".join([*parts[:count], ""]), recursive=True)}:  # noqa: PTH207 - Dolma's rules of patterns
+            for folder in {real(each) for each in globbed("/".join([*parts[:count], ""]))}:
                 yield folder.rstrip("/"), "/".join(rest)
 
 

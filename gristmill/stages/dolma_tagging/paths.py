@@ -14,7 +14,9 @@ from pathlib import Path
 import msgspec
 
 from gristmill.errors import DataError, RecipeError
+from gristmill.lake.store.disk.followed_links import FollowedLinks
 from gristmill.lake.store.open import open_store
+from gristmill.lake.store.plain_files import is_folder, sorted_items
 from gristmill.lake.store.protocol import ObjectVersion, Store
 
 WILDCARD = re.compile(r"[*?[\]]")
@@ -179,7 +181,7 @@ def matches(pattern: str, options: Mapping[str, str]) -> tuple[str, dict[str, Ob
     chosen = f"{glob.escape(pattern)}/*" if Path(pattern).is_dir() and not WILDCARD.search(pattern) else pattern
     found: dict[str, ObjectVersion] = {}
     store = open_store(str(Path(root).absolute()), foreign=True)
-    for name in sorted(glob.glob(chosen, recursive=True)):  # noqa: PTH207 - Dolma's rules of patterns
+    for name in sorted(globbed(chosen)):
         path = Path(name)
         if path.is_file() and not path.name.startswith("."):
             relative = path.relative_to(root).as_posix()
@@ -188,6 +190,34 @@ def matches(pattern: str, options: Mapping[str, str]) -> tuple[str, dict[str, Ob
                 raise DataError(f"{name}: a link out of {root} is not followed; give the path of the file itself")
             found[relative] = entry.version
     return str(Path(root).absolute()), found
+
+
+def globbed(pattern: str) -> list[str]:
+    """The files and folders that a pattern matches. `**` follows links to folders, as in the toolkit.
+
+    Args:
+        pattern: of paths.
+
+    Raises:
+        NoFile: below `**`, a link leads round in a circle, or links multiply: the pattern would match without end.
+        StoreError: below `**`, a folder cannot be read: its documents would be left out without a word.
+    """
+    parts = pattern.split("/")
+    if "**" in parts:
+        above = "/".join([*parts[: parts.index("**")], ""]) or "./"
+        for folder in glob.glob(above):  # noqa: PTH207 - Dolma's rules of patterns
+            _check_links(folder.rstrip("/") or "/", FollowedLinks())
+    return glob.glob(pattern, recursive=True)  # noqa: PTH207 - Dolma's rules of patterns
+
+
+def _check_links(folder: str, links: FollowedLinks) -> None:
+    """Raises NoFile if the links below a folder do not end. `**` enters no folder with a dot in front."""
+    for item in sorted_items(folder, f"{folder.rstrip('/')}/", None):
+        if not item.name.startswith(".") and is_folder(item):
+            path, followed = item.path, links
+            if item.is_symlink():
+                path, followed = links.follow(item.path, folder, item.name)
+            _check_links(path, followed)
 
 
 def place_in_listing(path: str, pattern: str) -> list[bytes]:

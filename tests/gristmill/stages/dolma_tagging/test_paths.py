@@ -4,7 +4,9 @@ import pytest
 
 from gristmill.errors import RecipeError
 from gristmill.lake.store.folder import FolderStore
-from gristmill.stages.dolma_tagging.paths import objects, output_of, tagged_files
+from gristmill.lake.store.plain_files import NoFile
+from gristmill.stages.dolma_tagging.inputs import Inputs
+from gristmill.stages.dolma_tagging.paths import globbed, objects, output_of, tagged_files
 
 
 def files(folder: Path, *names: str) -> None:
@@ -69,3 +71,32 @@ def test_folders_of_a_bucket_that_begin_with_a_dot_are_not_read(tmp_path: Path) 
     files(tmp_path, "mixed/a.json", "mixed/b/c.json", "mixed/.dolma-tag/manifest.json", "mixed/b/.d.json")
     found = objects(FolderStore(str(tmp_path)), "mixed/**/*.json")
     assert [path for path, _ in found] == ["mixed/a.json", "mixed/b/c.json"]
+
+
+def test_links_below_two_stars_are_followed(tmp_path: Path) -> None:
+    files(tmp_path, "disk/b/1.gz", "documents/a/0.gz", "documents/.git/x.gz")
+    (tmp_path / "documents" / "disk").symlink_to(tmp_path / "disk")
+    (tmp_path / "documents" / ".git" / "round").symlink_to(tmp_path / "documents")
+    assert sorted(globbed(f"{tmp_path}/documents/**/*.gz")) == [
+        f"{tmp_path}/documents/{name}" for name in ("a/0.gz", "disk/b/1.gz")
+    ]
+
+
+@pytest.mark.parametrize("pattern", ["documents/**/*.gz", "*/**/*.gz", "documents/**", "**"])
+def test_a_circle_of_links_below_two_stars_is_named(
+    tmp_path: Path, pattern: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files(tmp_path, "documents/a/0.gz")
+    (tmp_path / "documents" / "a" / "x").symlink_to("..")
+    (tmp_path / "documents" / "a" / "y").symlink_to("..")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(NoFile, match=rf"documents/a/x: a link to {tmp_path}/documents, .*: a circle without end"):
+        tagged_files([pattern], ["o"], {})
+    with pytest.raises(NoFile, match="a circle without end"):
+        Inputs([], [f"{tmp_path}/documents/**/*.gz"])
+
+
+def test_a_link_below_names_alone_is_no_circle(tmp_path: Path) -> None:
+    files(tmp_path, "documents/a/0.gz")
+    (tmp_path / "documents" / "a" / "x").symlink_to("..")
+    assert names(f"{tmp_path}/documents/*/*.gz") == ["0.gz"]
