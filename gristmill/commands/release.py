@@ -12,6 +12,7 @@ from gristmill.commands._shared.terminal import add_options, add_shelves, lake_o
 from gristmill.errors import RecipeError
 from gristmill.lake.address import cache_index, export_index
 from gristmill.lake.asset_kinds import ledger_of_asset
+from gristmill.lake.ledger.folders.pinned_upload import RELEASES
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.recipes.shelf import known
@@ -19,7 +20,7 @@ from gristmill.releases.card import FORMS, card_of
 from gristmill.releases.card_files import card_files, card_of_release
 from gristmill.releases.difference import differences
 from gristmill.releases.moved import redirect_release
-from gristmill.releases.pinned import RELEASES, read_pinned, release_names
+from gristmill.releases.pinned import read_pinned, release_names
 from gristmill.releases.pinning import pinned_release, train_weights, trainer_files, trainer_reading, write_release
 
 HELP = "pin what a training run uses under a name, with a data card; compare releases"

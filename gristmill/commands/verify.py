@@ -15,13 +15,13 @@ from gristmill.execution.finding import AuditedStore, Finding
 from gristmill.execution.mend import with_arguments
 from gristmill.lake.address import place_of_ledger, raw_asset
 from gristmill.lake.asset_kinds import EXPORT
+from gristmill.lake.ledger.folders.pinned_upload import RELEASES
 from gristmill.lake.ledger.shard_sample import ShardSample
 from gristmill.lake.store.open import Lake
 from gristmill.pool import in_processes
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
-from gristmill.releases.pinned import RELEASES
 from gristmill.verification.audit import audit_ledger, audit_reencoding, audited_ledgers
 from gristmill.verification.derived_files.finished_slices import BEHIND
 from gristmill.verification.raw import audit_raw, compared_snapshots

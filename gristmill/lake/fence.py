@@ -19,12 +19,19 @@ _question: ContextVar[Question | None] = ContextVar("fence", default=None)
 
 @contextmanager
 def fenced(question: Question) -> Iterator[None]:
-    """Lets stores ask a question before each object that this thread writes in the block.
+    """Lets stores ask a question before each object that this thread writes in the block, after those of blocks around.
 
     Args:
         question: reads the lake, and raises an error if nothing may be written any more.
     """
-    token = _question.set(question)
+    around = _question.get()
+
+    def both() -> None:
+        if around is not None:
+            around()
+        question()
+
+    token = _question.set(both)
     try:
         yield
     finally:

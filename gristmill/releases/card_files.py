@@ -7,13 +7,14 @@ import msgspec
 from gristmill.lake.address import place
 from gristmill.lake.asset_kinds import MIX, kind_of
 from gristmill.lake.ledger.files import read_table
+from gristmill.lake.ledger.folders.pinned_upload import RELEASES
 from gristmill.lake.ledger.index_ledger import content_digest
 from gristmill.lake.ledger.receipts import objects_of
 from gristmill.lake.store.protocol import Store
 from gristmill.releases.card import DataCard
 from gristmill.releases.card_text import card_text
 from gristmill.releases.croissant import croissant_of
-from gristmill.releases.pinned import RELEASES, PinnedRelease, pinned_path, read_pinned
+from gristmill.releases.pinned import PinnedRelease, pinned_path, read_pinned
 
 CARD = "card.json"
 CARD_FILES = (CARD, "card.md", "croissant.json")

@@ -4,20 +4,15 @@ It lies in `releases/<name>.json` and is never changed. `gc` keeps every part th
 """
 
 import hashlib
-import re
 
 import msgspec
 
 from gristmill.errors import DataError, Unknown, known_names
 from gristmill.lake.address import check_name
 from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.folders.pinned_upload import RELEASES, name_of_release
 from gristmill.lake.store.json_object import Integer, decode_object
 from gristmill.lake.store.protocol import Store
-
-RELEASES = "releases/"
-"""The folder of all releases."""
-
-_FILE = re.compile(r"releases/([^/]+)\.json")
 
 
 class PinnedLedger(msgspec.Struct, frozen=True):
@@ -106,16 +101,6 @@ def withdrawn_path(name: str) -> str:
     'withdrawn/releases/blend-2024.json'
     """
     return f"withdrawn/releases/{check_name(name, 'release')}.json"
-
-
-def name_of_release(path: str) -> str | None:
-    """The name of the release that lies at a path; None if it is no release.
-
-    >>> name_of_release("releases/blend-2024.json"), name_of_release("releases/blend-2024/card.json")
-    ('blend-2024', None)
-    """
-    found = _FILE.fullmatch(path)
-    return found[1] if found else None
 
 
 def release_names(store: Store) -> list[str]:

@@ -9,6 +9,7 @@ from gristmill.errors import Conflict, DataError, RecipeError
 from gristmill.lake.address import Place, cache_index, place, tokenizer_asset
 from gristmill.lake.asset_kinds import EXPORT_INDEX, kind_of, ledger_of_asset, rank_of
 from gristmill.lake.ledger.files import dump, read_head, read_table
+from gristmill.lake.ledger.folders.pinned_upload import RELEASES
 from gristmill.lake.ledger.index_ledger import IndexLedger, content_digest, read_index_ledger
 from gristmill.lake.ledger.model import Recipe, Upstream
 from gristmill.lake.ledger.receipts import objects_of
@@ -16,7 +17,7 @@ from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mixture.token_shares import MIXTURE, Reading
-from gristmill.releases.pinned import RELEASES, PinnedLedger, PinnedRelease, pinned_path, withdrawn_path
+from gristmill.releases.pinned import PinnedLedger, PinnedRelease, pinned_path, withdrawn_path
 from gristmill.releases.pinned_objects import check_kept, lost_object
 from gristmill.stages.export.index import release_folder
 from gristmill.stages.token_cache.levanter_config import CATALOG, DATA_YAML

@@ -11,8 +11,9 @@ import orjson
 from gristmill.errors import DataError
 from gristmill.lake.address import part_at
 from gristmill.lake.asset_kinds import KINDS, in_ledgers
+from gristmill.lake.ledger.folders.pinned_upload import RELEASES, name_of_release
 from gristmill.lake.store.protocol import Entry, Store
-from gristmill.releases.pinned import RELEASES, check_unedited, name_of_release
+from gristmill.releases.pinned import check_unedited
 
 _NAME = re.compile(rb"part-[0-9]+-[0-9a-f]+|release-[0-9a-f]+|metadataset-[0-9a-f]+\.yaml")
 _PART = re.compile(rb"part-[0-9]+-[0-9a-f]+")

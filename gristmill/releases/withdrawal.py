@@ -1,8 +1,9 @@
 """Withdraws a release, because something that it names must go. `withdrawn/releases/` keeps its list of objects."""
 
 from gristmill.errors import DataError
+from gristmill.lake.ledger.folders.pinned_upload import RELEASES
 from gristmill.lake.store.protocol import Store
-from gristmill.releases.pinned import RELEASES, pinned_path, read_pinned, withdrawn_path
+from gristmill.releases.pinned import pinned_path, read_pinned, withdrawn_path
 
 
 def withdraw_release(store: Store, name: str) -> str:

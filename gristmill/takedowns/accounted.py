@@ -26,6 +26,7 @@ from gristmill.lake.asset_kinds import (
 )
 from gristmill.lake.ledger.adopted import root_path
 from gristmill.lake.ledger.files import list_ledgers, read_head, read_ledger
+from gristmill.lake.ledger.folders.pinned_upload import RELEASES, name_of_release
 from gristmill.lake.ledger.index_ledger import TEXTS, content_digest, read_index_ledger
 from gristmill.lake.ledger.receipts import objects_of, read_run_note
 from gristmill.lake.store.adopted import Root
@@ -33,7 +34,6 @@ from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.json_object import NOT_DECODED, decode_object
 from gristmill.lake.store.protocol import Entry, ObjectVersion, Store
 from gristmill.releases.moved import lake_left
-from gristmill.releases.pinned import RELEASES, name_of_release
 from gristmill.releases.pins import named_by_indexes, pins
 from gristmill.stages.export.index import release_folder
 from gristmill.takedowns.own_objects import why_not_own

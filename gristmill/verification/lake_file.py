@@ -9,11 +9,12 @@ from gristmill.execution.finding import AuditedStore, Finding, guarded
 from gristmill.execution.mend import with_mend
 from gristmill.execution.work import Say
 from gristmill.lake.ledger.files import list_ledgers
+from gristmill.lake.ledger.folders.pinned_upload import RELEASES, name_of_release
 from gristmill.lake.ledger.lake_id import LAKE_FILE, read_lake_id
 from gristmill.lake.ledger.receipts import read_run_note
 from gristmill.lake.store.json_object import NOT_DECODED, decode_object
 from gristmill.lake.store.protocol import Store
-from gristmill.releases.pinned import RELEASES, PinnedRelease, name_of_release
+from gristmill.releases.pinned import PinnedRelease
 from gristmill.releases.proof import pinned_findings
 from gristmill.verification.derived_files.as_written import why_not_as_written
 from gristmill.verification.derived_files.pinned_release import release_contradictions

@@ -39,10 +39,14 @@ class HashedUpload:
         self._digest.update(data)
         self._upload.write(data)
 
+    def sha256(self) -> str:
+        """The hex sha256 of the bytes so far."""
+        return self._digest.hexdigest()
+
     def close(self) -> None:
         """Publishes the object."""
         entry = self._upload.close()
-        self._done(self._digest.hexdigest(), entry)
+        self._done(self.sha256(), entry)
 
     def abort(self) -> None:
         """Removes everything written so far."""

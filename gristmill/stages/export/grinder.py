@@ -11,11 +11,11 @@ import msgspec
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.execution.write_shards import write_shards
 from gristmill.lake.address import Place
+from gristmill.lake.ledger.folders.pinned_upload import PinnedUpload
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.ledger.receipts import Receipt
 from gristmill.lake.rows.batches import check_ledger_ids
 from gristmill.lake.rows.shard_file import read_blocks
-from gristmill.lake.store.hashing import HashedUpload
 from gristmill.lake.store.protocol import Entry, ObjectVersion, Store
 from gristmill.recipes.export import format_of_parameters
 from gristmill.stages.export.codec import Codec
@@ -97,13 +97,13 @@ class _ExportOutput:
         self._objects: dict[str, tuple[str, int, ObjectVersion]] = {}
         self.part = PartWriter(codec, body.folder, self._create, store, spec.validation, held_rows(body.shard))
 
-    def _create(self, name: str) -> HashedUpload:
+    def _create(self, name: str) -> PinnedUpload:
         path = self._folder + name
 
         def record_object(sha256: str, entry: Entry) -> None:
             self._objects[path] = (sha256, entry.size, entry.version)
 
-        return HashedUpload(self._store.upload(path), record_object)
+        return PinnedUpload(self._store, path, record_object)
 
     def close(self) -> Receipt:
         files = self.part.close()

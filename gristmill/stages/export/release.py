@@ -15,8 +15,8 @@ from gristmill.lake.address import part_at, place
 from gristmill.lake.asset_kinds import EXPORT, names_of
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.files import dump, read_ledger
+from gristmill.lake.ledger.folders.pinned_upload import PinnedUpload
 from gristmill.lake.rows.shard_file import checked
-from gristmill.lake.store.hashing import HashedUpload
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Entry, Store
 from gristmill.recipes.export import ExportFormat, format_of_parameters, format_parameters
@@ -147,7 +147,7 @@ def write_large_files(store: Store, release: Release, declared: ExportFormat) ->
         def record(sha256: str, _: Entry, path: str = path) -> None:
             digests[path] = sha256
 
-        upload = HashedUpload(store.upload(path), record)
+        upload = PinnedUpload(store, path, record)
         try:
             write(upload)
             upload.close()

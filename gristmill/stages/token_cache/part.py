@@ -19,8 +19,8 @@ from gristmill.formats.levanter.cache import CacheWriter
 from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.address import Place
 from gristmill.lake.identity import digest_of
+from gristmill.lake.ledger.folders.pinned_upload import PinnedUpload
 from gristmill.lake.ledger.model import Input, Shard
-from gristmill.lake.store.hashing import HashedUpload
 from gristmill.lake.store.json_object import Integer
 from gristmill.lake.store.protocol import Entry, ObjectVersion, Store
 from gristmill.stages.token_cache.rows import RowLengths, Values
@@ -236,13 +236,13 @@ class _Split(CacheWriter):
     def __init__(
         self, store: Store, folder: str, dtypes: Mapping[str, DType], objects: dict[str, tuple[str, int, ObjectVersion]]
     ) -> None:
-        def open_upload(name: str) -> HashedUpload:
+        def open_upload(name: str) -> PinnedUpload:
             path = folder + name
 
             def record_object(sha256: str, entry: Entry) -> None:
                 objects[path] = (sha256, entry.size, entry.version)
 
-            return HashedUpload(store.upload(path), record_object)
+            return PinnedUpload(store, path, record_object)
 
         super().__init__(open_upload, dtypes, clevel=CLEVEL)
         self._digests = RowDigests(dtypes)

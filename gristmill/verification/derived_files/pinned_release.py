@@ -12,6 +12,7 @@ from gristmill.execution.work import Say
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, CacheLedger, load_ledger, merge
 from gristmill.lake.address import cache_asset, cache_index, mix_asset, place, tokenizer_asset
 from gristmill.lake.asset_kinds import EXPORT, TOKEN_CACHE, kind_of, ledger_of_asset
+from gristmill.lake.ledger.folders.pinned_upload import RELEASES
 from gristmill.lake.ledger.index_ledger import content_digest, read_index_ledger
 from gristmill.lake.ledger.model import Ledger, Recipe, TableDigest, Upstream
 from gristmill.lake.store.json_object import NOT_DECODED, says_same
@@ -21,7 +22,7 @@ from gristmill.recipes.mixture.token_shares import Reading
 from gristmill.releases.card import DataCard, card_of
 from gristmill.releases.card_files import CARD, CARD_FILES, card_files
 from gristmill.releases.moved import directed
-from gristmill.releases.pinned import RELEASES, PinnedLedger, PinnedRelease, pinned_path
+from gristmill.releases.pinned import PinnedLedger, PinnedRelease, pinned_path
 from gristmill.releases.pinning import objects_of_slice, pinned_ledger, trainer_files, trainer_reading
 from gristmill.stages.export.index import release_folder
 from gristmill.stages.token_cache.levanter_config import CATALOG, DATA_YAML, cache_catalog

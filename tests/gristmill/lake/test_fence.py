@@ -55,3 +55,14 @@ def test_a_folder_asks_under_the_lock_that_a_claim_needs(tmp_path: Path) -> None
     with fenced(lambda: has(store, b"ours")), pytest.raises(Superseded):
         store.put("a", b"1")
     assert store.head("a") is None
+
+
+def test_a_block_within_a_block_asks_both_questions(store: Store) -> None:
+    store.put(CLAIM, b"theirs")
+    asked: list[str] = []
+    with fenced(lambda: has(store, b"ours")), fenced(lambda: asked.append("inner")), pytest.raises(Superseded):
+        store.put("a", b"1")
+    store.put(CLAIM, b"ours")
+    with fenced(lambda: has(store, b"ours")), fenced(lambda: asked.append("inner")):
+        store.put("a", b"1")
+    assert asked == ["inner"]

@@ -1,0 +1,80 @@
+"""An upload that never replaces an object of a release by other bytes.
+
+The folder of a part is named after the recipe and the inputs. So a part that is made again, by force or because an
+earlier recipe came back, has the folder of the first one. Other versions of packages may compress it to other bytes.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from gristmill.errors import DataError
+from gristmill.lake.fence import fenced
+from gristmill.lake.store.hashing import HashedUpload
+from gristmill.lake.store.json_object import Integer, decode_object
+from gristmill.lake.store.protocol import Entry, Store
+
+RELEASES = "releases/"
+"""The folder of all releases."""
+
+_RELEASE = re.compile(r"releases/([^/]+)\.json")
+
+
+class _NamedObjects(msgspec.Struct):
+    objects: dict[str, tuple[str, Integer]]
+
+
+class PinnedUpload(HashedUpload):
+    """Writes an object that a release may name.
+
+    Args:
+        store: the lake.
+        path: of the object.
+        done: called with the sha256 (hex) and the entry when the object is published.
+    """
+
+    def __init__(self, store: Store, path: str, done: Callable[[str, Entry], None]) -> None:
+        super().__init__(store.upload(path), done)
+        self._store, self._path = store, path
+
+    def close(self) -> None:
+        """Publishes the object.
+
+        Raises:
+            DataError: a release names the object with other bytes, or the file of a release is damaged.
+        """
+        with fenced(self._check):
+            super().close()
+
+    def _check(self) -> None:
+        if self._store.head(self._path) is None:
+            return
+        for name, sha256 in _pinning(self._store, self._path):
+            if sha256 != self.sha256():
+                raise DataError(
+                    f"{self._path}: release {name} names it with other bytes than were made now (sha256 {sha256}, now"
+                    f" {self.sha256()}), so it stays as it is; make it with the versions of packages that its ledger"
+                    f" names, withdraw the release (gristmill erase --release {name}), or give the recipe another name"
+                )
+
+
+def name_of_release(path: str) -> str | None:
+    """The name of the release that lies at a path; None if it is no release.
+
+    >>> name_of_release("releases/blend-2024.json"), name_of_release("releases/blend-2024/card.json")
+    ('blend-2024', None)
+    """
+    found = _RELEASE.fullmatch(path)
+    return found[1] if found else None
+
+
+def _pinning(store: Store, path: str) -> Iterator[tuple[str, str]]:
+    """The releases that name an object, and the sha256 with which they do."""
+    for entry in store.list(RELEASES):
+        name = name_of_release(entry.path)
+        tagged = store.read_tagged(entry.path) if name else None
+        if name and tagged:
+            found = decode_object(tagged[0], _NamedObjects, entry.path, "a release").objects.get(path)
+            if found:
+                yield name, found[0]
