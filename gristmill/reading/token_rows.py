@@ -8,9 +8,11 @@ import numpy as np
 import pyarrow as pa
 
 from gristmill.errors import DataError, RecipeError, known_names
-from gristmill.lake.address import SPLITS, mix_asset, place
-from gristmill.lake.asset_kinds import names_of
+from gristmill.formats.levanter.cache_ledger import LEDGER_NAME
+from gristmill.lake.address import SPLITS, cache_index, mix_asset, place
+from gristmill.lake.asset_kinds import ledger_of_asset, names_of
 from gristmill.lake.identity import Pair
+from gristmill.lake.ledger.index_ledger import read_index_ledger
 from gristmill.lake.rows.batches import IdPair, read_rows
 from gristmill.lake.store.json_object import read_free_form
 from gristmill.lake.store.protocol import Store
@@ -174,6 +176,10 @@ def snapshots_of_split(store: Store, asset: str, split: str) -> list[str]:
     Raises:
         DataError: the cache has no index.
     """
+    names = names_of(asset)
+    closed = read_index_ledger(store, ledger_of_asset(cache_index(names["mix"], names["tokenizer"])))
+    if closed is not None and f"{asset}/{split}/{LEDGER_NAME}" not in closed.files:
+        return []  # as `validation` of a mix that holds nothing out
     return list(dict.fromkeys(part.partition("/")[0] for part in open_split(store, asset, split, verified=False).parts))
 
 

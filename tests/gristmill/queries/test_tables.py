@@ -70,3 +70,12 @@ def test_streams_of_mixes_and_token_caches_are_tables(tmp_path: Path) -> None:
     assert ask(joined, [SNAPSHOT]) == [(documents,)]
     with pytest.raises(RecipeError, match="the index names no snapshot 'zzz'"):
         ask("select 1 from even_tiny_1_pages", ["zzz"])
+
+
+@pytest.mark.slow
+def test_a_token_cache_of_a_mix_that_holds_nothing_out_is_a_table_of_one_split(tmp_path: Path) -> None:
+    mill = make_trace_lake(tmp_path / "lake", even(validation=0.0))
+    lake = OpenedLake(str(mill.root), {}, shelves=SHELVES)
+    with query(lake, "select split, count(*) as rows from even_tiny_1_pages group by split") as reader:
+        rows = [row for batch in reader for row in batch.to_pylist()]
+    assert rows == [{"split": "train", "rows": len(list(in_mix()))}]
