@@ -252,16 +252,20 @@ def _answers(entry: Any) -> bool:
 def _posted(cursor: str | None) -> Sequence[float]:
     """When the alerts in the cursor of the sensor `alerts` were posted."""
     with suppress(ValueError, TypeError, KeyError, AttributeError):
-        return [float(when) for when, _ in json.loads(cursor or "")["posted"].values()]
+        return [float(when) for when, _ in json.loads(_state(cursor))["posted"].values()]
     return []
 
 
 def _failing(cursor: str | None) -> list[str]:
     """What a sensor of many parts, such as sources, could not look at in its last ticks, by its cursor."""
-    state = (cursor or "").rpartition("\n")[2]  # it may begin with a line of news
     with suppress(ValueError, TypeError, KeyError, AttributeError):
-        return [str(part) for part, times in json.loads(state)["failed"].items() if int(times) >= FAILURES]
+        return [str(part) for part, times in json.loads(_state(cursor))["failed"].items() if int(times) >= FAILURES]
     return []
+
+
+def _state(cursor: str | None) -> str:
+    """What the next tick needs: a cursor may begin with a line of news, see sensors/ticks.py."""
+    return (cursor or "").rpartition("\n")[2]
 
 
 def _since(when: float, now: float) -> int:

@@ -17,7 +17,7 @@ import dagster as dg
 from gristmill.environment import Environment
 from gristmill.threads import begin
 from resources.health import Health, Looker
-from resources.webhook import post
+from resources.webhook import RefusedMessage, post
 
 EVERY = 25.0
 """Seconds between two looks. A daemon has a heartbeat every 30 s: of two daemons, both are then seen."""
@@ -110,6 +110,7 @@ class Watchman:
             now: the clock, in seconds since 1970.
 
         Raises:
+            RefusedMessage: the webhook refused a message. The others are posted. The next turn posts it again.
             StoreError: the webhook took nothing. The next turn tries again.
         """
         health = self._looker.look(now)
@@ -122,9 +123,14 @@ class Watchman:
         shared = "database" not in health.wrong  # while it is away, this process remembers by itself
         told = self._told() if shared else self._own
         told.wrong = [topic for topic in told.wrong if topic in health.wrong]
+        refused: RefusedMessage | None = None
         for topic, words in health.wrong.items():
             if topic not in told.wrong and now - self._begun[topic] >= PATIENCE:
-                self._send("not_well", words, topic)
+                try:
+                    self._send("not_well", words, topic)
+                except RefusedMessage as error:
+                    refused = error
+                    continue
                 told.wrong.append(topic)
                 self._remember(told, shared=shared)
         fresh = any(now - since < PATIENCE for since in self._begun.values())  # as when all is just being started
@@ -132,6 +138,8 @@ class Watchman:
             self._send("alive", said_daily(health))
             told.alive = now
         self._remember(told, shared=shared)
+        if refused:
+            raise refused
 
     def _send(self, event: str, words: str, topic: str = "") -> None:
         step = next((step for part, step in NEXT.items() if topic.startswith(part)), "")

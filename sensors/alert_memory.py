@@ -7,6 +7,7 @@ from typing import Any
 import dagster as dg
 
 from sensors.alert_messages import Unposted
+from sensors.ticks import without_news
 
 KINDS = (
     dg.DagsterEventType.RUN_FAILURE,
@@ -21,8 +22,6 @@ class Memory:
     """The cursor.
 
     Attributes:
-        said: what the tick has posted, in words. It is the first field, because Dagster's list of ticks shows the
-            beginning of a cursor.
         after: by the kind of event, the storage id of the newest that was looked at.
         posted: by topic, when it was last posted, and the alerts that were left out since.
         awaited: when sources were first seen that may never have had a snapshot, see never_come().
@@ -31,7 +30,6 @@ class Memory:
             next message of the kind `more` names them.
     """
 
-    said: str = ""
     after: dict[str, int] = field(default_factory=dict)
     posted: dict[str, tuple[float, Unposted]] = field(default_factory=dict)
     awaited: dict[str, float | None] = field(default_factory=dict)
@@ -42,7 +40,7 @@ class Memory:
 def load_memory(cursor: str | None) -> Memory | None:
     """The memory of a cursor; None if it cannot be read."""
     try:
-        found = json.loads(cursor or "")
+        found = json.loads(without_news(cursor))
         after = {kind.value: int(found["after"][kind.value]) for kind in KINDS}
         posted = {str(topic): (float(when), _left_out(left)) for topic, (when, left) in found["posted"].items()}
         awaited = {

@@ -17,7 +17,7 @@ from sensors.alert_events import UNDECIDED, Undecided, alert_of, events, is_unde
 from sensors.alert_memory import KINDS, Memory, load_memory
 from sensors.alert_messages import NOTHING, Alert, Unposted, message_of, message_of_more, unreadable
 from sensors.lateness import expected_hours, never_come
-from sensors.ticks import Found, found
+from sensors.ticks import Found, found, with_news
 
 BOX = 15.0
 """Seconds after which a tick posts nothing more. The last post may take 40 s, and Dagster ends a tick after 60 s."""
@@ -67,13 +67,12 @@ def alert_sensor(
         memory = load_memory(context.cursor)
         if memory is None:  # the first tick: what failed before is history
             after = {kind.value: newest(context.instance, kind) for kind in KINDS}
-            memory = Memory("failures from now on are posted", after)
-            context.update_cursor(json.dumps(asdict(memory)))
-            return dg.SkipReason(memory.said)
+            told = "failures from now on are posted"
+            context.update_cursor(with_news(told, json.dumps(asdict(Memory(after)))))
+            return dg.SkipReason(told)
         tick = _Tick(context.instance, environment, memory, hours, post, now(), box)
         words = tick.run()
-        memory.said = words
-        context.update_cursor(json.dumps(asdict(memory)))
+        context.update_cursor(with_news(words, json.dumps(asdict(memory))))
         if not tick.posted:
             return dg.SkipReason(words)
         context.log.info(words)

@@ -28,7 +28,7 @@ from resources.pauses import paused
 from sensors.following.happenings import happened, newest_event, unfinished_backfills
 from sensors.following.parts import in_parts, snapshots_in
 from sensors.following.units import Unit, units_of
-from sensors.ticks import read_memory
+from sensors.ticks import read_memory, warner
 
 NAME = "automation"
 """The name of the sensor."""
@@ -122,11 +122,7 @@ class Automation(dg.AutomationConditionSensorDefinition):
         return self._outer.evaluate_tick(context)
 
     def _look(self, context: dg.SensorEvaluationContext) -> dg.SensorResult:
-        def warn(words: str) -> None:
-            """`context.log` is looked at only now: its first look makes a file, which Dagster keeps."""
-            context.log.warning(words)
-
-        memory, began = read_memory(AutomationMemory, context.cursor, NAME, warn), time.monotonic()
+        memory, began = read_memory(AutomationMemory, context.cursor, NAME, warner(context)), time.monotonic()
         requests: list[dg.RunRequest] = []
         evaluations: list[Any] = []
         failed: list[str] = []

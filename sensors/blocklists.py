@@ -35,7 +35,7 @@ from gristmill.stages.mixing.blocklist_inputs import Hashes, hashes_by_name, tou
 from resources.lake import LakeResource
 from sensors.automation import NAME, awake_units, why_held
 from sensors.blocked_assets import Selected, selected_assets
-from sensors.ticks import read_memory, requested, with_news
+from sensors.ticks import GOING, once_more, read_memory, requested, warner, with_news
 
 BOX = 30.0
 """Longest time of a tick in seconds; the next tick continues."""
@@ -152,7 +152,7 @@ class _Look:
             snapshot: the partition; None: of assets without partitions.
         """
         if self._under_way is None:
-            runs = self.instance.get_runs(dg.RunsFilter(statuses=list(_GOING)))
+            runs = self.instance.get_runs(dg.RunsFilter(statuses=list(GOING)))
             self._under_way = [
                 (run.tags.get("dagster/partition"), {address_of(k) for k in run.asset_selection or ()} or None)
                 for run in runs
@@ -161,15 +161,6 @@ class _Look:
             (partition is None or partition == snapshot) and (made is None or not made.isdisjoint(near))
             for partition, made in self._under_way
         )
-
-
-_GOING = (
-    dg.DagsterRunStatus.QUEUED,
-    dg.DagsterRunStatus.NOT_STARTED,
-    dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED,
-    dg.DagsterRunStatus.CANCELING,
-)
 
 
 def look_at(look: _Look, chosen: Selected, mark: Mark | None) -> Mark | None:
@@ -300,11 +291,7 @@ def blocklist_sensors(catalogue: Catalogue, interval: int = INTERVAL, box: float
         description="Requests the finished slices that a changed blocklist affects",
     )
     def watch(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult:
-        def warn(words: str) -> None:
-            """`context.log` is looked at only now: its first look makes a file, which Dagster keeps."""
-            context.log.warning(visible(words))
-
-        began = time.monotonic()
+        began, warn = time.monotonic(), warner(context)
         if not is_shown(context.instance, lake.store()):
             return dg.SensorResult(skip_reason=dg.SkipReason(UNSHOWN), cursor=context.cursor)
         look = _Look(
@@ -315,7 +302,7 @@ def blocklist_sensors(catalogue: Catalogue, interval: int = INTERVAL, box: float
         waiting = _request_indexes(look, [each for each in indexes if each in memory.marks or each in look.indexes])
         for line in (*look.wrong.values(), *look.unread[:NAMED]):
             warn(line)
-        memory.failed = {part: memory.failed.get(part, 0) + 1 for part in look.wrong}
+        memory.failed = once_more(memory.failed, look.wrong)
         memory.marks = {**{each: mark for each, mark in marks.items() if mark is not None}, **waiting}
         return _result(look, memory)
 

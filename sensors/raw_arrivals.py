@@ -16,7 +16,7 @@ from gristmill.recipes.source import Source
 from resources.lake import LakeResource
 from sensors.automation import awake_units
 from sensors.raw_looks import NAMED, Log, Looked, Pace, look_at
-from sensors.ticks import Found, found, read_memory
+from sensors.ticks import Found, found, read_memory, warner, with_news
 
 NOTHING = "nothing new"
 """What a look says that has found nothing."""
@@ -26,14 +26,11 @@ class ArrivalMemory(msgspec.Struct, omit_defaults=True):
     """The cursor.
 
     Attributes:
-        said: what the tick has reported, in words. It is the first field, because Dagster's list of ticks shows the
-            beginning of a cursor.
         first: the source at which the next tick begins; empty: the first.
         failed: of how many looks in a row each source could not be looked at; sources without failures are left out.
         sources: the cursor of each source.
     """
 
-    said: str = ""
     first: str = ""
     failed: dict[str, int] = {}
     sources: dict[str, str] = {}
@@ -63,11 +60,7 @@ def raw_arrival_sensor(
         began = time.monotonic()
         if not is_shown(context.instance, lake.store()):
             return dg.SkipReason(UNSHOWN)
-
-        def warn(words: str) -> None:
-            """`context.log` is looked at only now: its first look makes a file, which Dagster keeps."""
-            context.log.warning(visible(words))  # they may have names of the data
-
+        warn = warner(context)
         memory, awake = read_memory(ArrivalMemory, context.cursor, ARRIVALS, warn), awake_units(context.instance)
         looked, wrong, waiting = _look_around(context.instance, lake, sources, below, memory, awake, warn, paced, began)
         if wrong and not looked:
@@ -132,7 +125,7 @@ def _result(
     waiting: Sequence[str],
 ) -> dg.SkipReason | Found:
     news = {name: each for name, each in looked.items() if each.told}
-    memory.said = "; ".join(f"{name}: {'; '.join(each.told)}" for name, each in [*news.items()][:NAMED]) or NOTHING
+    said = "; ".join(f"{name}: {'; '.join(each.told)}" for name, each in [*news.items()][:NAMED]) or NOTHING
     lines = [f"{raw_asset(name)}: not looked at: {visible(shorten(str(error), 500))}" for name, error in wrong.items()]
     for line in lines:
         context.log.error(line)
@@ -140,7 +133,7 @@ def _result(
     if waiting:
         words.append(f"{_some(waiting)}: waits for the first tick of the automation")
     told = "; ".join([*lines[:NAMED], *words[:NAMED]]) or NOTHING
-    context.update_cursor(msgspec.json.encode(memory).decode())
+    context.update_cursor(with_news(said, msgspec.json.encode(memory).decode()))
     if not news:
         return dg.SkipReason(told)
     for name, each in [*news.items()][:NAMED]:

@@ -19,30 +19,37 @@ from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.stages.dedupe.resolution import read_resolution
 from resources.lake import LakeResource
 from sensors.automation import why_held
-from sensors.ticks import requested, with_news, without_news
+from sensors.ticks import GOING, has_partition, once_more, read_memory, requested, warner, with_news
 
 MOST = 500
 """Largest number of runs that a tick requests; the next tick continues."""
 
-_GOING = (
-    dg.DagsterRunStatus.QUEUED,
-    dg.DagsterRunStatus.NOT_STARTED,
-    dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED,
-    dg.DagsterRunStatus.CANCELING,
-)
+NAME_OF_SENSOR = "resolutions"
 
 
 class ResolutionMark(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The progress of the sensor with one recipe. It is part of the cursor.
+    """The progress of the sensor with one recipe.
 
     Attributes:
         etag: of the ledger of the resolution that was looked at.
-        wait: sets and snapshots that are out of date, but were being made, paused, or too many for one tick.
+        wait: sets and snapshots that are out of date, but were being made, paused, or too many for one tick; or whose
+            raw data are gone, and so their partition.
     """
 
     etag: str
     wait: tuple[tuple[str, str], ...] = ()
+
+
+class ResolutionMemory(msgspec.Struct, omit_defaults=True):
+    """The cursor.
+
+    Attributes:
+        failed: of how many ticks in a row each resolution was damaged, by its address, in words of ours alone.
+        marks: the progress with each recipe, by its name.
+    """
+
+    failed: dict[str, int] = {}
+    marks: dict[str, ResolutionMark] = {}
 
 
 def stale_sets(store: Store, dedupe: Dedupe) -> Iterator[tuple[str, str]]:
@@ -76,44 +83,70 @@ def resolution_sensors(catalogue: Catalogue, interval: int = INTERVAL) -> list[d
     sets = [attributes_asset(source, at, each.name) for each in dedupes for source, at in each.versions.items()]
 
     @dg.sensor(
-        name="resolutions",
+        name=NAME_OF_SENSOR,
         asset_selection=dg.AssetSelection.assets(*map(key_of, sorted(sets))),
         minimum_interval_seconds=interval,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Requests the attribute sets of duplicates whose marks a resolution changed",
     )
     def watch(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult:
-        store = lake.store()
+        store, warn = lake.store(), warner(context)
         if not is_shown(context.instance, store):
             return dg.SensorResult(skip_reason=dg.SkipReason(UNSHOWN), cursor=context.cursor)
-        marks = msgspec.json.decode(without_news(context.cursor) or "{}", type=dict[str, ResolutionMark])
+        memory = read_memory(ResolutionMemory, context.cursor, NAME_OF_SENSOR, warn)
+        marks, wrong = memory.marks, dict[str, str]()
         asked: list[dg.RunRequest] = []
         said: list[str] = []
         going = _going(context.instance)
         for dedupe in dedupes:
-            entry = store.head(ledger_of_asset(RESOLUTION.at(dedupe=dedupe.name)))
-            mark = marks.get(dedupe.name, ResolutionMark(""))
-            if entry is None or (mark.etag == entry.etag and not mark.wait):
-                continue
+            mark, room = marks.get(dedupe.name, ResolutionMark("")), MOST - len(asked)
             try:
-                stale = list(stale_sets(store, dedupe))
+                marks[dedupe.name], due, words = _look_at(context, store, dedupe, mark, going, room)
             except DataError as error:  # the resolutions of other recipes are looked at, and this one at the next tick
-                said.append(visible(str(error)))
+                wrong[f"{RESOLUTION.at(dedupe=dedupe.name)} (it cannot be read)"] = str(error)
                 continue
-            if mark.etag == entry.etag:  # what was requested once and failed is left to people
-                stale = [each for each in stale if each in mark.wait]
-            held = _held(context.instance, dedupe, {asset for asset, _ in stale})
-            said += [f"{asset} waits: {why}" for asset, why in sorted(held.items())]
-            due = [each for each in stale if each not in going and each[0] not in held][: MOST - len(asked)]
-            asked += [_request(context, dedupe, *each) for each in due]
-            marks[dedupe.name] = ResolutionMark(entry.etag, tuple(each for each in stale if each not in due))
-        state = msgspec.json.encode(marks, order="sorted").decode()
+            asked += due
+            said += words
+        for line in wrong.values():
+            warn(line)
+        memory.failed = once_more(memory.failed, wrong)
+        state = msgspec.json.encode(memory, order="sorted").decode()
         if asked:
             return dg.SensorResult(run_requests=asked, cursor=with_news(requested(asked), state))
-        told = "; ".join(said) or "nothing new: no set is affected"
+        told = "; ".join([*map(visible, wrong.values()), *said]) or "nothing new: no set is affected"
         return dg.SensorResult(skip_reason=dg.SkipReason(told), cursor=with_news(told, state))
 
     return [watch] if dedupes else []
+
+
+def _look_at(
+    context: dg.SensorEvaluationContext,
+    store: Store,
+    dedupe: Dedupe,
+    mark: ResolutionMark,
+    going: set[tuple[str, str | None]],
+    room: int,
+) -> tuple[ResolutionMark, list[dg.RunRequest], list[str]]:
+    """Looks at the resolution of one recipe: its new mark, the requests, and in words what waits.
+
+    Raises:
+        DataError: the resolution is damaged.
+    """
+    entry = store.head(ledger_of_asset(RESOLUTION.at(dedupe=dedupe.name)))
+
+    def is_known(each: tuple[str, str]) -> bool:
+        return has_partition(context.instance, names_of(each[0])["source"], each[1])
+
+    if entry is None or (mark.etag == entry.etag and not any(map(is_known, mark.wait))):
+        return mark, [], []
+    stale = list(stale_sets(store, dedupe))
+    if mark.etag == entry.etag:  # what was requested once and failed is left to people
+        stale = [each for each in stale if each in mark.wait]
+    held = _held(context.instance, dedupe, {asset for asset, _ in stale})
+    due = [each for each in stale if is_known(each) and each not in going and each[0] not in held][:room]
+    wait = tuple(each for each in stale if each not in due)
+    words = [f"{asset} waits: {why}" for asset, why in sorted(held.items())]
+    return ResolutionMark(entry.etag, wait), [_request(context, dedupe, *each) for each in due], words
 
 
 def _held(instance: dg.DagsterInstance, dedupe: Dedupe, assets: set[str]) -> dict[str, str]:
@@ -124,7 +157,7 @@ def _held(instance: dg.DagsterInstance, dedupe: Dedupe, assets: set[str]) -> dic
 
 def _going(instance: dg.DagsterInstance) -> set[tuple[str, str | None]]:
     """The partitions that runs are making now."""
-    runs = instance.get_runs(dg.RunsFilter(statuses=list(_GOING)))
+    runs = instance.get_runs(dg.RunsFilter(statuses=list(GOING)))
     return {(address_of(key), run.tags.get("dagster/partition")) for run in runs for key in run.asset_selection or ()}
 
 

@@ -1,6 +1,6 @@
 """The result of a tick that has done something, though it has requested no run; and cursors that people can read."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import dagster as dg
@@ -8,7 +8,7 @@ import msgspec
 from dagster import DagsterRun
 from dagster._core.definitions.run_request import DagsterRunReaction
 
-from assets.support.keys import address_of
+from assets.support.keys import address_of, snapshots_of
 from gristmill.errors import shorten, visible
 from gristmill.reports.sizes import counted
 
@@ -17,6 +17,14 @@ M = TypeVar("M", bound=msgspec.Struct)
 Found = list[DagsterRunReaction]
 """What a sensor returns for such a tick."""
 
+GOING = (
+    dg.DagsterRunStatus.QUEUED,
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
+)
+"""States of a run that may still make something."""
 
 NAMED = 5
 """Most partitions that a tick names; it counts the others."""
@@ -68,6 +76,43 @@ def read_memory(kind: type[M], cursor: str | None, name: str, warn: Callable[[st
     except (msgspec.DecodeError, msgspec.ValidationError) as error:
         warn(f"{name}: the sensor's cursor cannot be read, and is dropped ({shorten(str(error), 200)})")
         return kind()
+
+
+def warner(context: dg.SensorEvaluationContext) -> Callable[[str], None]:
+    """A function that writes a warning into the log of a tick.
+
+    It looks at `context.log` only when it is called: the first look makes a file, which Dagster keeps.
+
+    Args:
+        context: of the tick.
+    """
+    return lambda words: context.log.warning(visible(words))  # they may have names of the data
+
+
+def once_more(failed: Mapping[str, int], wrong: Iterable[str]) -> dict[str, int]:
+    """Of how many ticks in a row each thing was wrong. The watchman reads it in the cursor, and posts an alert.
+
+    Args:
+        failed: the same after the tick before. What is no longer wrong is left out.
+        wrong: names of what was wrong at this tick, in words of ours alone.
+
+    >>> once_more({"a": 2, "b": 1}, ["a", "c"])
+    {'a': 3, 'c': 1}
+    """
+    return {part: failed.get(part, 0) + 1 for part in wrong}
+
+
+def has_partition(instance: dg.DagsterInstance, source: str | None, snapshot: str | None) -> bool:
+    """Whether a partition exists: Dagster refuses all requests of a tick if one of them names another.
+
+    Args:
+        instance: Dagster's.
+        source: name of the source; None for an asset without partitions.
+        snapshot: key of the partition; None if a run has none.
+    """
+    if source is None or snapshot is None:
+        return source is None and snapshot is None
+    return instance.has_dynamic_partition(snapshots_of(source).name or "", snapshot)
 
 
 def requested(requests: Sequence[dg.RunRequest]) -> str:

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator, Mapping
 
 import dagster as dg
 
-from assets.support.keys import address_of, key_of, snapshots_of
+from assets.support.keys import address_of, key_of
 from assets.support.runs.own_checks import own_checks
 from assets.support.runs.tags import RETRIED_BY, RETRY_NUMBER, WILL_RETRY
 from gristmill.environment import INTERVAL
 from gristmill.recipes.catalogue import Catalogue
 from sensors.alert_events import events, is_undecided, never_started, newest, was_forgotten
-from sensors.ticks import requested, with_news, without_news
+from sensors.ticks import has_partition, requested, with_news, without_news
 
 MOST = 3
 """How often a run is launched again, by Dagster or by this sensor."""
@@ -95,7 +95,7 @@ def _requests(context: dg.SensorEvaluationContext, run_id: str, sources: Mapping
         key_of(address)
         for address in _planned(instance, run_id)
         if graph.has(key_of(address))
-        and _has_partition(instance, sources.get(address), snapshot)
+        and has_partition(instance, sources.get(address), snapshot)
         and _is_newest(instance, run_id, address, snapshot)
     }
     if not asked or attempts >= MOST:
@@ -132,10 +132,3 @@ def _is_newest(instance: dg.DagsterInstance, run_id: str, address: str, snapshot
     """Whether no later run was to make the same partition."""
     newest = instance.event_log_storage.get_latest_planned_materialization_info(key_of(address), snapshot)
     return newest is not None and newest.run_id == run_id
-
-
-def _has_partition(instance: dg.DagsterInstance, source: str | None, snapshot: str | None) -> bool:
-    """Whether a partition still exists: Dagster refuses all requests of a tick if one of them names another."""
-    if source is None or snapshot is None:
-        return source is None and snapshot is None
-    return instance.has_dynamic_partition(snapshots_of(source).name or "", snapshot)

@@ -41,7 +41,8 @@ class Finding:
 
     def __str__(self) -> str:
         where = self.path if self.row is None else f"{self.path}: row {self.row}"
-        return f"{where}: {self.what} ({self.mend})" if self.mend else f"{where}: {self.what}"
+        what = self.what.removeprefix(f"{self.path}: ")  # an error that was caught names the object, too
+        return f"{where}: {what} ({self.mend})" if self.mend else f"{where}: {what}"
 
 
 def differs(what: str, actual: object, recorded: object) -> str:

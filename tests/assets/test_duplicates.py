@@ -16,9 +16,11 @@ from gristmill.lake.rows.shard_file import read_blocks, rows_of
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.shelf import read_shelf
+from gristmill.stages.dedupe.resolution import resolution_path
 from resources.lake import lake_resource
 from resources.pauses import pause, resume
-from sensors.resolutions import resolution_sensors
+from sensors.resolutions import ResolutionMemory, resolution_sensors
+from sensors.ticks import read_memory
 
 PRINTS, RESOLUTION = "dedupe/once-1/fingerprints/letters", "dedupe/once-1/resolution"
 SET, DOCUMENTS = "sources/letters/v0/attributes/once-1", "sources/letters/v0/documents"
@@ -123,6 +125,47 @@ def test_a_resolution_that_finds_nothing_warns_and_does_not_fail(works: Works) -
     for asked in ((DOCUMENTS, "2025"), (PRINTS, "2025"), (RESOLUTION, None)):
         daemon.make({asked})
     assert found() == (True, dg.AssetCheckSeverity.WARN)
+
+
+@pytest.mark.slow
+def test_a_damaged_resolution_is_told_at_each_tick_and_counted_until_it_is_mended(works: Works) -> None:
+    daemon, watch = Daemon(works), Watch(works)
+    for asked in ((DOCUMENTS, "2024"), (PRINTS, "2024"), (RESOLUTION, None)):
+        daemon.make({asked})
+    path = resolution_path("once-1")
+    whole = works.store.read(path)
+    works.store.put(path, whole[:-9])
+    for number in (1, 2, 3):
+        assert watch.tick() == set()
+        assert watch.said == f"{path}: it is not the file that its ledger names; run {RESOLUTION} again"
+        assert read_memory(ResolutionMemory, watch.cursor, "resolutions").failed == {
+            f"{RESOLUTION} (it cannot be read)": number
+        }
+    works.store.put(path, whole)
+    assert watch.tick() == {(SET, "2024")}
+    assert read_memory(ResolutionMemory, watch.cursor, "resolutions").failed == {}
+
+
+@pytest.mark.slow
+def test_a_snapshot_that_is_gone_holds_back_no_other_set(works: Works) -> None:
+    daemon, watch = Daemon(works), Watch(works)
+    works.raw([letter(3, "to the sea")], snapshot="2025")
+    works.arrive("letters")
+    for snapshot in ("2024", "2025"):
+        daemon.make({(DOCUMENTS, snapshot)})
+        daemon.make({(PRINTS, snapshot)})
+    daemon.make({(RESOLUTION, None)})
+    works.instance.delete_dynamic_partition("snapshots/letters", "2025")
+    assert watch.tick() == {(SET, "2024")}
+    assert [watch.tick(), watch.said] == [set(), "nothing new: no set is affected"]
+    works.know("2025")
+    assert watch.tick() == {(SET, "2025")}
+
+
+def test_a_cursor_that_nobody_can_read_is_dropped(works: Works) -> None:
+    watch = Watch(works)
+    watch.cursor = "17"
+    assert watch.tick() == set()
 
 
 @pytest.mark.slow

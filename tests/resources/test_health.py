@@ -70,7 +70,8 @@ def looked(instance: dg.DagsterInstance, environment: Environment, **locations: 
 
 def test_all_is_well(instance: dg.DagsterInstance, environment: Environment) -> None:
     beat(instance, NOW - 299)
-    sensor(instance, "alerts", "SUCCESS", cursor='{"posted": {"a": [1799999910.0, 0], "b": [1799999000.0, 2]}}')
+    posted = '{"posted": {"a": [1799999910.0, 0], "b": [1799999000.0, 2]}}'
+    sensor(instance, "alerts", "SUCCESS", cursor=f"1 posted\n{posted}")
     found = looked(instance, environment, mine=SimpleNamespace(code_location=SimpleNamespace(get_repositories=dict)))
     assert found == health.Health(queued=0, queue_seconds=0, tick_seconds=0, alert_seconds=90, code_servers=1)
 

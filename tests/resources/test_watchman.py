@@ -12,11 +12,13 @@ from gristmill.environment import Environment
 from gristmill.errors import StoreError
 from resources.health import Looker
 from resources.watchman import DAY, Watchman
+from resources.webhook import RefusedMessage
 
 pytestmark = pytest.mark.slow
 
 NOW = 1_800_000_000.0
 DAEMON = "the daemon has shown no sign of life for 300 s"
+CODE = "the code server cannot be read"
 
 
 def beat(instance: dg.DagsterInstance, now: float = NOW) -> None:
@@ -86,6 +88,35 @@ def test_a_message_that_the_webhook_did_not_take_is_posted_again(
     away = False
     watchman.turn(NOW + 30)
     assert told == ["alive"]
+
+
+def test_a_message_that_the_webhook_refuses_holds_back_no_other_and_is_posted_until_it_is_taken(
+    instance: dg.DagsterInstance, environment: Environment
+) -> None:
+    asked: list[str] = []
+    told: list[str] = []
+    refuses = True
+
+    def post(_: str, message: Mapping[str, Any]) -> None:
+        words = message["text"].partition("\n")[0]
+        asked.append(words)
+        if refuses and words.startswith(CODE):
+            raise RefusedMessage("the webhook of GRISTMILL_WEBHOOK answered 422")
+        told.append(words)
+
+    unknown = {"location": None}  # code servers that cannot be asked, beside a daemon that is gone
+    watchman = Watchman(instance, Looker(instance, lambda: unknown, environment), environment, post=post)
+    watchman.turn(NOW)
+    for seconds in (120, 150):
+        with pytest.raises(RefusedMessage, match="answered 422"):
+            watchman.turn(NOW + seconds)
+    first, second = told
+    assert (first.startswith(DAEMON), second.startswith("Gristmill is alive: ")) == (True, True)
+    assert sum(words.startswith(CODE) for words in asked) == 2
+    refuses = False
+    for seconds in (180, 210):
+        watchman.turn(NOW + seconds)
+    assert [words.startswith(CODE) for words in told] == [False, False, True]
 
 
 def test_a_database_that_is_away_is_told_too(

@@ -24,6 +24,7 @@ from resources.webhook import post
 from sensors.alert_events import _short
 from sensors.alert_messages import Alert, message_of
 from sensors.alerts import alert_sensor, alert_sensors
+from sensors.ticks import without_news
 
 pytestmark = pytest.mark.slow
 
@@ -93,8 +94,7 @@ class Watcher:
             context.log.info = lambda text, *_: logged.append(text)  # type: ignore[method-assign]  # to read it
             told: Any = self.sensor(context)
             self.cursor = context.cursor or ""
-        said = json.loads(self.cursor)["said"]
-        assert self.cursor.startswith('{"said": ')
+        said = self.cursor.partition("\n")[0]
         if isinstance(told, dg.SkipReason):
             assert said == told.skip_message
             return told.skip_message or ""
@@ -255,7 +255,7 @@ def test_a_webhook_that_refuses_each_message_loses_none_of_their_numbers(watched
 def test_the_cursor_of_an_earlier_version_is_read(watched: tuple[Watcher, Hook]) -> None:
     watcher, hook = watched
     watcher.tick()
-    cursor = json.loads(watcher.cursor)
+    cursor = json.loads(without_news(watcher.cursor))
     old = {"said": "", "after": cursor["after"], "posted": {"run_failure a #0": [watcher.now - 61, 2]}, "awaited": {}}
     watcher.cursor = json.dumps(old)
     assert watcher.tick() == "1 posted, 0 like one of the last 60 s"

@@ -41,6 +41,7 @@ from resources.lake import LakeResource, lake_resource
 from sensors.automation import STILL
 from sensors.raw_arrivals import raw_arrival_sensor
 from sensors.raw_looks import Pace
+from sensors.ticks import without_news
 
 RAW = "sources/letters/raw"
 KEYS = "snapshots/letters"
@@ -83,11 +84,11 @@ class Ticker:
 
     @property
     def said(self) -> str:
-        return str(json.loads(self.cursor or "{}")["said"]).removeprefix("letters: ")
+        return (self.cursor or "").partition("\n")[0].removeprefix("letters: ")
 
     @property
     def mind(self) -> dict[str, Any]:
-        return dict(json.loads(json.loads(self.cursor or "{}")["sources"]["letters"]))
+        return dict(json.loads(json.loads(without_news(self.cursor))["sources"]["letters"]))
 
     @property
     def keys(self) -> list[str]:

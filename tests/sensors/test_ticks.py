@@ -41,7 +41,7 @@ def test_a_tick_that_found_something_is_a_success_and_one_that_did_not_is_skippe
         ("SKIPPED", [], []),
         ("SUCCESS", [], []),
     ]
-    assert (newest[1].cursor or "").startswith('{"said":"letters: 2024 new: 1 file, ')
+    assert (newest[1].cursor or "").startswith("letters: 2024 new: 1 file, ")
     assert newest[0].skip_reason == "nothing new"
     assert logs == [False, True], "a tick that has nothing to say leaves no file"
 

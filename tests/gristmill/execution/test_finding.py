@@ -10,3 +10,8 @@ def test_a_comparison_shows_numbers_in_thousands_and_cuts_long_texts() -> None:
     assert differs("its rows are", 1234567, 12) == "its rows are 1,234,567, but its ledger says 12"
     found = differs("it is", "x" * 500, "short")
     assert found == f"it is {'x' * 117}..., but its ledger says short"
+
+
+def test_the_words_of_a_finding_name_its_object_once() -> None:
+    path = "blocklists/evals.jsonl"
+    assert str(Finding(path, None, f"{path}: row 0: cut off", "restore it")) == f"{path}: row 0: cut off (restore it)"
