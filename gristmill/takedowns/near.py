@@ -1,7 +1,10 @@
 """Documents in one cluster of near duplicates with wanted documents."""
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+import numpy as np
 
 from gristmill.errors import GristmillError
 from gristmill.lake.address import Place, place
@@ -10,15 +13,16 @@ from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.files import find_ledger, list_ledgers, read_ledger
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.dedupe.resolution import read_order
-from gristmill.stages.fingerprints.binary_part import part_record
+from gristmill.stages.fingerprints.binary_part import read_part_file
 from gristmill.stages.fingerprints.compared import families_of
 from gristmill.stages.fingerprints.order import Order, round_key
+from gristmill.stages.near_duplicates.cluster_files import MEMBER, Records, records_of
+from gristmill.stages.near_duplicates.inputs import WHOLE, Table
+from gristmill.stages.near_duplicates.nodes import rank_of, shard_of
+from gristmill.stages.near_duplicates.printed_documents import PrintedDocuments
 from gristmill.takedowns.places import FoundPlace, Search
 from gristmill.tracing.rows import find_partition, row_of
 
-COLUMNS = ("cluster", "source", "snapshot", "shard", "row", "id")
-
-Row = dict[str, Any]
 Key = tuple[str, str]
 """Source and snapshot, as a recipe names them."""
 
@@ -28,21 +32,24 @@ class _ComparedNow(NamedTuple):
 
     Attributes:
         name: of the dedupe.
-        rounds: its clusters.
         documents: the partitions of documents that it compared, by source and snapshot.
         order: the order of its snapshots.
         scope: of its recipe.
     """
 
     name: str
-    rounds: Sequence[Place]
     documents: Mapping[Key, Place]
     order: Order
     scope: str
 
+    @property
+    def keys(self) -> list[Key]:
+        """Source and snapshot of each rank."""
+        return [(entry.source, entry.snapshot) for entry in self.order.entries]
+
     def partners(self, key: Key) -> set[Key]:
         """The snapshots that a snapshot was compared with, itself among them."""
-        keys = [(entry.source, entry.snapshot) for entry in self.order.entries]
+        keys = self.keys
         rank = keys.index(key)
         found = {rank}
         for number in range(self.order.entries[rank].round, self.order.rounds + 1):
@@ -113,18 +120,40 @@ def _places(compared: _ComparedNow, search: Search) -> dict[tuple[str, str, str,
 def _of_dedupe(
     store: Store, compared: _ComparedNow, wanted: Mapping[tuple[str, str, str, int], FoundPlace]
 ) -> set[Pair]:
-    documents, ids = compared.documents, {each.id for each in wanted.values()}
-    named = [row for there in compared.rounds for row in _printed(store, there, "id", ids)]
-    clusters = {row["cluster"] for row in named if _key(documents, row) in wanted}
-    rows = [row for there in compared.rounds for row in _printed(store, there, "cluster", clusters)]
-    return {
-        pair for row in rows if _key(documents, row) not in wanted if (pair := _pair(store, documents, row)) is not None
-    }
+    """The documents of the clusters of wanted documents.
+
+    Their first documents tell clusters apart. The numbers of older sets do not: two clusters have one number there, if
+    their first documents have one source and id.
+    """
+    if not wanted:
+        return set()
+    documents, keys = compared.documents, compared.keys
+    tables = [
+        Table.read(store, place(FINGERPRINTS.at(dedupe=compared.name, source=source), snapshot), may_lack=True)
+        for source, snapshot in keys
+    ]
+    printed, names = PrintedDocuments(store, tables), [table.names for table in tables]
+    ranks = {key: rank for rank, key in enumerate(keys) if key in documents}
+    rows: dict[tuple[int, str], list[int]] = defaultdict(list)
+    for asset, snapshot, shard, row in wanted:
+        rows[ranks[names_of(asset)["source"], snapshot], shard].append(row)
+    nodes = np.concatenate([printed.nodes(rank, shard, each) for (rank, shard), each in rows.items()])
+    asked = [_members(store, compared, rank) for rank in sorted({rank for rank, _ in rows})]
+    firsts = np.concatenate([nodes, *(each["first"][np.isin(each["node"], nodes)] for each in asked)])
+    every = (_members(store, compared, rank) for rank in ranks.values())
+    near = np.concatenate([firsts, *(each["node"][np.isin(each["first"], firsts)] for each in every)])
+    near = np.setdiff1d(near[np.isin(rank_of(near), list(ranks.values()))], nodes)
+    places = zip(rank_of(near).tolist(), shard_of(near).tolist(), printed.rows(near).tolist(), strict=True)
+    pairs = (_pair(store, documents[keys[rank]], names[rank][shard], row) for rank, shard, row in places)
+    return {pair for pair in pairs if pair is not None}
 
 
-def _key(documents: Mapping[Key, Place], row: Row) -> tuple[str, str, str, int]:
-    there = documents.get((row["source"], row["snapshot"]))
-    return (there.asset if there else "", row["snapshot"], row["shard"], row["row"])
+def _members(store: Store, compared: _ComparedNow, rank: int) -> Records:
+    """The MEMBER records of a snapshot."""
+    number = compared.order.entries[rank].round
+    table = Table.read(store, place(CLUSTERS.at(dedupe=compared.name), round_key(number)))
+    data = read_part_file(store, table.rows[WHOLE], table.place.table, str(rank))
+    return records_of(data, MEMBER, f"{table.place.table}: file {rank}")
 
 
 def _dedupes(store: Store) -> dict[str, list[Place]]:
@@ -149,50 +178,39 @@ def _first_versions(store: Store) -> Iterator[Place]:
                 yield there
 
 
-def _printed(store: Store, there: Place, column: str, values: Collection[str | int]) -> Iterator[Row]:
-    """The rows of the table for people whose column has one of some values."""
-    if not values:
-        return
-    import pyarrow as pa  # noqa: PLC0415 - takes 0.4 s to import
-    import pyarrow.parquet as pq  # noqa: PLC0415 - the same
-
-    for shard in read_ledger(store, there)[1]:
-        for path in part_record(shard, there.table).objects:
-            if path.endswith(".parquet"):
-                chosen = [(column, "in", list(values))]
-                file = pa.BufferReader(store.read(path))
-                yield from pq.read_table(file, columns=list(COLUMNS), filters=chosen).to_pylist()
-
-
 def _compared_now(store: Store, dedupe: str, rounds: Sequence[Place], search: Search) -> _ComparedNow:
-    """What a dedupe has compared and what has not changed since. A round without clusters is named as not searched."""
+    """What a dedupe has compared and what has not changed since. A round that tells nothing is told as not searched."""
     order, _ = read_order(store, dedupe)
     made = {there.snapshot: read_ledger(store, there)[0] for there in rounds}
+    stale: set[str] = set()
     for key in map(round_key, range(1, order.rounds + 1)):
         if key not in made:
             why = f"it has no clusters; run {RESOLUTION.at(dedupe=dedupe)} again"
             search.skip("dedupe", f"dedupe {dedupe} ({key})", why)
+        elif any(made[each].upstream not in made[key].inputs for each in made if each < key):
+            why = f"its clusters are not of those of the rounds before; run {RESOLUTION.at(dedupe=dedupe)} again"
+            search.skip("dedupe", f"dedupe {dedupe} ({key})", why)
+            stale.add(key)
     documents: dict[Key, Place] = {}
     for entry in order.entries:
         there = place(FINGERPRINTS.at(dedupe=dedupe, source=entry.source), entry.snapshot)
-        prints, round_ = find_ledger(store, there), made.get(round_key(entry.round))
-        if prints and round_ and prints[0].upstream in round_.inputs:
+        prints, key = find_ledger(store, there), round_key(entry.round)
+        if prints and key in made.keys() - stale and prints[0].upstream in made[key].inputs:
             for upstream in prints[0].inputs:
                 if kind_of(upstream.asset) is DOCUMENTS:
                     read = place(upstream.asset, upstream.snapshot)
                     if read_ledger(store, read)[0].fingerprint == upstream.fingerprint:
                         documents[entry.source, entry.snapshot] = read
     scopes = [str(head.recipe.parameters.get("scope")) for head in made.values()]
-    return _ComparedNow(dedupe, rounds, documents, order, "".join(scopes[:1]))
+    return _ComparedNow(dedupe, documents, order, "".join(scopes[:1]))
 
 
-def _pair(store: Store, documents: Mapping[Key, Place], row: Row) -> Pair | None:
-    """The (source, id) of a document: the table has its recipe's source, which may be another.
+def _pair(store: Store, documents: Place, shard: str, row: int) -> Pair | None:
+    """The (source, id) of a document: the fingerprints have its recipe's source, which may be another.
 
     None if its snapshot has changed since: near_documents() names it as not searched.
     """
-    there = documents.get((row["source"], row["snapshot"]))
-    partition = find_partition(store, there) if there else None
-    if partition is None or row["shard"] not in partition.shards:
+    partition = find_partition(store, documents)
+    if partition is None or shard not in partition.shards:
         return None
-    return row_of(partition, row["shard"], row["row"]).pair
+    return row_of(partition, shard, row).pair

@@ -13,6 +13,7 @@ from gristmill.errors import DataError
 from gristmill.stages.fingerprints.order import Order
 
 Nodes = NDArray[np.uint64]
+Numbers = NDArray[np.int64] | Nodes
 
 _DOCUMENT, _SHARD, _RANK = 28, 20, 16  # bits
 _ORDINAL = 32  # low bits of a position; the high ones are the number of the shard
@@ -41,9 +42,14 @@ def nodes_of(
     for what, found, bits in (("shards", shards, _SHARD), ("documents", documents, _DOCUMENT), ("ranks", ranks, _RANK)):
         if np.size(found) and int(np.max(found)) >> bits:
             raise DataError(f"{where}: near duplicates are compared among at most {1 << bits:,} {what}; use fewer")
-    nodes = documents + (shards << np.uint64(_DOCUMENT))
-    nodes += np.asarray(ranks).astype(np.uint64) << np.uint64(_SHARD + _DOCUMENT)
-    return nodes, band.astype(np.uint16)
+    return node_at(ranks, shards, documents), band.astype(np.uint16)
+
+
+def node_at(ranks: Numbers | int, shards: Numbers | int, documents: Numbers) -> Nodes:
+    """The documents with some ranks, numbers of shards, and numbers among those of the shard that have words (n)."""
+    nodes = documents.astype(np.uint64, copy=False) + (np.asarray(shards, np.uint64) << np.uint64(_DOCUMENT))
+    nodes += np.asarray(ranks, np.uint64) << np.uint64(_SHARD + _DOCUMENT)
+    return nodes
 
 
 def rank_of(nodes: Nodes) -> NDArray[np.int64]:

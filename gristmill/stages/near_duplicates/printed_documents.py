@@ -16,7 +16,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.stages.fingerprints.binary_part import part_record, read_part_file
 from gristmill.stages.fingerprints.spans import SpanTable
 from gristmill.stages.near_duplicates.inputs import Table
-from gristmill.stages.near_duplicates.nodes import Nodes, document_of, part_of, rank_of, shard_of, stretches
+from gristmill.stages.near_duplicates.nodes import Nodes, document_of, node_at, part_of, rank_of, shard_of, stretches
 
 _MOST = 1 << 34  # bytes that the ids of one shard may unpack to
 
@@ -53,6 +53,19 @@ class PrintedDocuments:
                 (some,) = np.nonzero(self._spans(row, table).counts)
                 rows[first:last] = some[rows[first:last]]
         return rows
+
+    def nodes(self, rank: int, shard: str, rows: Sequence[int]) -> Nodes:
+        """The documents of some rows of a shard that have words.
+
+        Args:
+            rank: of the snapshot.
+            shard: name of the shard.
+            rows: numbers of rows of the shard.
+        """
+        table = self._tables[rank]
+        (some,) = np.nonzero(self._spans(table.rows[shard], table).counts)
+        numbers = np.searchsorted(some, np.intersect1d(some, rows))
+        return node_at(rank, table.names.index(shard), numbers)
 
     def lengths(self, nodes: Nodes) -> NDArray[np.int64]:
         """The length of the text of each document in code points (n).

@@ -1,14 +1,26 @@
 """Near duplicates of wanted documents, through the clusters of a dedupe by MinHash."""
 
+import hashlib
 from pathlib import Path
 
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from dedupelake import known, put, resolved
+from dedupelake import SHELVES, known, put, resolved
 from testkit import Mill
 
 from gristmill.__main__ import main
+from gristmill.execution.runner import Inline
+from gristmill.execution.step import make
 from gristmill.lake.address import place
+from gristmill.lake.ledger.files import compose, dump, pack_table, read_ledger
 from gristmill.recipes.catalogue import Catalogue
+from gristmill.stages.dedupe.resolution import read_order, steps_of_resolution
+from gristmill.stages.fingerprints.binary_part import part_record, sealed
+from gristmill.stages.near_duplicates.cluster_files import CLUSTER, MEMBER
+from gristmill.stages.near_duplicates.step import ClustersStep
 from gristmill.takedowns.finder import Finder
 from gristmill.takedowns.near import near_documents
 from gristmill.takedowns.places import Search
@@ -106,6 +118,81 @@ def test_what_a_dedupe_does_not_compare_by_its_rule_is_not_searched(tmp_path: Pa
     assert near(mill, search) == {("pages", "a2")} | ({("pages", "b1")} if scope == "source" else set())
     untold = [] if scope == "source" else ["near documents in sources/pages/v0/documents (2024-02)"]
     assert [each.what.partition(":")[0] for each in search.unsearched] == untold
+
+
+OTHER = "quite another story is told of a lighthouse far out in the cold and stormy northern sea"
+
+
+def numbered_alike(mill: Mill, number: str) -> None:
+    """Gives all clusters of a round one number, as older versions did if their first documents have one id."""
+    there = place("dedupe/near-1/clusters", number)
+    head, (row,) = read_ledger(mill.store, there)
+    record = part_record(row, there.table)
+    objects = dict(record.objects)
+    for name in record.contents:
+        path = record.folder + name
+        data = mill.store.read(path)
+        if name.endswith(".parquet"):
+            table = pq.read_table(pa.BufferReader(data))
+            pq.write_table(table.set_column(0, "cluster", pa.array([7] * len(table))), sink := pa.BufferOutputStream())
+            data = bytes(sink.getvalue())
+        elif not name.endswith(".index"):
+            records = np.frombuffer(data, CLUSTER if name == "clusters" else MEMBER).copy()
+            records["cluster"] = 7
+            data = records.tobytes()
+        mill.store.put(path, data)
+        objects[path] = (hashlib.sha256(data).hexdigest(), len(data))
+    rows = [sealed(row, msgspec.structs.replace(record, objects=objects))]
+    mill.store.put(there.table, pack_table(rows))
+    mill.store.put(there.ledger, dump(compose(there, head.recipe, head.inputs, rows)))
+
+
+@pytest.mark.parametrize("alike", [False, True])
+def test_a_cluster_with_the_same_number_is_not_near(tmp_path: Path, alike: bool) -> None:  # noqa: FBT001 - a case
+    """The first document of either cluster is `a0`, in two snapshots of one round."""
+    (tmp_path / "lake").mkdir()
+    mill = Mill(tmp_path / "lake")
+    put(mill, "2024-01", "a", " ".join(WORDS), "nothing of this is said anywhere else", " ".join([*WORDS, "again"]))
+    put(mill, "2024-02", "a", OTHER, OTHER + " again")
+    resolved(mill, "dedupe/near-1")
+    if alike:
+        numbered_alike(mill, "r00001")
+    search = found(mill, "a2")
+    assert near(mill, search) == {("pages", "a0")}
+    assert not search.unsearched
+
+
+def test_a_document_without_words_counts_as_a_row(tmp_path: Path) -> None:
+    """`a1` is in no cluster of its own round: `b1` of the next one is near it."""
+    (tmp_path / "lake").mkdir()
+    mill = Mill(tmp_path / "lake")
+    put(mill, "2024-01", "a", "...", " ".join(WORDS))
+    resolved(mill, "dedupe/near-1")
+    put(mill, "2024-02", "b", *OTHERS)
+    resolved(mill, "dedupe/near-1")
+    assert near(mill, found(mill, "a1")) == {("pages", "b1")}
+    assert near(mill, found(mill, "b1")) == {("pages", "a1")}
+    assert near(mill, found(mill, "a0")) == set()
+
+
+def test_a_round_whose_clusters_are_of_others_than_the_first_has_now_is_not_searched(tmp_path: Path) -> None:
+    """A run that was stopped after the first of two rounds."""
+    mill = made(tmp_path)
+    put(mill, "2024-03", "c", " ".join(WORDS))
+    resolved(mill, "dedupe/near-1")
+    put(mill, "2024-01", "a", "an innocent page", " ".join(WORDS))
+    resolved(mill, "dedupe/near-1/fingerprints/pages")
+    recipe = known().dedupes["near-1"]
+    for step in steps_of_resolution(recipe, read_order(mill.store, "near-1")[0], SHELVES):
+        make(step, mill.lake, Inline(), f"run-{step.makes[0]}-{step.snapshot}", print)
+        if isinstance(step, ClustersStep):
+            break
+    search = found(mill, "a1")
+    assert near(mill, search) == {("pages", "b1")}
+    stale = "its clusters are not of those of the rounds before; run dedupe/near-1/resolution again"
+    assert f"dedupe near-1 (r00002): {stale}" in [each.what for each in search.unsearched]
+    resolved(mill, "dedupe/near-1")
+    assert near(mill, found(mill, "a1")) == {("pages", "b1"), ("pages", "c0")}
 
 
 def test_of_an_erased_document_nobody_knows_what_was_near(tmp_path: Path) -> None:
