@@ -241,7 +241,6 @@ UNTESTED: dict[str, str] = {
         "by tests/gristmill/stages/near_duplicates/test_grouping.py"
     ),
     "gristmill/stages/near_duplicates/inputs.py": "by tests/gristmill/stages/near_duplicates/test_step.py",
-    "gristmill/stages/near_duplicates/labelled.py": "by tests/gristmill/stages/near_duplicates/test_step.py",
     "gristmill/stages/near_duplicates/marks/grinder.py": "by tests/gristmill/stages/near_duplicates/marks/test_step.py",
     "gristmill/stages/near_duplicates/people_table.py": "by tests/gristmill/stages/near_duplicates/test_step.py",
     "gristmill/stages/near_duplicates/printed_documents.py": (

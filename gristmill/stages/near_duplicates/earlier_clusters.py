@@ -64,6 +64,11 @@ class EarlierClusters:
         data = read_part_file(self._store, table.rows[WHOLE], table.place.table, str(rank))
         return records_of(data, MEMBER, f"{table.place.table}: file {rank}")
 
+    @property
+    def numbers(self) -> Nodes:
+        """The numbers of all clusters."""
+        return np.concatenate([self._before["cluster"], self.clusters["cluster"]])
+
     def known(self, firsts: Nodes) -> tuple[Records, NDArray[np.bool_]]:
         """The CLUSTER record of each cluster as of the last layer that changed it, and whether it has one.
 

@@ -125,7 +125,7 @@ class Round:
         pairs, counts = verified(members_of_groups, similarity, inputs.unit.least, inputs.unit.verification)
         old = ~np.isin(rank_of(pairs.one), layer)
         found = grouped(pairs.one, pairs.other, old, self._earlier, inputs.order, self._values())
-        clusters = clusters_of(found, self._printed)
+        clusters = clusters_of(found, self._printed, self._earlier.numbers)
         members = members_of(found.nodes, clusters[found.clusters], self._printed, pairs, similarity)
         self._earlier.add(members, clusters)
         return {**counts, "similar": len(pairs.one), "touched": found.touched}

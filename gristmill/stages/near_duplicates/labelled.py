@@ -15,26 +15,53 @@ from gristmill.stages.near_duplicates.pairs.similarity import Similarity
 from gristmill.stages.near_duplicates.pairs.verified import SimilarPairs
 from gristmill.stages.near_duplicates.printed_documents import PrintedDocuments
 
-_DROPPED = 12  # of 64 bits: 52 are left, which every number in JSON holds
+_BITS = 52  # of 64: every number in JSON holds them
 
 
 def cluster_number(pair: Pair) -> int:
-    """The number of a cluster, below 2^52: the high bits of XXH3-64 of the (source, id) of its first document.
+    """What the number of a cluster begins with, below 2^52: high bits of XXH3-64 of (source, id) of its first document.
 
     >>> cluster_number(("wiki", "d1")) < 2**52
     True
     """
-    return xxhash.xxh3_64_intdigest(canonical(pair)) >> _DROPPED
+    return xxhash.xxh3_64_intdigest(canonical(pair)) >> 64 - _BITS
 
 
-def clusters_of(grouped: Grouped, printed: PrintedDocuments) -> Records:
-    """The CLUSTER records of a round. The ids of the first documents of new clusters are read."""
+def free_numbers(wished: Nodes, taken: Nodes) -> Nodes:
+    """Numbers of clusters that differ from each other and from others: one that is taken gives way to the next above.
+
+    Args:
+        wished: what they would be by themselves (n).
+        taken: the numbers of other clusters.
+
+    >>> free_numbers(np.array([7, 3, 7, 8], np.uint64), np.array([3], np.uint64)).tolist()
+    [7, 4, 9, 8]
+    """
+    numbers = wished.copy()
+    while True:
+        again = np.ones(len(numbers), np.bool_)
+        again[np.unique(numbers, return_index=True)[1]] = False
+        again |= np.isin(numbers, taken)
+        if not again.any():
+            return numbers
+        numbers[again] = (numbers[again] + np.uint64(1)) % np.uint64(1 << _BITS)
+
+
+def clusters_of(grouped: Grouped, printed: PrintedDocuments, taken: Nodes) -> Records:
+    """The CLUSTER records of a layer. The ids of the first documents of new clusters are read.
+
+    Args:
+        grouped: the clusters.
+        printed: reads the ids.
+        taken: the numbers of all earlier clusters.
+    """
     records = np.zeros(len(grouped.firsts), CLUSTER)
     records["first"], records["kept"] = grouped.firsts, grouped.kept
     records["size"], records["cluster"] = grouped.sizes, grouped.numbers
     (new,) = np.nonzero(grouped.numbers == 0)
     firsts = grouped.firsts[new]
-    records["cluster"][new] = [cluster_number(pair) for pair in pairs_of(printed, firsts)]
+    wished = np.array([cluster_number(pair) for pair in pairs_of(printed, firsts)], np.uint64)
+    records["cluster"][new] = free_numbers(wished, taken)
     return records
 
 
