@@ -45,7 +45,7 @@ class GzipLines:
 
     def close(self) -> FileFacts:
         """Publishes the file, and returns what is known of it."""
-        if self._pending:
+        if self._pending or not self._members:  # a file without lines is an empty member: 0 bytes are no gzip
             self._cut()
         self._sink.close()
         return FileFacts(self._rows, self._length, self._content.hexdigest(), tuple(self._members))

@@ -7,7 +7,7 @@ are hashes of (source, id) of the documents. They tell whether a takedown concer
 
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from typing import TypeVar
 
 import msgspec
@@ -199,8 +199,10 @@ def read_media_list(pieces: Iterable[bytes], path: str) -> Iterator[MediaRow]:
 
 
 def _read_lines(decoder: msgspec.json.Decoder[_T], pieces: Iterable[bytes], path: str) -> Iterator[list[_T]]:
-    rest = b""
-    for data in unpacked(pieces, path):
+    rest, pieces = b"", iter(pieces)
+    if not (begin := next(pieces, b"")):  # older versions wrote no lines so
+        return
+    for data in unpacked(chain([begin], pieces), path):
         lines = (rest + data).split(b"\n")
         rest = lines.pop()
         for first in range(0, len(lines), _BATCH):

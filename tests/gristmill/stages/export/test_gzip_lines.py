@@ -42,3 +42,11 @@ def test_a_file_that_is_given_up_is_aborted() -> None:
     kept = Kept()
     GzipLines(kept).abort()
     assert kept.state == "aborted"
+
+
+def test_a_file_without_lines_is_valid_gzip() -> None:
+    kept = Kept()
+    facts = GzipLines(kept).close()
+    assert kept.data
+    assert gzip.decompress(kept.data) == b""
+    assert (facts.rows, facts.length) == (0, 0)

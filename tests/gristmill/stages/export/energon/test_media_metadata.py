@@ -1,5 +1,6 @@
 """The metadata of media in the index of a WebDataset: rows, filters, and media that are not what they should be."""
 
+import gzip
 import sqlite3
 from dataclasses import replace
 from importlib.util import find_spec
@@ -12,6 +13,7 @@ from testkit import Mill, make_documents
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.recipes.export_formats.energon import EnergonWebdataset
+from gristmill.stages.export.energon.tar_files import MEDIA, read_media_list
 from gristmill.verification.audit import audit_ledger
 
 pytestmark = pytest.mark.skipif(
@@ -107,6 +109,30 @@ def test_an_excluded_sample_has_no_metadata(tmp_path: Path) -> None:
     left = [row[0] for row in tables(mill, tmp_path)["media_metadata"]]
     assert left == [f"{first}.png", f"{fourth}.png"]
     assert findings(mill, f"{INDEX}/ledger.json") == []
+
+
+def test_a_tar_without_any_media_has_no_rows(tmp_path: Path) -> None:
+    """Shard `a` has one image, shard `b` none. The tar of `b` has an empty list, which is valid gzip."""
+    mill = Mill(tmp_path / "lake")
+    one, other = make_documents(2)
+    one["metadata"] = {"image": "small.png"}
+    mill.store.put("media/small.png", FILES["small.png"])
+    mill.raw("a.jsonl.gz", [one])
+    mill.raw("b.jsonl.gz", [other])
+    mixed(mill)
+    optional = replace(declared("extension"), files={"png": "metadata.image?"})
+    export(mill, optional)
+    close(mill, optional)
+    assert [row[0] for row in tables(mill, tmp_path)["media_metadata"]] == [f"{one['id']}.png"]
+    lists = [entry.path for entry in mill.store.list(HERE.folder) if entry.path.endswith(MEDIA)]
+    assert sorted(gzip.decompress(mill.store.read(path)).count(b"\n") for path in lists) == [0, 1]
+    assert findings(mill, HERE.ledger) == findings(mill, f"{INDEX}/ledger.json") == []
+
+
+def test_lists_that_older_versions_left_empty_have_no_rows() -> None:
+    assert list(read_media_list([], f"a.tar{MEDIA}")) == []
+    with pytest.raises(DataError, match="truncated"):
+        list(read_media_list([gzip.compress(b"", mtime=0)[:-4]], f"a.tar{MEDIA}"))
 
 
 def test_without_media_metadata_nothing_is_decoded_and_there_are_no_tables(tmp_path: Path) -> None:
