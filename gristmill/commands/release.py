@@ -47,7 +47,7 @@ def run(arguments: Namespace) -> int:
         RecipeError: the words have another form, no mix has the name, or a draft made a part of it.
         Unknown: the lake lacks a release that is compared.
         DataError: an index is missing, the lake has another release of this name, or a copied lake lacks an object of
-            the release.
+            the release. Or a file of a release that is compared is lost or edited.
         StoreError: the lake does not answer.
     """
     words = list(arguments.words)
@@ -64,11 +64,11 @@ def run(arguments: Namespace) -> int:
     if verb == "list":
         _show_all(store)
     elif verb == "diff":
-        lines = list(differences(*(read_pinned(store, name) for name in words)))
+        lines = differences(store, *(read_pinned(store, name) for name in words))
         for line in lines:
             show(line)
         if not lines:
-            show(f"{words[0]} and {words[1]}: the same data, made in the same way")
+            show(f"{words[0]} and {words[1]}: the same data, made and read in the same way")
     else:
         _release(store, arguments, *words)
     return 0

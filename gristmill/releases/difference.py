@@ -1,18 +1,37 @@
-"""What differs between two releases: slices, tokens, recipes and dropped rows."""
+"""What differs between two releases: slices, tokens, recipes and dropped rows, and how training reads them."""
 
 from collections import Counter
 from collections.abc import Iterator
 
 import msgspec
 
-from gristmill.lake.address import cache_asset
+from gristmill.lake.address import cache_asset, cache_index
 from gristmill.lake.asset_kinds import TOKEN_CACHE, kind_of
 from gristmill.lake.ledger.files import told_change
+from gristmill.lake.store.protocol import Store
 from gristmill.releases.pinned import PinnedLedger, PinnedRelease
+from gristmill.releases.training_difference import training_differences
 
 
-def differences(before: PinnedRelease, after: PinnedRelease) -> Iterator[str]:
-    """Yields a line for each difference; nothing if both releases have the same data, made in the same way.
+def differences(store: Store, before: PinnedRelease, after: PinnedRelease) -> list[str]:
+    """A line for each difference; none if both releases have the same data, made and read in the same way.
+
+    Args:
+        store: the lake.
+        before: one release.
+        after: the other.
+
+    Raises:
+        DataError: a file of a release that says how training reads it is lost or edited.
+    """
+    lines = [*data_differences(before, after), *training_differences(store, before, after)]
+    if not lines and before.index != after.index:
+        lines.append(f"{cache_index(after.mix, after.tokenizer)}: other files, which no release keeps")
+    return lines
+
+
+def data_differences(before: PinnedRelease, after: PinnedRelease) -> Iterator[str]:
+    """Yields a line for each difference of the data and of how they were made.
 
     Args:
         before: one release.

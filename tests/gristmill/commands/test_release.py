@@ -31,7 +31,7 @@ def test_a_release_is_made_listed_and_compared(whole: Mill, capsys: pytest.Captu
     assert release(whole, "even", "tiny-1", "second") == 0
     capsys.readouterr()
     assert release(whole, "diff", "first", "second") == 0
-    assert capsys.readouterr().out == "first and second: the same data, made in the same way\n"
+    assert capsys.readouterr().out == "first and second: the same data, made and read in the same way\n"
     assert release(whole, "list") == 0
     assert [line.split(":")[0] for line in capsys.readouterr().out.splitlines()] == ["first", "second"]
     assert main(["verify", str(whole.root)]) == 0

@@ -1,0 +1,67 @@
+from dataclasses import replace
+
+import msgspec
+import pytest
+from releasekit import release_of_whole, write_older
+from testkit import SHELVES, SNAPSHOT, Mill
+from wholelake import TOKENIZER, even
+
+from gristmill.errors import DataError
+from gristmill.recipes.catalogue import read_catalogue
+from gristmill.recipes.mix import Mix
+from gristmill.releases.card import card_of
+from gristmill.releases.card_files import card_files
+from gristmill.releases.difference import differences
+from gristmill.releases.pinned import PinnedRelease, read_pinned
+from gristmill.releases.pinning import train_weights, trainer_files, trainer_reading, write_release
+from gristmill.stages.cache_index.index import index_cache
+
+
+def written(mill: Mill, name: str, mix: Mix) -> PinnedRelease:
+    """The release of the token cache, whose index is made for this mix first, with its data card."""
+    index_cache(mill.store, mix, TOKENIZER, {"pages": mill.source()}, {"pages": [SNAPSHOT]})
+    release = release_of_whole(mill, name)
+    files = trainer_files(mill.store, release)
+    catalogue = replace(shelf := read_catalogue(SHELVES), mixes={**shelf.mixes, "even": mix})
+    card = card_of(release, catalogue, train_weights(files, release), trainer_reading(mill.store, release))
+    write_release(mill.store, release, files | card_files(mill.store, release, card))
+    return read_pinned(mill.store, name)
+
+
+def test_what_training_reads_otherwise_is_told(whole: Mill) -> None:
+    """The rows, the parts and their recipes are the same in all of them."""
+    first = written(whole, "first", even())
+    assert differences(whole.store, first, written(whole, "same", even())) == []
+    block = written(whole, "block", replace(even(), block=1024))
+    assert differences(whole.store, first, block) == ["training: mixture_block_size was 2048, is 1024"]
+    half = written(whole, "half", replace(even(), token_budget=10))
+    whole_budget = written(whole, "whole", replace(even(), token_budget=20))
+    told = differences(whole.store, half, whole_budget)
+    assert told[:2] == ["training: token_budget was 10, is 20", "training: reading.total was 10, is 20"]
+    assert [line.partition(" was ")[0] for line in told[2:]] == ["training: stream pages.epochs"]
+    assert "training: token_budget was absent, is 10" in differences(whole.store, first, half)
+
+
+def test_other_metadatasets_of_an_export_are_told(whole: Mill) -> None:
+    first = written(whole, "first", even())
+    folder = "exports/even/energon/index"
+    one, other = (
+        msgspec.structs.replace(
+            first, name=name, objects={f"{folder}/metadataset-{digest}.yaml": ("", 0), f"{folder}/release-1/a": ("", 0)}
+        )
+        for name, digest in (("one", "1f"), ("other", "2f"))
+    )
+    one, other = (msgspec.structs.replace(each, files={}) for each in (one, other))
+    assert differences(whole.store, one, other) == [
+        f"{folder}/metadataset-1f.yaml: only in one",
+        f"{folder}/metadataset-2f.yaml: only in other",
+    ]
+
+
+def test_an_edited_file_is_not_compared(whole: Mill) -> None:
+    write_older(whole, release_of_whole(whole))
+    first = read_pinned(whole.store, "first")
+    path = whole.root / "releases/first/data.yaml"
+    path.write_text(path.read_text().replace("2048", "1024"))
+    with pytest.raises(DataError, match=r"releases/first/data\.yaml: is lost or edited; `gristmill release` with"):
+        differences(whole.store, first, first)
