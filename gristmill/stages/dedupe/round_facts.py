@@ -65,9 +65,14 @@ def compared_in(
             of_round = most_repeated([*of_round, *facts.largest])
         if near:
             clusters = _facts(store, place(CLUSTERS.at(dedupe=dedupe), key), _Clustered)
-            of_round = most_repeated([unit for facts in clusters for unit in facts.largest])
+            of_round = most_repeated([_by_kept(unit) for facts in clusters for unit in facts.largest])
         largest += of_round
     return (tuple((*pair, units) for pair, units in sorted(matrix.items())), tuple(occurrences)), largest
+
+
+def _by_kept(cluster: RepeatedUnit) -> RepeatedUnit:
+    """The cluster with the document that it keeps in its key: in older sets two clusters may share a number."""
+    return msgspec.structs.replace(cluster, key=f"{cluster.key} {cluster.rank} {cluster.position}")
 
 
 def _facts(store: Store, where: Place, kind: type[_Facts]) -> Iterator[_Facts]:

@@ -15,7 +15,8 @@ class RepeatedUnit(msgspec.Struct, frozen=True, array_like=True):
     """A unit that occurs often in what one round compared.
 
     Attributes:
-        key: the hash, or the number of the cluster (hex). Equal keys of two rounds are the same unit.
+        key: the hash, or the number of the cluster (hex). Equal hashes of two rounds are the same unit; clusters with
+            one number are the same if they keep the same document.
         times: how often it occurs in the snapshots of the round, and one for each earlier snapshot that has it. Of a
             cluster: its documents after the round.
         new: how often it occurs in the snapshots of the round. Of a cluster: 0.

@@ -10,17 +10,18 @@ from testkit import Mill
 from gristmill.errors import Conflict, DataError
 from gristmill.lake.address import attributes_asset, place
 from gristmill.lake.asset_kinds import CLUSTERS, RESOLUTION, ledger_of_asset
-from gristmill.lake.ledger.files import dump, read_ledger
+from gristmill.lake.ledger.files import compose, dump, pack_table, read_ledger
 from gristmill.stages.dedupe.labels.step import DedupeLabelsStep
 from gristmill.stages.dedupe.largest_clusters import LargestCluster
 from gristmill.stages.dedupe.resolution import (
     appended,
+    composed,
     read_order,
     read_resolution,
     resolution_path,
     why_unresolved,
 )
-from gristmill.stages.fingerprints.binary_part import file_of_part
+from gristmill.stages.fingerprints.binary_part import file_of_part, part_record, sealed
 from gristmill.stages.fingerprints.order import Order, Ranked, order_path
 from gristmill.verification.audit import audit_ledger
 
@@ -123,6 +124,23 @@ def test_the_largest_clusters_of_near_duplicates_name_the_documents_that_are_kep
     assert found is not None
     # the empty document is not counted; the first cluster began in the second round
     assert found.largest == (LargestCluster(4, "pages", "a", "x", 0), LargestCluster(2, "pages", "a", "x", 1))
+
+
+def test_clusters_that_an_older_version_gave_one_number_are_told_apart(mill: Mill) -> None:
+    """Three near documents begin with `x0`, two others with `x0` of the other snapshot."""
+    words = [f"{place}{number}" for place in "ab" for number in range(40)]
+    put(mill, "a", "x", *[" ".join(words[:40])] * 3)
+    put(mill, "b", "x", *[" ".join(words[40:])] * 2)
+    resolved(mill, "near-1")
+    there = place(CLUSTERS.at(dedupe="near-1"), "r00001")
+    head, (row,) = read_ledger(mill.store, there)
+    record = part_record(row, there.table)
+    record.facts["largest"] = [["000000000000a", *largest[1:]] for largest in record.facts["largest"]]
+    rows = [sealed(row, record)]
+    mill.store.put(there.table, pack_table(rows))
+    mill.store.put(there.ledger, dump(compose(there, head.recipe, head.inputs, rows)))
+    found, _ = composed(mill.store, "near-1", read_order(mill.store, "near-1")[0])
+    assert found.largest == (LargestCluster(3, "pages", "a", "x", 0), LargestCluster(2, "pages", "b", "x", 0))
 
 
 def test_a_set_waits_for_the_resolution_of_its_documents(pages: Mill) -> None:
