@@ -284,7 +284,11 @@ class Source:
         return {"shards": self.shards.parameters(), "select": self.select, **self.reading_parameters()}
 
     def reading_parameters(self) -> dict[str, Any]:
-        """Those of them that change how a raw object is read. The others decide which objects a shard is made from."""
+        """The parameters that change how a raw object is read.
+
+        Returns:
+            Parameters by name. Those that only decide which objects a shard is made from are left out.
+        """
         limit = {} if self.row_limit == Limits().row else {"row_limit": self.row_limit}
         return {**limit, **self.parameters}
 

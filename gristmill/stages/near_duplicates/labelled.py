@@ -35,7 +35,7 @@ def free_numbers(wished: Nodes, taken: Nodes) -> Nodes:
         taken: the numbers of other clusters.
 
     >>> free_numbers(np.array([7, 3, 7, 8], np.uint64), np.array([3], np.uint64)).tolist()
-    [7, 4, 9, 8]
+    [7, 4, 8, 9]
     """
     numbers = wished.copy()
     while True:

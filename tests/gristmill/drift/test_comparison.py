@@ -91,7 +91,7 @@ def test_a_label_that_only_one_snapshot_before_has_gives_no_level() -> None:
     assert {verdict(each) for each in found.values()} == {"passed"}
 
 
-@settings(max_examples=draws(100), deadline=None)
+@settings(max_examples=draws(100))
 @given(st.lists(st.integers(1, 10**6), min_size=2, max_size=5), st.integers(0, 10**7), st.integers(1, 10**6))
 def test_a_verdict_on_sizes_depends_on_ratios_alone(before: list[int], now: int, times: int) -> None:
     """Snapshots that are all larger by the same factor have the same verdict, whatever their order."""
@@ -102,7 +102,7 @@ def test_a_verdict_on_sizes_depends_on_ratios_alone(before: list[int], now: int,
     assert one.wrong == (2 * now < median(before) or now > 2 * median(before))
 
 
-@settings(max_examples=draws(100), deadline=None)
+@settings(max_examples=draws(100))
 @given(st.lists(st.floats(0, 1), max_size=5), st.floats(0, 1), st.floats(0, 1))
 def test_a_bound_of_a_share_is_never_passed_by_more(before: list[float], now: float, most: float) -> None:
     seen = [Levels(str(number), {}, {"rows dropped": each}) for number, each in enumerate(before)]

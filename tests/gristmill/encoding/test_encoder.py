@@ -134,7 +134,7 @@ def ready(small: Tokenizer) -> Encoder:
 
 @pytest.mark.slow
 @given(texts=st.lists(st.text(max_size=200), max_size=8))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_any_text_gives_the_references_ids(small: Tokenizer, ready: Encoder, texts: list[str]) -> None:
     assert rows(ready, texts) == [by_the_book(small, text, eos=EOS, bos=None) for text in texts]
 

@@ -80,7 +80,7 @@ ENCODERS = {
 }
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(words=st.lists(st.sampled_from(WORDS), max_size=300), engine=st.sampled_from(["auto", "tokenizers"]))
 def test_ids_of_windows_are_those_of_the_whole(words: list[str], engine: str) -> None:
     text = "".join(words)

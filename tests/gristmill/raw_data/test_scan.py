@@ -139,7 +139,7 @@ TREES = st.sets(
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(TREES, st.lists(st.integers(1, 5), min_size=1, max_size=6))
 def test_any_ticks_over_objects_that_do_not_change_see_what_one_pass_sees(
     tree: set[tuple[str, str]], takes: list[int]

@@ -58,7 +58,7 @@ values = (
 rows = st.dictionaries(labels, st.lists(span, max_size=2), max_size=3) | st.dictionaries(labels, values, max_size=2)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(rows.map(row) | rows.map(lambda flat: {"id": "d", **flat}), max_size=4))
 @example([row({"x-1__a": None})])
 def test_labels_are_those_that_the_general_reader_gives(drawn: list[dict[str, Any]]) -> None:

@@ -39,7 +39,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=30, deadline=None)
+@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=30)
 @given(drawn=st.lists(documents, max_size=5), compact=st.booleans())
 def test_rows_are_those_of_a_plain_loop(root: Path, drawn: list[dict[str, Any]], *, compact: bool) -> None:
     mill = Mill(root)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from panics import panic
 
@@ -194,7 +194,6 @@ ODD = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(ODD, st.booleans())
 def test_whatever_a_tagger_returns_is_written_or_is_a_data_error(returned: Any, declares: bool) -> None:  # noqa: FBT001
     labels = (SHARE, WORDS) if declares else None

@@ -62,7 +62,7 @@ def test_spans_are_offsets_in_the_text_as_it_is() -> None:
     assert C4.look(documents(CHINESE))["lines_with_too_few_words"] == [[Span(0, 7, 1), Span(7, 11, 1)]]
 
 
-@settings(max_examples=draws(80), deadline=None)
+@settings(max_examples=draws(80))
 @given(st.lists(st.text("我们去学校回家いろは。 a\n", max_size=40), max_size=5))
 def test_labels_about_words_are_those_of_the_text_with_spaces(texts: list[str]) -> None:
     words = Tagger(

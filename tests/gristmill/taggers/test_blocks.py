@@ -39,7 +39,7 @@ def sentences(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("tagger", [madlad, paragraph_lengths, paragraphs, redpajama_lines, refinedweb])
-@settings(max_examples=draws(20), deadline=None)
+@settings(max_examples=draws(20))
 @given(text=texts, more=st.integers(0, 30))
 def test_a_huge_text_has_the_labels_of_any_other(tagger: Any, text: str, more: int) -> None:
     batch = Batch.of([Document(id="a", text=text, source="tales")])
@@ -51,7 +51,7 @@ def test_a_huge_text_has_the_labels_of_any_other(tagger: Any, text: str, more: i
 
 
 @pytest.mark.slow
-@settings(max_examples=draws(40), deadline=None)
+@settings(max_examples=draws(40))
 @given(texts, st.integers(0, 30), st.integers(1, 5))
 def test_a_huge_text_has_the_signals_of_any_other(text: str, more: int, part: int) -> None:
     size = max(map(len, lines(text))) + 1 + more

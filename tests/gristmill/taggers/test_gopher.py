@@ -75,7 +75,7 @@ ascii_only = texts([word for word in WORDS if word.isascii()])
 
 
 @pytest.mark.slow
-@settings(max_examples=draws(60), deadline=None)
+@settings(max_examples=draws(60))
 @given(st.lists(st.one_of(repetitive, texts(WORDS), ascii_only, st.text(max_size=30)), max_size=12))
 def test_a_batch_agrees_with_the_plain_reference_whatever_its_neighbours(batch: list[str]) -> None:
     found = GOPHER.look(documents(*batch))  # it also compares them with their declared ranges
@@ -85,7 +85,7 @@ def test_a_batch_agrees_with_the_plain_reference_whatever_its_neighbours(batch: 
 
 
 @pytest.mark.slow
-@settings(max_examples=draws(60), deadline=None)
+@settings(max_examples=draws(60))
 @given(st.one_of(repetitive, texts(WORDS), ascii_only, st.text(max_size=30)), st.integers(4, 20), st.integers(1, 9))
 def test_a_huge_text_has_the_labels_of_any_other(text: str, size: int, part: int) -> None:
     found = {label: values.tolist()[0] for label, values in measured_huge(text, size, part).items()}

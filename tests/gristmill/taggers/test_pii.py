@@ -100,7 +100,7 @@ def joined(pieces: list[str]) -> st.SearchStrategy[str]:
 
 
 @pytest.mark.slow
-@settings(max_examples=draws(250), deadline=None)
+@settings(max_examples=draws(250))
 @given(st.one_of(joined(WORDS), joined(NUMBERS), joined(WORDS + NUMBERS)))
 def test_the_spans_are_those_of_the_expressions(text: str) -> None:
     assert found(text) == plain(text)

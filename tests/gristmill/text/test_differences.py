@@ -25,7 +25,7 @@ def test_what_differs_is_shown_with_what_is_around_it(
     assert list(differences(before, after)) == found
 
 
-@settings(max_examples=draws(50), deadline=None)
+@settings(max_examples=draws(50))
 @given(TEXTS, TEXTS)
 def test_texts_differ_if_a_difference_is_shown_and_it_begins_where_they_do(before: str, after: str) -> None:
     found = list(differences(before, after))

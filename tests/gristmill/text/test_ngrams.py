@@ -18,7 +18,7 @@ def test_to_be() -> None:
     assert (n, most_common(words, 2, pairs).tolist(), covered(words, 2, pairs).tolist()) == (2, [8, 8, 0], [8, 6, 0])
 
 
-@settings(max_examples=draws(50), deadline=None)
+@settings(max_examples=draws(50))
 @given(st.lists(st.lists(st.sampled_from(["a", "bb", "ccc"]), max_size=25), min_size=1, max_size=4))
 def test_all_lengths_agree_with_the_plain_reference(texts: list[list[str]]) -> None:
     column = Words.of(CodePoints.of([" ".join(words) for words in texts]))

@@ -10,7 +10,7 @@ from gristmill.text.paragraphs import Paragraphs
 from gristmill.text.words import Words
 
 
-@settings(max_examples=draws(50), deadline=None)
+@settings(max_examples=draws(50))
 @given(st.lists(st.text("ab \n\r\u2028漢", max_size=10), min_size=1, max_size=6))
 def test_a_paragraph_is_a_line_with_its_line_feed_and_more_than_white_space(texts: list[str]) -> None:
     column = CodePoints.of(texts)

@@ -21,7 +21,7 @@ def plain(text: str) -> list[Repetition]:
 
 @pytest.mark.parametrize("alphabet", ["ab", "ab ", "a \n", "abc \n\u2028", "漢a-"])
 def test_repetitions_are_the_matches_of_the_regular_expression(alphabet: str) -> None:
-    @settings(max_examples=draws(15), deadline=None)
+    @settings(max_examples=draws(15))
     @given(st.lists(st.text(alphabet, max_size=40), min_size=1, max_size=5))
     def compared(texts: list[str]) -> None:
         assert found(*texts) == [plain(text) for text in texts]
@@ -29,7 +29,7 @@ def test_repetitions_are_the_matches_of_the_regular_expression(alphabet: str) ->
     compared()
 
 
-@settings(max_examples=draws(15), deadline=None)
+@settings(max_examples=draws(15))
 @given(st.text("abcd ", min_size=1, max_size=12), st.integers(1, 6), st.text("a\n ", max_size=3))
 def test_long_units_are_found(unit: str, times: int, around: str) -> None:
     text = f"{around}{unit * times}{around}{' '.join([unit] * times)}"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gristmill.text.rounding import rounded
 
 
-@settings(max_examples=draws(50), deadline=None)
+@settings(max_examples=draws(50))
 @given(
     st.lists(st.floats(-1e4, 1e4) | st.floats()),
     st.sampled_from([2, 5, 8]),

@@ -12,7 +12,7 @@ from gristmill.formats.fasttext.exponential import exponential
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="compares with the GNU C library")
-@settings(max_examples=draws(50), deadline=None)
+@settings(max_examples=draws(50))
 @given(st.lists(st.floats(-87, 87, width=32), min_size=1, max_size=200))
 def test_it_has_the_bits_of_the_c_library(values: list[float]) -> None:
     library = ctypes.CDLL(ctypes.util.find_library("m"))

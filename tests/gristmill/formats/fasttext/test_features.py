@@ -41,7 +41,7 @@ def made(shortest: int, longest: int) -> Features:
 words = st.text(st.sampled_from("aüb磨👪<>é"), min_size=1, max_size=9) | st.sampled_from(["a", "mühle"])
 
 
-@settings(max_examples=draws(100), deadline=None)
+@settings(max_examples=draws(100))
 @given(st.lists(words, max_size=5), st.sampled_from([(1, 1), (1, 3), (2, 4), (3, 6), (1, 0)]))
 def test_rows_are_those_of_each_word_and_each_of_its_ngrams(given_words: list[str], lengths: tuple[int, int]) -> None:
     features = made(*lengths)

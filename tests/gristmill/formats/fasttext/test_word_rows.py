@@ -37,7 +37,7 @@ texts = st.lists(st.lists(pieces).map("".join).map(str.encode), max_size=5)
 
 
 @pytest.mark.slow
-@settings(max_examples=draws(100), deadline=None)
+@settings(max_examples=draws(100))
 @given(st.lists(texts, max_size=4), st.sampled_from([0, 40, 10_000]))
 def test_rows_are_those_of_each_word_whatever_was_seen_before(batches: list[list[bytes]], remembered: int) -> None:
     rows = WordRows(made(), remembered)

@@ -118,7 +118,7 @@ def test_more_rows_than_a_chunk_of_offsets_holds(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @given(rows=st.lists(st.lists(st.integers(0, 99), max_size=5), max_size=12), cut=st.integers(0, 12))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_the_bytes_do_not_depend_on_the_batches(tmp_path_factory: pytest.TempPathFactory, rows: Rows, cut: int) -> None:
     folder = tmp_path_factory.mktemp("cache")
     write(folder / "whole", rows)

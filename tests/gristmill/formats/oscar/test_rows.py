@@ -191,7 +191,7 @@ def any_line(draw: st.DrawFn) -> bytes:
     ).encode()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(any_line())
 def test_any_valid_line_comes_back_byte_for_byte(line: bytes) -> None:
     returned(line)

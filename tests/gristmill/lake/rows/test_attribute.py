@@ -119,7 +119,7 @@ def test_dolmas_attributes_are_read_and_stand_beside_their_documents(dolma: Path
         assert rows[0].labels == {"bff_duplicate_paragraph_spans": []}
 
 
-@settings(max_examples=draws(200), deadline=None)
+@settings(max_examples=draws(200))
 @given(st.lists(st.one_of(st.floats(), st.floats(0, 1), st.integers(0, 2 * 10**6).map(lambda n: n / 2e5))))
 def test_an_array_is_rounded_as_each_of_its_scores(scores: list[float]) -> None:
     found = rounded_scores(np.array(scores, np.float64)).tolist()

@@ -126,7 +126,7 @@ def keys_in(value: Any) -> int:
 
 @pytest.mark.slow
 @given(PAIRS, st.sampled_from([":", ": ", " : ", "\t\r:"]), st.sampled_from(["", "ascii"]))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_whether_a_key_is_there_twice_is_decided_as_by_counting(value: Any, colon: str, ascii_only: str) -> None:
     data = spelled(value, colon, ascii_only=bool(ascii_only)).encode()
     decoded = msgspec.json.decode(data)

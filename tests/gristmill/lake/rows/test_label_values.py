@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gristmill.lake.rows.attribute import encode_row, parse_rows, rounded, written_spans
@@ -22,7 +22,6 @@ SPAN = st.tuples(st.integers(-1, 5), st.integers(-1, 5), NUMBERS).map(lambda eac
 VALUES = st.none() | NUMBERS | st.text(max_size=3) | st.lists(SPAN | NUMBERS, max_size=3) | st.just({"a": 1.0})
 
 
-@settings(deadline=None)
 @given(
     st.lists(VALUES, max_size=5) | st.lists(st.floats(0, 1), max_size=5) | st.lists(st.lists(SPAN), max_size=3),
     st.sampled_from([None, "score", "spans"]),

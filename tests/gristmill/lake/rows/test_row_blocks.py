@@ -13,7 +13,7 @@ from gristmill.lake.rows.shard_file import rows_of
 ROWS = st.lists(st.binary(max_size=30).map(lambda b: b.replace(b"\n", b"")), max_size=30)
 
 
-@settings(max_examples=draws(100), deadline=None)
+@settings(max_examples=draws(100))
 @given(
     rows=st.lists(st.binary(max_size=30).map(lambda b: b.replace(b"\n", b"")), max_size=30),
     cut=st.integers(1, 40),
@@ -28,7 +28,7 @@ def test_blocks_are_whole_rows_however_the_pieces_come(rows: list[bytes], cut: i
     assert [row for block in found for row in rows_of(block)] == rows
 
 
-@settings(max_examples=draws(100), deadline=None)
+@settings(max_examples=draws(100))
 @given(
     rows=ROWS,
     cut=st.integers(1, 40),

@@ -95,7 +95,7 @@ def test_members_are_cut_at_the_first_row_end_after_one_mebibyte(lake: FolderSto
 
 
 @pytest.mark.slow
-@settings(max_examples=draws(5), deadline=None)
+@settings(max_examples=draws(5))
 @given(seed=st.integers(0, 1000), cuts=st.lists(st.integers(0, 2_300_000), max_size=12))
 def test_the_bytes_do_not_depend_on_how_the_rows_were_handed_over(
     tmp_path_factory: pytest.TempPathFactory, seed: int, cuts: list[int]

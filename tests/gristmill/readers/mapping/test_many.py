@@ -97,7 +97,7 @@ def many(reader: Any, raw: RawObject) -> tuple[list[Any], bytes, int]:
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(lines=st.lists(written(), max_size=3), options=st.sampled_from(OPTIONS))
 def test_lines_at_once_are_the_lines_one_by_one(
     tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], options: dict[str, Any]
@@ -108,7 +108,7 @@ def test_lines_at_once_are_the_lines_one_by_one(
     assert many(reader, talk_file(folder, "a.jsonl", data))[:2] == expected
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(rows=st.lists(ROWS, min_size=1, max_size=3), options=st.sampled_from(OPTIONS))
 def test_parquet_rows_at_once_are_the_rows_one_by_one(
     tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, Any]], options: dict[str, Any]

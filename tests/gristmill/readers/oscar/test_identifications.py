@@ -64,7 +64,7 @@ def identified(draw: st.DrawFn) -> tuple[str, list[Any]]:
     return text, draw(st.lists(ENTRY, min_size=count, max_size=count))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(identified())
 def test_no_identification_is_lost_on_the_way(case: tuple[str, list[Any]]) -> None:
     text, entries = case

@@ -21,7 +21,7 @@ def split(found: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
 
 
 @given(found=pairs)
-@settings(max_examples=draws(25), deadline=None)
+@settings(max_examples=draws(25))
 def test_hashes_are_sorted_and_equal_ones_keep_their_order(found: list[tuple[int, int]]) -> None:
     at, hi, lo = sort_hashes(*split(found))
     assert at.tolist() == sorted(range(len(found)), key=found.__getitem__)
@@ -39,7 +39,7 @@ def test_many_hashes_that_agree_in_their_first_bits_are_sorted() -> None:
 
 
 @given(mine=st.sets(st.tuples(halves, halves), max_size=40), theirs=st.sets(st.tuples(halves, halves), max_size=40))
-@settings(max_examples=draws(30), deadline=None)
+@settings(max_examples=draws(30))
 def test_two_lists_meet_where_both_halves_are_equal(mine: set[tuple[int, int]], theirs: set[tuple[int, int]]) -> None:
     one, other = sorted(mine), sorted(theirs)
     at, to = meet(*split(one), *split(other))

@@ -50,7 +50,7 @@ def slow_run(found: list[Hash]) -> list[bytes]:
 
 
 @given(found=st.lists(hashes, max_size=40), most=st.integers(1, 50), pieces=st.integers(1, 4))
-@settings(max_examples=draws(25), deadline=None)
+@settings(max_examples=draws(25))
 def test_a_run_is_the_same_in_any_memory(found: list[Hash], most: int, pieces: int) -> None:
     files, spilled = run_of(found, most, pieces)
     assert files == slow_run(found)
@@ -115,7 +115,7 @@ class Listed:
 
 
 @given(lists=st.lists(st.sets(hashes, max_size=12), min_size=1, max_size=4), most=st.integers(1, 20))
-@settings(max_examples=draws(25), deadline=None)
+@settings(max_examples=draws(25))
 def test_windows_have_every_hash_once_and_equal_ones_together(lists: list[set[Hash]], most: int) -> None:
     seen: list[list[Hash]] = [[] for _ in lists]
     last: Hash = (-1, -1)

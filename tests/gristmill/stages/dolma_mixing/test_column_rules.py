@@ -27,7 +27,7 @@ ATTRIBUTES = st.dictionaries(st.sampled_from(["a", "b", "c"]), VALUES)
 
 
 @pytest.mark.slow
-@settings(max_examples=draws(150), deadline=None)
+@settings(max_examples=draws(150))
 @given(CONDITIONS, st.lists(ATTRIBUTES, min_size=1, max_size=6))
 def test_a_column_rule_gives_what_the_path_gives(condition: str, rows: list[dict[str, Any]]) -> None:
     path = parse_path(f"$.attributes[?({condition})]")

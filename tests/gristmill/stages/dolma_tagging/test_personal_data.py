@@ -34,7 +34,7 @@ def labels_of(name: str, text: str) -> dict[str, object]:
     return {label: values[0] for label, values in PERSONAL_TAGGERS[name](Batch(documents([text]))).items()}
 
 
-@settings(deadline=None, max_examples=draws(150))
+@settings(max_examples=draws(150))
 @given(text=st.lists(st.sampled_from(PARTS), max_size=30).map("".join))
 def test_spans_are_those_of_dolmas_expressions(text: str) -> None:
     labels = labels_of("pii_regex_v2", text)

@@ -14,7 +14,7 @@ from gristmill.text.units.hashes import Hashes128
 HALF = st.one_of(st.integers(0, 2**64 - 1), st.sampled_from([0, 1, 2**32, 2**63 - 1, 2**63, 2**64 - 1]))
 
 
-@settings(max_examples=draws(40), deadline=None)
+@settings(max_examples=draws(40))
 @given(
     st.lists(st.lists(st.tuples(HALF, HALF), max_size=6), max_size=8),
     st.sampled_from([1, 2, 3, 16, 257, 2048]),
@@ -43,7 +43,7 @@ def test_blocks_are_those_of_a_plain_sort(parts: list[list[tuple[int, int]]], bu
     assert (seen, sort.hashes) == (list(range(buckets)), len(flat))
 
 
-@settings(max_examples=draws(50), deadline=None)
+@settings(max_examples=draws(50))
 @given(st.lists(HALF, max_size=5), st.integers(1, 65536))
 def test_the_bucket_of_a_hash_is_exact(high: list[int], buckets: int) -> None:
     assert buckets_of(np.array(high, np.uint64), buckets).tolist() == [each * buckets >> 64 for each in high]

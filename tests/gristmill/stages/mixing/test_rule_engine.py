@@ -258,7 +258,7 @@ def in_python(comparison: tuple[str, str, int], row: tuple[Any, Any, Any]) -> bo
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(COMPARISONS, max_size=3), st.lists(COMPARISONS, max_size=3), ROWS)
 def test_decisions_are_what_plain_python_says(
     include: list[tuple[str, str, int]],

@@ -36,7 +36,7 @@ def test_the_first_rule_that_drops_a_row_is_the_decision_of_the_engine() -> None
     chosen = selection([f"n != {n}" for n in range(3)], [f"n = {n}" for n in range(-70, 0)])
     verdicts, engine = RuleVerdicts(chosen), RuleEngine(chosen.columns, chosen.include, chosen.exclude)
 
-    @settings(max_examples=20, deadline=None)
+    @settings(max_examples=20)
     @given(numbers)
     def check(drawn: list[int | None]) -> None:
         table = rows(drawn, [None] * len(drawn))

@@ -20,7 +20,7 @@ def by_steps(count: int, edges: list[tuple[int, int]]) -> list[int]:
 
 
 @given(EDGES)
-@settings(max_examples=draws(100), deadline=None)
+@settings(max_examples=draws(100))
 def test_components_are_those_that_single_steps_find(edges: list[tuple[int, int]]) -> None:
     one, other = (np.array([edge[end] for edge in edges], np.int64) for end in (0, 1))
     assert components(31, one, other).tolist() == by_steps(31, edges)

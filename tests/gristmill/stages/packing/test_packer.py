@@ -90,7 +90,7 @@ def test_every_field_must_fit() -> None:
     slice_strategy=st.sampled_from(["left", "right", "drop"]),
     cuts=st.lists(st.integers(0, 60), max_size=4),
 )
-@settings(max_examples=draws(150), deadline=None)
+@settings(max_examples=draws(150))
 def test_the_plan_is_that_of_going_from_document_to_document_in_whatever_blocks_they_come(
     lengths: list[tuple[int, int]], fields: int, segments: int, slice_strategy: Slice, cuts: list[int]
 ) -> None:

@@ -89,7 +89,7 @@ def test_a_cache_of_another_format_is_an_error_that_names_its_fields(lake: Folde
     form=st.sampled_from(["text", "packed", "left", "right", "drop", "rows"]),
     length=st.integers(1, 12),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_every_token_stands_somewhere(
     tmp_path_factory: pytest.TempPathFactory, numbers: list[int], form: str, length: int
 ) -> None:

@@ -81,7 +81,7 @@ def batches(draw: st.DrawFn) -> tuple[list[Document], list[tuple[str, Column, bo
 
 
 @pytest.mark.slow
-@settings(max_examples=draws(150), deadline=None)
+@settings(max_examples=draws(150))
 @given(batches())
 def test_the_bytes_are_those_of_rows_encoded_one_by_one(
     batch: tuple[list[Document], list[tuple[str, Column, bool]]],

@@ -78,7 +78,7 @@ def test_what_is_not_there_is_an_index_error(store: FolderStore) -> None:
     parts=st.lists(st.lists(st.lists(st.integers(0, 99), max_size=3), max_size=4), max_size=5),
     cut=st.tuples(st.integers(0, 60), st.integers(0, 60)),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_any_range_over_any_parts_is_that_of_one_list(
     tmp_path_factory: pytest.TempPathFactory, parts: list[list[list[int]]], cut: tuple[int, int]
 ) -> None:

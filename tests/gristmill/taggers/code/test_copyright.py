@@ -30,7 +30,7 @@ def of_dolma(text: str) -> tuple[str, float]:
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_kind_and_score_are_those_of_dolma(text: str) -> None:
     labels = look(text)
     kind, score = of_dolma(text)

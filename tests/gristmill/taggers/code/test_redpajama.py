@@ -32,7 +32,7 @@ def by_definition(text: str) -> dict[str, float]:
 
 
 @given(MIXED)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_the_statistics_are_those_of_their_definitions(text: str) -> None:
     assert look(text) == by_definition(text)
 

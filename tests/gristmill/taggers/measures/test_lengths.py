@@ -42,7 +42,7 @@ def test_scripts_without_spaces_have_no_words(text: str, words: int | None, unic
     assert (found["words"], found["unicode_words"]) == ([2, words], [2, unicode_words])
 
 
-@settings(max_examples=draws(20), deadline=None)
+@settings(max_examples=draws(20))
 @given(st.lists(st.text("ab 1.\n\u00a0\u202fäß€\U0001f600\u0301\x1c", max_size=15), min_size=1, max_size=5))
 def test_lengths_are_those_of_the_plain_definitions(texts: list[str]) -> None:
     found = lengths(*texts)
@@ -72,7 +72,7 @@ PIECES = [
 
 
 @pytest.mark.slow
-@settings(max_examples=draws(120), deadline=None)
+@settings(max_examples=draws(120))
 @given(st.lists(st.sampled_from(PIECES), max_size=30).map("".join), st.integers(1, 9))
 def test_a_huge_text_has_the_labels_of_any_other(text: str, size: int) -> None:
     found = {name: values.tolist() for name, values in measured_huge(text, size).items()}

@@ -29,7 +29,7 @@ def counts(tagger: Tagger, texts: list[str]) -> list[float]:
 pieces = st.sampled_from(["the ", "fox", " ", "\n", "ö", "世界", "7", EOS])
 
 
-@settings(max_examples=draws(50), deadline=None)
+@settings(max_examples=draws(50))
 @given(texts=st.lists(st.lists(pieces, max_size=30).map("".join), max_size=5))
 def test_counts_are_those_of_tokenizers(opened: Tagger, texts: list[str]) -> None:
     assert counts(opened, texts) == [len(TINY.encode(text, add_special_tokens=False).ids) for text in texts]

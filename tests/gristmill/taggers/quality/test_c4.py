@@ -66,13 +66,13 @@ PIECES = [
 ]
 
 
-@settings(max_examples=draws(60), deadline=None)
+@settings(max_examples=draws(60))
 @given(st.lists(st.lists(st.sampled_from(PIECES), max_size=20).map("".join), max_size=6))
 def test_the_labels_are_those_of_the_definition(texts: list[str]) -> None:
     assert look(*texts) == [plain(text) for text in texts]
 
 
-@settings(max_examples=draws(60), deadline=None)
+@settings(max_examples=draws(60))
 @given(st.lists(st.sampled_from(PIECES), max_size=30).map("".join), st.integers(1, 40))
 def test_a_huge_text_has_the_labels_of_any_other(text: str, size: int) -> None:
     expected = plain(text)

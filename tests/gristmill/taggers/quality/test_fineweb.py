@@ -51,13 +51,13 @@ pieces = st.lists(st.tuples(st.sampled_from(WORDS[:8]), st.sampled_from(SPACES))
 texts = pieces.map(lambda pairs: "".join(word + space for word, space in pairs))
 
 
-@settings(max_examples=draws(60), deadline=None)
+@settings(max_examples=draws(60))
 @given(st.lists(texts, max_size=8))
 def test_a_batch_agrees_with_the_plain_reference_whatever_its_neighbours(batch: list[str]) -> None:
     assert look(FINEWEB, *batch) == [plain(text) for text in batch]
 
 
-@settings(max_examples=draws(80), deadline=None)
+@settings(max_examples=draws(80))
 @given(texts, st.integers(1, 40), st.integers(1, 5))
 def test_a_huge_text_has_the_labels_of_any_other(text: str, size: int, part: int) -> None:
     found = {label: values.tolist()[0] for label, values in lines_of_huge(text, sentence_ends(), size, part).items()}

@@ -63,7 +63,7 @@ def plain(text: str) -> dict[str, object]:
     return {**found, "sentences": float(len(sentences)), "questionable": share}
 
 
-@settings(max_examples=draws(60), deadline=None)
+@settings(max_examples=draws(60))
 @given(st.lists(texts, min_size=1, max_size=6))
 def test_a_batch_agrees_with_the_plain_reference_whatever_its_neighbours(batch: list[str]) -> None:
     assert look(*batch) == [plain(text) for text in batch]

@@ -119,7 +119,7 @@ ascii_only = texts([word for word in WORDS if word.isascii()])
 
 
 @pytest.mark.slow
-@settings(max_examples=draws(30), deadline=None)
+@settings(max_examples=draws(30))
 @given(st.lists(st.one_of(repetitive, texts(WORDS), ascii_only), max_size=8))
 def test_a_batch_agrees_with_the_plain_reference_whatever_its_neighbours(batch: list[str]) -> None:
     for found, text in zip(look(*batch), batch, strict=True):

@@ -38,7 +38,7 @@ def plain(text: str) -> tuple[float, float]:
     return float(sum(gram in BAD for gram in grams)), round(share, 8)
 
 
-@settings(max_examples=draws(60), deadline=None)
+@settings(max_examples=draws(60))
 @given(
     texts=st.lists(
         st.lists(

@@ -47,7 +47,7 @@ def plain(text: str) -> dict[str, list[str]]:
     }
 
 
-@settings(max_examples=draws(50), deadline=None)
+@settings(max_examples=draws(50))
 @given(st.lists(texts, min_size=1, max_size=6))
 def test_a_batch_agrees_with_the_plain_reference_whatever_its_neighbours(batch: list[str]) -> None:
     for text, found in zip(batch, look(*batch), strict=True):

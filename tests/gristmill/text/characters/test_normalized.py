@@ -15,7 +15,7 @@ from gristmill.text.column import columns_of
 TEXTS = st.text(st.sampled_from("aB.,'\n \rÉe\u0301ΣİIß\u037eǅ𐐀한人\ud800\u0344\u200d"), max_size=30)
 
 
-@settings(max_examples=draws(60), deadline=None)
+@settings(max_examples=draws(60))
 @given(st.lists(TEXTS, min_size=1, max_size=5))
 def test_each_line_is_normalized_as_if_it_were_alone(texts: list[str]) -> None:
     for column in columns_of(texts):
@@ -30,7 +30,7 @@ def plain(text: str) -> str:
     return unicodedata.normalize("NFD", text.translate(str.maketrans("", "", string.punctuation)).lower())
 
 
-@settings(max_examples=draws(60), deadline=None)
+@settings(max_examples=draws(60))
 @given(st.text("eé\u0301\u0316\u0f73 й", max_size=60), st.sampled_from(["NFC", "NFD"]))
 def test_few_marks_in_a_row_are_put_in_order_as_unicodedata_does(text: str, form: Literal["NFC", "NFD"]) -> None:
     if not re.search("[\u0301\u0316]{30}", text):

@@ -16,7 +16,7 @@ TEXTS = st.text(
 )
 
 
-@settings(max_examples=draws(100), deadline=None)
+@settings(max_examples=draws(100))
 @given(st.lists(TEXTS, min_size=1, max_size=5))
 def test_tokens_are_those_of_the_regular_expression(texts: list[str]) -> None:
     tokens = WordsAndPunctuation.of(CodePoints.of(texts))

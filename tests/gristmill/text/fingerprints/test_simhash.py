@@ -25,7 +25,7 @@ def by_definition(text: str) -> int:
 
 
 @given(st.text(st.sampled_from("ab É字😀\n\ud800"), max_size=40))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_a_simhash_is_that_of_its_definition(text: str) -> None:
     assert simhash(text) == by_definition(text)
 

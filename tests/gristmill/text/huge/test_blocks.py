@@ -17,7 +17,7 @@ from gristmill.text.huge.limits import TooManySpans
 TEXTS = st.text("ab \n\ré人ก", max_size=60)
 
 
-@settings(max_examples=draws(100), deadline=None)
+@settings(max_examples=draws(100))
 @given(TEXTS, st.integers(1, 9))
 def test_blocks_cover_the_text_and_end_with_lines_or_else_with_words(text: str, size: int) -> None:
     parts = [text[start:end] for start, end in blocks(text, size=size)]
@@ -29,7 +29,7 @@ def test_blocks_cover_the_text_and_end_with_lines_or_else_with_words(text: str, 
             assert part[-1].isspace() or len(part.split()) == 1
 
 
-@settings(max_examples=draws(60), deadline=None)
+@settings(max_examples=draws(60))
 @given(TEXTS, st.integers(1, 9))
 def test_the_script_is_that_of_the_whole_text(text: str, size: int) -> None:
     assert [each.tolist() for each in unspaced_whole(text, size)] == [

@@ -15,7 +15,7 @@ def keys_of(values: list[int]) -> "np.ndarray[tuple[int], np.dtype[np.uint64]]":
     return mixed(np.array(values, np.uint64) + np.uint64(1))
 
 
-@settings(max_examples=draws(100), deadline=None)
+@settings(max_examples=draws(100))
 @given(STRETCHES, st.integers(1, 5))
 def test_groups_are_the_keys_that_occur_twice_whatever_the_passes(stretches: list[list[int]], part: int) -> None:
     values = [value for stretch in stretches for value in stretch]
@@ -35,7 +35,7 @@ def test_groups_are_the_keys_that_occur_twice_whatever_the_passes(stretches: lis
         assert (groups.count, groups.first) == (0, 0)
 
 
-@settings(max_examples=draws(60), deadline=None)
+@settings(max_examples=draws(60))
 @given(STRETCHES, st.integers(1, 5))
 def test_ngrams_repeat_as_tuples_do(stretches: list[list[int]], part: int) -> None:
     values = [value for stretch in stretches for value in stretch]

@@ -19,7 +19,7 @@ TEXTS = st.lists(st.sampled_from(["a", "be", "längst", "𐐀", " ", "\n", "\n\n
 )
 
 
-@settings(max_examples=draws(100), deadline=None)
+@settings(max_examples=draws(100))
 @given(TEXTS, st.integers(1, 9))
 def test_windows_cut_no_word_and_cover_the_text(text: str, size: int) -> None:
     windows = list(word_windows(text, size))
@@ -29,7 +29,7 @@ def test_windows_cut_no_word_and_cover_the_text(text: str, size: int) -> None:
     assert all(len(piece) <= size or len(piece.split()) == 1 for piece in pieces)
 
 
-@settings(max_examples=draws(100), deadline=None)
+@settings(max_examples=draws(100))
 @given(TEXTS, st.integers(1, 9))
 def test_windows_cut_no_line(text: str, size: int) -> None:
     pieces = [text[start:end] for start, end in line_windows(text, size)]
@@ -37,7 +37,7 @@ def test_windows_cut_no_line(text: str, size: int) -> None:
     assert all(len(piece) <= size or "\n" not in piece for piece in pieces)
 
 
-@settings(max_examples=draws(100), deadline=None)
+@settings(max_examples=draws(100))
 @given(st.lists(st.sampled_from(["To be.", "Or", " ", "\n", "\r\n", "?"])).map("".join), st.integers(1, 9))
 def test_windows_of_sentences_cover_the_text_and_end_after_a_line_or_a_sentence(text: str, size: int) -> None:
     pieces = [text[start:end] for start, end in sentence_windows(text, size)]
@@ -45,7 +45,7 @@ def test_windows_of_sentences_cover_the_text_and_end_after_a_line_or_a_sentence(
     assert all(piece.endswith(("\n", ". ", "? ")) for piece in pieces[:-1])
 
 
-@settings(max_examples=draws(100), deadline=None)
+@settings(max_examples=draws(100))
 @given(TEXTS, st.integers(0, 9), st.integers(0, 20))
 def test_a_stretch_is_stripped_in_its_place(text: str, start: int, length: int) -> None:
     start = min(start, len(text))

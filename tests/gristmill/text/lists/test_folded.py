@@ -25,7 +25,7 @@ def fold(text: str) -> str:
 
 
 @given(MIXED)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_folded_text_is_composed_and_of_one_case(text: str) -> None:
     folded = Folded.of(text)
     assert folded.text == fold(text).replace("ς", "σ")
@@ -34,7 +34,7 @@ def test_a_folded_text_is_composed_and_of_one_case(text: str) -> None:
 
 
 @given(MIXED, MIXED, MIXED)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_offsets_lead_back_to_the_text(before: str, word: str, after: str) -> None:
     text = f"{before} {word} {after}"  # nothing joins a space
     folded = Folded.of(text)

@@ -38,7 +38,7 @@ def parts(column: UrlColumn, number: int) -> tuple[str, str, str]:
 
 
 @given(st.lists(URLS, min_size=1, max_size=20))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_urls_of_a_column_are_those_of_canonical_url(urls: list[str]) -> None:
     column = UrlColumn.of(urls)
     expected = {place: canonical for place, url in enumerate(urls) if (canonical := canonical_url(url))}

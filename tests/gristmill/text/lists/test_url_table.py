@@ -40,7 +40,7 @@ URLS = st.builds("http://{}{}{}".format, HOSTS, PATHS, QUERIES)
 
 
 @given(ENTRIES, st.lists(st.one_of(URLS, st.text()), max_size=12), st.booleans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_urls_are_found_as_if_each_was_compared_with_each_entry(
     entries: list[ListedUrl],
     urls: list[str],

@@ -46,7 +46,7 @@ WORDS = st.lists(
 
 
 @given(WORDS, st.text("ab 字-_1\u0301", max_size=30).map(lambda text: unicodedata.normalize("NFC", text)))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_hits_are_those_of_a_search_word_by_word(words: list[str], text: str) -> None:
     words = list(dict.fromkeys(" ".join(word.split()) for word in words))
     assert [(hit.start, hit.end) for hit in table(*words).hits(text)] == by_definition(words, text)

@@ -9,7 +9,7 @@ from gristmill.text.unicode.runs import Runs
 from gristmill.text.unicode.tables import SPACE, WORD, characters
 
 
-@settings(max_examples=draws(50), deadline=None)
+@settings(max_examples=draws(50))
 @given(st.lists(st.text("ab_1.!ß漢 \n\t\u00a0\x1c\u0301\U0001f600", max_size=12), min_size=1, max_size=6))
 def test_runs_are_words_or_marks_between_white_space(texts: list[str]) -> None:
     runs = Runs.of(CodePoints.of(texts))

@@ -76,13 +76,13 @@ def test_flags_are_pairs_and_families_are_one() -> None:
     assert [list(map(len, row)) for row in divided([flags, family])] == [[2, 2, 1], [3]]
 
 
-@settings(max_examples=draws(60), deadline=None)
+@settings(max_examples=draws(60))
 @given(st.lists(st.text(ALPHABET, max_size=12), min_size=1, max_size=8))
 def test_pieces_are_those_of_the_rules(texts: list[str]) -> None:
     assert divided(texts) == [pieces_of(text) for text in texts]
 
 
-@settings(max_examples=draws(60), deadline=None)
+@settings(max_examples=draws(60))
 @given(st.text(ALPHABET, max_size=12))
 def test_a_stretch_within_white_space_is_divided_as_if_alone(text: str) -> None:
     alone = text.strip()

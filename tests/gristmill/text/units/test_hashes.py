@@ -43,7 +43,7 @@ def pairs(hashes: Hashes128) -> list[tuple[int, int]]:
     return list(zip(hashes.high.tolist(), hashes.low.tolist(), strict=True))
 
 
-@settings(max_examples=draws(60), deadline=None)
+@settings(max_examples=draws(60))
 @given(st.lists(st.binary(min_size=1, max_size=24), min_size=1, max_size=20))
 def test_the_hash_of_a_word_is_that_of_its_bytes_wherever_it_stands(words: list[bytes]) -> None:
     ends = np.cumsum([len(word) + 1 for word in words]) - 1
@@ -52,7 +52,7 @@ def test_the_hash_of_a_word_is_that_of_its_bytes_wherever_it_stands(words: list[
     assert pairs(found) == [plain_word(word) for word in words]
 
 
-@settings(max_examples=draws(60), deadline=None)
+@settings(max_examples=draws(60))
 @given(st.integers(1, 40), st.lists(st.tuples(st.integers(0, 39), st.integers(1, 40)), min_size=1, max_size=12))
 def test_the_hash_of_a_sequence_is_combined_by_halves(count: int, asked: list[tuple[int, int]]) -> None:
     words = word_hashes(bytes(range(count)), np.arange(count), np.arange(1, count + 1))

@@ -16,7 +16,7 @@ TEXTS = st.lists(WORDS, max_size=6)
 
 
 @given(TEXTS, st.integers(1, 3), st.integers(0, 5))
-@settings(max_examples=draws(40), deadline=None)
+@settings(max_examples=draws(40))
 def test_a_value_is_the_least_permuted_hash_of_its_text(texts: list[str], ngram: int, seed: int) -> None:
     factors = odd_factors(6, seed)
     places, values = signatures(texts, ngram, 6, seed)
@@ -29,7 +29,7 @@ def test_a_value_is_the_least_permuted_hash_of_its_text(texts: list[str], ngram:
 
 
 @given(TEXTS, st.integers(1, 50))
-@settings(max_examples=draws(30), deadline=None)
+@settings(max_examples=draws(30))
 def test_the_size_of_a_part_changes_nothing(texts: list[str], size: int) -> None:
     _, whole = signatures(texts, 3, 16, 1)
     with pytest.MonkeyPatch.context() as patch:

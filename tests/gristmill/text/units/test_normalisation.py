@@ -45,7 +45,7 @@ def plain_words(text: str) -> str:
     return " ".join("".join(found).split())
 
 
-@settings(max_examples=draws(150), deadline=None)
+@settings(max_examples=draws(150))
 @given(st.text(st.one_of(st.characters(max_codepoint=0x1FFF), st.characters(), st.sampled_from("日本ไ \n,A"))))
 def test_words_are_those_of_a_plain_loop(text: str) -> None:
     found = normalised(text, "words-1")

@@ -57,7 +57,7 @@ def sized(request: pytest.FixtureRequest) -> Iterable[None]:
 
 
 @pytest.mark.usefixtures("sized")
-@settings(max_examples=draws(100), deadline=None)
+@settings(max_examples=draws(100))
 @given(
     st.lists(TEXT, max_size=5),
     st.sampled_from(["\n", "\n\n", "日"]),
@@ -72,7 +72,7 @@ def test_paragraphs(texts: list[str], separator: str, least: int, words: int, na
 
 
 @pytest.mark.usefixtures("sized")
-@settings(max_examples=draws(100), deadline=None)
+@settings(max_examples=draws(100))
 @given(st.lists(TEXT, max_size=5), st.integers(0, 3), NORMALISATION)
 def test_lines(texts: list[str], least: int, name: str) -> None:
     assert rows_of(lines(texts, least, name))[0] == plain(texts, "\n", least, 0, name, trim=True)

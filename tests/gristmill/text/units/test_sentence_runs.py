@@ -32,7 +32,7 @@ def test_runs_of_three() -> None:
     assert joined(one) == [xxhash.xxh3_128_intdigest(run.encode()) for run in runs]
 
 
-@settings(max_examples=draws(100), deadline=None)
+@settings(max_examples=draws(100))
 @given(st.lists(TEXT, min_size=1, max_size=5), RULE)
 def test_sentences_are_as_many_as_are_counted_and_trimmed(texts: list[str], rule: int) -> None:
     counts, starts, ends = sentence_spans(texts, rule)
@@ -90,7 +90,7 @@ def test_a_huge_text_has_the_runs_that_it_has_as_one(monkeypatch: pytest.MonkeyP
         assert sum(int(part.spans.sum()) for part in parts) == len(whole.starts)
 
 
-@settings(max_examples=draws(60), deadline=None)
+@settings(max_examples=draws(60))
 @given(st.text(st.sampled_from('aB. !?。「日\u00a0"é'), min_size=1, max_size=60), st.integers(1, 12), RULE)
 def test_a_huge_line_has_the_runs_that_it_has_as_one(text: str, size: int, rule: int) -> None:
     (whole,) = sentence_runs([text], rule=rule)

@@ -53,7 +53,7 @@ def found(texts: list[str], ngram: int, normalisation: str = "") -> dict[int, li
 
 
 @given(TEXTS, st.integers(1, 6), NORMALISATIONS)
-@settings(max_examples=draws(60), deadline=None)
+@settings(max_examples=draws(60))
 def test_shingles_are_those_of_their_definition_whatever_the_other_texts_are(
     texts: list[str], ngram: int, normalisation: str
 ) -> None:
@@ -62,7 +62,7 @@ def test_shingles_are_those_of_their_definition_whatever_the_other_texts_are(
 
 
 @given(TEXTS, st.integers(1, 4), st.integers(1, 40), NORMALISATIONS)
-@settings(max_examples=draws(60), deadline=None)
+@settings(max_examples=draws(60))
 def test_texts_in_many_columns_and_in_pieces_have_the_same_shingles(
     texts: list[str], ngram: int, limit: int, normalisation: str
 ) -> None:

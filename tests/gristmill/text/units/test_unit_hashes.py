@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from gristmill.text.units.unit_hashes import HUGE, TOGETHER, parts_of, text_groups
 
 
-@settings(max_examples=draws(200), deadline=None)
+@settings(max_examples=draws(200))
 @given(st.text("a-", max_size=40), st.sampled_from(["-", "--", "-a-"]), st.integers(1, 9))
 def test_the_pieces_of_all_parts_are_those_of_the_text(text: str, separator: str, size: int) -> None:
     parts = list(parts_of(text, separator, size))

@@ -10,7 +10,7 @@ from gristmill.text.units.utf8_column import BitCounts, Utf8Column, decoded, enc
 TEXT = st.text(st.sampled_from("ab \n\t\x1c\x85\xa0é日\u1680\u2003\u2028\u205f\u3000\u2019\u303f😀\ud800"), max_size=30)
 
 
-@settings(max_examples=draws(100), deadline=None)
+@settings(max_examples=draws(100))
 @given(st.lists(TEXT, min_size=1, max_size=5), st.sampled_from(["\n", "--", "。"]))
 def test_places_and_white_space_are_those_of_the_texts(texts: list[str], separator: str) -> None:
     column = Utf8Column.of(texts, separator)
@@ -23,7 +23,7 @@ def test_places_and_white_space_are_those_of_the_texts(texts: list[str], separat
     assert column.spaces.astype(bool).tolist() == spaces
 
 
-@settings(max_examples=draws(40), deadline=None)
+@settings(max_examples=draws(40))
 @given(st.lists(st.booleans(), max_size=40))
 def test_flags_before_each_place_are_counted(flags: list[bool]) -> None:
     counts = BitCounts(np.array(flags, np.bool_)).before(np.arange(len(flags) + 1))

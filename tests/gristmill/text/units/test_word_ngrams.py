@@ -35,7 +35,7 @@ def plain(text: str, ngrams: Ngrams) -> list[tuple[int, int]]:
     return [hash_of(words[first : first + ngrams.length]) for first in firsts]
 
 
-@settings(max_examples=draws(120), deadline=None)
+@settings(max_examples=draws(120))
 @given(st.lists(TEXT, max_size=4), NGRAMS, st.sampled_from(["\n", "\n\n"]))
 def test_ngrams_of_paragraphs(texts: list[str], ngrams: Ngrams, separator: str) -> None:
     expected: list[Row] = []
@@ -56,7 +56,7 @@ def test_ngrams_of_paragraphs(texts: list[str], ngrams: Ngrams, separator: str) 
     assert found == expected
 
 
-@settings(max_examples=draws(120), deadline=None)
+@settings(max_examples=draws(120))
 @given(TEXT, NGRAMS, st.integers(1, 20))
 def test_a_huge_paragraph_has_the_ngrams_that_it_has_as_one(text: str, ngrams: Ngrams, size: int) -> None:
     parts = list(huge_paragraph(TextGroup(0, [text], 7), ngrams, size))

@@ -40,7 +40,7 @@ def small_memory(patch: pytest.MonkeyPatch, unit: int = 20) -> None:
     order=st.permutations(NEW),
     cuts=st.sets(st.integers(1, len(NEW) - 1), max_size=3),
 )
-@settings(max_examples=draws(3), deadline=None)
+@settings(max_examples=draws(3))
 def test_rounds_say_what_the_slow_reference_says(
     scope: str, buckets: int, memory: str, data: list[Any], order: list[tuple[str, str, bool]], cuts: set[int]
 ) -> None:

@@ -32,7 +32,7 @@ def by_parsing(lines: list[bytes]) -> tuple[list[tuple[str, str]], dict[str, Any
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @example(found=[{"x-1__a": [[0, 1, 2]]}, {"x-1__a": {"b": [[0, 1, 3]]}}])
 @example(found=[{"a": [[0, 1, 2]]}])
 @example(found=[{"a__b": 0.5}])

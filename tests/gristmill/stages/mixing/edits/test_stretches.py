@@ -58,14 +58,14 @@ def by_code_points(text: str, marked: list[list[tuple[int, int, float]]]) -> str
 
 
 @pytest.mark.slow
-@settings(max_examples=draws(150), deadline=None)
+@settings(max_examples=draws(150))
 @given(marked_texts())
 def test_any_spans_change_the_text_as_the_slow_way_does(case: tuple[str, list[list[tuple[int, int, float]]]]) -> None:
     text, marked = case
     assert changed(text, EDITS, stretches(EDITS, marked, len(text))) == by_code_points(text, marked)
 
 
-@settings(max_examples=draws(60), deadline=None)
+@settings(max_examples=draws(60))
 @given(marked_texts())
 def test_the_first_spans_change_the_text_as_dolmas_mixer_does(
     case: tuple[str, list[list[tuple[int, int, float]]]],
@@ -81,7 +81,7 @@ def test_the_first_spans_change_the_text_as_dolmas_mixer_does(
     assert changed(text, edits, stretches(edits, marked, len(text), "first")) == replaced(text, spans)
 
 
-@settings(max_examples=draws(40), deadline=None)
+@settings(max_examples=draws(40))
 @given(marked_texts(), st.booleans())
 def test_only_the_value_of_the_text_changes_in_a_row(
     case: tuple[str, list[list[tuple[int, int, float]]]],
