@@ -20,12 +20,10 @@ from assets.support.lake_identity import UNSHOWN, is_shown
 from assets.support.runs.own_checks import own_checks
 from gristmill.environment import INTERVAL
 from gristmill.errors import DataError, RecipeError, visible
-from gristmill.lake.address import (
-    blocklist_path,
-    place,
-)
+from gristmill.lake.address import Place, blocklist_path, place
 from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.identity import digest_of
+from gristmill.lake.ledger.files import read_head
 from gristmill.lake.rows.blocklists.blocklist import Blocklist, LostEntries, read_blocklist
 from gristmill.lake.rows.blocklists.blocklist_files import note_entries
 from gristmill.lake.store.protocol import Store
@@ -56,7 +54,8 @@ class Mark(msgspec.Struct, frozen=True, omit_defaults=True):
     Attributes:
         lists: digest of the etags of the lists that its snapshots are compared with.
         after: the last snapshot that was checked; None if all were.
-        anew: whether missing slices are requested too, as they could not be made while a list was not valid.
+        anew: whether slices that are missing, or behind what they read, are requested too, as they could not be made
+            while a list was not valid.
         wait: snapshots that were being made, and must be checked again.
     """
 
@@ -232,10 +231,20 @@ def _is_touched(look: _Look, chosen: Selected, snapshot: str, blocked: Hashes, *
     try:
         if look.store.head(made.ledger) is None:
             return anew and all(look.store.head(place(address, snapshot).ledger) for address in chosen.reads)
+        if anew and _is_behind(look.store, made, chosen.reads):
+            return True
         return bool(touched_shards(look.store, made, place(chosen.reads[0], snapshot), blocked))
     except DataError as error:
         look.unread.append(f"{chosen.address} ({snapshot}): {error}")
         return None
+
+
+def _is_behind(store: Store, made: Place, reads: Collection[str]) -> bool:
+    """Whether what a slice reads has changed since it was made. Its own run has failed for want of a list."""
+    heads = {address: read_head(store, place(address, made.snapshot)) for address in reads}
+    head = read_head(store, made)
+    now = {address: each.fingerprint for address, each in heads.items() if each}
+    return any(up.fingerprint != now.get(up.asset, up.fingerprint) for up in head.inputs) if head else False
 
 
 def _request(look: _Look, chosen: Selected, snapshot: str) -> dg.RunRequest:

@@ -312,6 +312,20 @@ def test_a_list_that_comes_late_makes_what_failed_for_want_of_it(works: Works) -
 
 
 @pytest.mark.slow
+def test_a_list_that_is_mended_makes_what_its_damage_kept_from_being_made_again(two: Works) -> None:
+    watch = watched(two)
+    two.store.put("blocklists/takedowns.jsonl", b'{"id":1}\n')
+    two.raw(letters(2, 3, 4))
+    two.arrive("letters")
+    assert two.run("letters_journey").success
+    assert not two.run("blend_letters_documents").success
+    assert watch.tick() == []
+    two.block()
+    assert watch.event() == [(BLEND_LETTERS, "2024")]
+    assert two.ids(BLEND_LETTERS) == ["letter-2", "letter-3", "letter-4"]
+
+
+@pytest.mark.slow
 def test_a_version_that_names_a_list_is_followed_too(works: Works) -> None:
     known = works.catalogue
     source = known.sources["letters"]
