@@ -65,8 +65,13 @@ def _filled(store: Store, mix: Mix, tokenizer: str, tokens: Mapping[str, int]) -
         counted[each.stream] = counted.get(each.stream, 0) + each.totals.get("train tokens", 0)
     if any(kept and not counted.get(stream) for stream, kept in tokens.items()):
         return None
-    return {
-        stream: Sequences(*(round(part * kept / (counted[stream] or 1)) for part in (each.count, each.tokens)))
+    counts = {
+        stream: max(round(each.count * kept / (counted[stream] or 1)), min(kept, 1))
         for stream, each in planned.items()
         for kept in (tokens.get(stream, 0),)
+    }
+    # Tokens follow from the whole sequences, so that these are as full as in the cache: more would not fit.
+    return {
+        stream: Sequences(counts[stream], round(counts[stream] * each.tokens / (each.count or 1)))
+        for stream, each in planned.items()
     }

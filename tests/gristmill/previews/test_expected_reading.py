@@ -1,5 +1,6 @@
 """How training would read a mix, as a preview shows it: what is not changed must be as the token cache counts it."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,21 @@ def test_a_preview_of_what_is_made_shows_the_sequences_of_the_token_cache(mill: 
     assert [(each.sequences, each.sequence_tokens) for each in reading.streams] == [(10, 80), (10, 50)]
     [counted] = expected_tokens(mill.store, read_catalogue(SHELVES), MIX)
     assert reading == counted.reading
+
+
+def test_sequences_that_are_estimated_hold_no_more_tokens_than_those_of_the_cache(mill: Mill) -> None:
+    """Texts of 15, 15, 15, 15, 15 and 5 tokens fill ten sequences of 8. Without the last, 68 tokens are estimated."""
+    make_caches(mill, MIX, texts=[15] * 5 + [5], talks=[5] * 10)
+    indexes_of(mill, MIX).close(mill.store)
+    texts, talks = MIX.streams
+    short = Rule("short", "text = 'aaaaa'", "for the test")
+    fewer = replace(texts, columns=(*texts.columns, field("text")), exclude=(short,))
+    _, reading = expected_reading(mill.store, MIX, previews_of(mill, replace(MIX, streams=(fewer, talks))))
+    first, second = reading.streams
+    assert first.tokens == 68
+    assert (first.sequences, first.sequence_tokens) == (8, 64)
+    assert (second.sequences, second.sequence_tokens) == (10, 50)
+    assert not reading.warnings
 
 
 def test_without_a_plan_the_shares_are_said_to_be_of_tokens_before_packing(mill: Mill) -> None:
