@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from gristmill.stages.dedupe.labels.marked_rows import COUNT, OVERLAPPING
+from gristmill.stages.mixing.edits.shaping import WRITTEN_OVER
 from gristmill.stages.mixing.row_filter import NULL
 
 
@@ -15,6 +16,6 @@ def earlier_counts(counts: Mapping[str, int]) -> dict[str, int]:
     >>> earlier_counts({"duplicate characters": 7, "overlapping characters": 3, "null: words": 2})
     {'duplicate characters': 10}
     """
-    found = {name: count for name, count in counts.items() if not name.startswith(NULL)}
+    found = {name: count for name, count in counts.items() if not name.startswith((NULL, WRITTEN_OVER))}
     again = found.pop(OVERLAPPING, 0)
     return found | {COUNT: found[COUNT] + again} if again else found

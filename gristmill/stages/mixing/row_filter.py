@@ -116,8 +116,7 @@ class RowFilter:
         self._engine = RuleEngine(selection.columns, selection.include, selection.exclude) if ruled else None
         self._ruled = [column.name for column in selection.columns]
         self._blocklists = sorted(blocklists, key=lambda blocklist: blocklist.name)
-        finished = chosen is not None
-        self._editor = Editor(selection, transforms, documents, finished=finished) if selection.changes_rows else None
+        self._editor = Editor(selection, transforms, documents) if selection.changes_rows else None
 
     def blocks(self, shard: Shard, sets: Mapping[str, Shard], counts: dict[str, int]) -> Iterator[FilteredBlock]:
         """The blocks of a shard with their decisions, in order.

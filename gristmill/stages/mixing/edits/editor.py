@@ -10,7 +10,7 @@ from gristmill.recipes.edits.edit import WHITE_SPACE
 from gristmill.recipes.edits.transform import Transform
 from gristmill.recipes.selection import Selection
 from gristmill.stages.mixing.edits.edited_rows import EditedRows
-from gristmill.stages.mixing.edits.shaping import FieldTaken, RowShape
+from gristmill.stages.mixing.edits.shaping import RowShape
 from gristmill.stages.mixing.edits.stretches import SpanOutside, changed, stretches
 from gristmill.stages.mixing.edits.transforming import transform
 from gristmill.stages.mixing.filtered_block import FilteredBlock
@@ -23,20 +23,17 @@ class Editor:
         selection: the recipe.
         transforms: the transforms that it names, in its order.
         documents: the partition that is read.
-        finished: whether the rows were written already, and are made again; see RowShape.
 
     Raises:
         RecipeError: they are not those that it names.
     """
 
-    def __init__(
-        self, selection: Selection, transforms: Sequence[Transform], documents: Place, *, finished: bool = False
-    ) -> None:
+    def __init__(self, selection: Selection, transforms: Sequence[Transform], documents: Place) -> None:
         if [each.name for each in transforms] != list(selection.transforms):
             raise RecipeError(f"the transforms {', '.join(selection.transforms)} of the selection were not opened")
         self._selection, self._transforms = selection, transforms
         shapes = selection.keep or selection.discard or selection.merge or selection.origin
-        self._shape = RowShape(selection, documents, finished=finished) if shapes else None
+        self._shape = RowShape(selection, documents) if shapes else None
         self._columns = [edit.column.name for edit in selection.edits]
 
     def edit(self, block: FilteredBlock, path: str, counts: dict[str, int], shard: str) -> FilteredBlock:
@@ -45,12 +42,11 @@ class Editor:
         Args:
             block: the decisions of blocklists, rules and rate.
             path: of the shard, for messages.
-            counts: receives the numbers of changed rows and characters.
+            counts: receives the numbers of changed rows and characters, and of rows with a field that was written over.
             shard: name of the shard.
 
         Raises:
-            MalformedRow: a span is not a part of its text, a transform failed, or a field would take the place of
-                another; names shard, row and mend.
+            MalformedRow: a span is not a part of its text, or a transform failed; names shard, row and mend.
         """
         rows = EditedRows(block, path)
         self._edit_spans(rows, path)
@@ -60,12 +56,8 @@ class Editor:
         if self._shape is not None:
             for number in rows.left():
                 labels = {name: each[number] for name, each in block.labels.items()}
-                row = block.first + number
-                try:
-                    rows.rewrite(number, self._shape.shaped(rows.line(number), labels, shard, row))
-                except FieldTaken as error:
-                    mend = f'leave it out: discard=("{error.path}",); or take origin= or merge= off the recipe'
-                    raise MalformedRow(path, row, str(error), mend) from error
+                line, row = rows.line(number), block.first + number
+                rows.rewrite(number, self._shape.shaped(line, labels, shard, row, rows.counts))
         finished = rows.finished()
         add_counts(counts, rows.counts)
         return finished

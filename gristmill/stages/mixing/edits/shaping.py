@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from gristmill.errors import DataError
 from gristmill.lake.address import Place
 from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.ledger.counts import add_counts
 from gristmill.lake.rows.attribute import AttributeRow
 from gristmill.recipes.selection import Selection
 from gristmill.stages.mixing.edits.row_bytes import Values, values_of, with_values
@@ -15,21 +15,9 @@ from gristmill.stages.mixing.edits.row_bytes import Values, values_of, with_valu
 Tree = dict[str, "Tree"]
 """Paths of fields: the keys below each key; empty: the whole value."""
 _ALWAYS = ("id", "source", "text")
-
-
-class FieldTaken(DataError):  # noqa: N818 - named like MalformedRow
-    """A row has a field of its own where the recipe writes one. The caller raises MalformedRow; it knows the file.
-
-    Attributes:
-        path: of the field.
-    """
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        super().__init__(f"it has a field {path} of its own, which the recipe would write over")
-
-    def __reduce__(self) -> tuple[type["FieldTaken"], tuple[str]]:
-        return type(self), (self.path,)
+WRITTEN_OVER = "written over: "
+"""Begins the counter of rows that had another value of their own in a place."""
+_PLACES = {"attributes": "attributes", "metadata": "metadata.origin"}
 
 
 class RowShape:
@@ -38,17 +26,16 @@ class RowShape:
     Args:
         selection: the recipe.
         documents: the partition that is read.
-        finished: whether the rows were written already. Earlier versions wrote over fields of the same name, so that is
-            no error then.
     """
 
-    def __init__(self, selection: Selection, documents: Place, *, finished: bool = False) -> None:
-        self._finished = finished
+    def __init__(self, selection: Selection, documents: Place) -> None:
         self._keep, self._discard = _tree(selection.keep), _tree(selection.discard)
         names = names_of(documents.asset) if selection.origin else {}
         self._origin = {**names, "snapshot": documents.snapshot} if selection.origin else {}
 
-    def shaped(self, line: bytes, labels: Mapping[str, AttributeRow], shard: str, row: int) -> bytes:
+    def shaped(
+        self, line: bytes, labels: Mapping[str, AttributeRow], shard: str, row: int, counts: dict[str, int]
+    ) -> bytes:
         """The row as it is written. A row that has nothing to leave out or to add keeps its bytes.
 
         Args:
@@ -56,9 +43,9 @@ class RowShape:
             labels: its labels in each set whose labels are merged, by the set's name.
             shard: name of its shard.
             row: its number there.
+            counts: receives how many rows had another value of their own where the recipe writes one.
 
         Raises:
-            FieldTaken: it has another value where the recipe writes one.
             DataError: it is not an object.
         """
         if self._keep:
@@ -71,23 +58,22 @@ class RowShape:
             merged = {
                 f"{name}__{label}": spans for name, each in labels.items() for label, spans in each.labels.items()
             }
-            added["attributes"] = self._joined(line, "attributes", merged)
+            added["attributes"] = _joined(line, "attributes", merged, counts)
         if self._origin:
             origin = {"origin": {**self._origin, "shard": shard, "row": row}}
-            added["metadata"] = self._joined(line, "metadata", origin)
+            added["metadata"] = _joined(line, "metadata", origin, counts)
         return with_values(line, added) if added else line
 
-    def _joined(self, line: bytes, name: str, added: Mapping[str, Any]) -> bytes:
-        """An object of the row with more keys; null, or no object, is an empty one."""
-        value = values_of(line).get(name)
-        fields = dict(values_of(value)) if value and _is_object(value) else {}
-        if not self._finished:
-            if value and not _is_object(value) and bytes(value) != b"null":
-                raise FieldTaken(name)
-            for key in sorted(added.keys() & fields.keys()):
-                if not _may_replace(fields[key], added[key]):
-                    raise FieldTaken(f"{name}.{key}")
-        return msgspec.json.encode({**fields, **added})
+
+def _joined(line: bytes, name: str, added: Mapping[str, Any], counts: dict[str, int]) -> bytes:
+    """An object of the row with more keys; null, or no object, is an empty one."""
+    value = values_of(line).get(name)
+    fields = dict(values_of(value)) if value and _is_object(value) else {}
+    if value and not _is_object(value) and bytes(value) != b"null":
+        add_counts(counts, {WRITTEN_OVER + name: 1})
+    elif not all(_may_replace(fields[key], added[key]) for key in added.keys() & fields.keys()):
+        add_counts(counts, {WRITTEN_OVER + _PLACES[name]: 1})
+    return msgspec.json.encode({**fields, **added})
 
 
 def _tree(paths: Iterable[str]) -> Tree:

@@ -3,16 +3,10 @@
 import json
 from typing import Any
 
-import numpy as np
 import pytest
-from marked import PATH, edited, row
-from streams import stream
+from marked import edited, row
 
-from gristmill.errors import MalformedRow
-from gristmill.lake.address import documents_asset, place
-from gristmill.lake.store.open import Lake
 from gristmill.recipes.edits.edit import Edit
-from gristmill.stages.mixing.row_filter import RowFilter
 
 METADATA = b'{"url":"u", "n":1e0,"inner":{"a":1, "b":[2]}}'
 LINE = b'{"id":"d1", "metadata": ' + METADATA + b' ,"created":null,"source":"pages","text":"x"}'
@@ -74,22 +68,25 @@ EARLIER = {**OURS, "version": "v1", "row": 3}
         ({"metadata": {"origin": {"book": "raw"}}}, {"origin": True}, "metadata.origin"),
         ({"metadata": {"origin": None}}, {"origin": True}, "metadata.origin"),
         ({"metadata": "words"}, {"origin": True}, "metadata"),
-        ({"attributes": {"pii-1__email": [[0, 2, 99]]}}, {"merge": ("pii-1",)}, "attributes.pii-1__email"),
+        ({"attributes": {"pii-1__email": [[0, 2, 99]]}}, {"merge": ("pii-1",)}, "attributes"),
     ],
 )
-def test_a_field_that_would_be_written_over_is_an_error_and_may_be_left_out(
+def test_a_field_that_is_written_over_is_counted_and_may_be_left_out(
     fields: dict[str, Any], options: dict[str, Any], taken: str
 ) -> None:
     line = json.dumps(row("xyz", **fields)).encode()
-    with pytest.raises(MalformedRow) as error:
-        edited([line], [{"email": [[0, 1, 0.5]]}], first=7, **options)
-    assert str(error.value) == (
-        f"{PATH}: row 7: it has a field {taken} of its own, which the recipe would write over"
-        f' (leave it out: discard=("{taken}",); or take origin= or merge= off the recipe)'
-    )
-    assert json.loads(written(line, discard=(taken,), **options)) == json.loads(
-        written(json.dumps(row("xyz")).encode(), **options)
-    )
+    counts: dict[str, int] = {}
+    block = edited([line, line], [{"email": [[0, 1, 0.5]]}] * 2, counts, **options)
+    assert {name: n for name, n in counts.items() if name.startswith("written")} == {f"written over: {taken}": 2}
+    plain = json.loads(written(json.dumps(row("xyz")).encode(), **options))
+    made = [json.loads(each) for each in block.kept()[0].splitlines()]
+    assert [{key: value for key, value in each.items() if key != "metadata"} for each in made] == [
+        {key: value for key, value in plain.items() if key != "metadata"}
+    ] * 2
+    left_out: dict[str, int] = {}
+    [row_of] = edited([line], [{"email": [[0, 1, 0.5]]}], left_out, discard=(taken,), **options).kept()[0].splitlines()
+    assert json.loads(row_of) == plain
+    assert not any(name.startswith("written") for name in left_out)
 
 
 @pytest.mark.parametrize(
@@ -109,15 +106,6 @@ def test_an_origin_of_an_earlier_version_and_equal_labels_are_written_again(
         json.loads(written(json.dumps(each).encode(), **options)) for each in (row("xyz", **fields), row("xyz"))
     )
     assert found == plain
-
-
-def test_finished_rows_that_were_written_over_are_made_again_as_they_are() -> None:
-    line = json.dumps(row("xyz", metadata={"origin": "theirs", "n": 1})).encode()
-    where = place(documents_asset("pages", "v0"), "2024")
-    chosen = [np.array([True])]
-    rows = RowFilter(Lake("/nowhere").store(), where, stream(origin=True), [], chosen=lambda _: chosen.pop())
-    (made,) = rows.decide(line + b"\n", {}, PATH, 0, {}, "a").kept()[0].splitlines()
-    assert json.loads(made)["metadata"] == {"origin": OURS, "n": 1}
 
 
 def test_fields_are_shaped_after_the_edits() -> None:
