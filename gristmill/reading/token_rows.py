@@ -178,7 +178,8 @@ def snapshots_of_split(store: Store, asset: str, split: str) -> list[str]:
     """
     names = names_of(asset)
     closed = read_index_ledger(store, ledger_of_asset(cache_index(names["mix"], names["tokenizer"])))
-    if closed is not None and f"{asset}/{split}/{LEDGER_NAME}" not in closed.files:
+    is_closed = closed is not None and any(each.asset == asset for each in closed.inputs)
+    if closed is not None and is_closed and f"{asset}/{split}/{LEDGER_NAME}" not in closed.files:
         return []  # as `validation` of a mix that holds nothing out
     return list(dict.fromkeys(part.partition("/")[0] for part in open_split(store, asset, split, verified=False).parts))
 

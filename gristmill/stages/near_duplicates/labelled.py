@@ -16,6 +16,7 @@ from gristmill.stages.near_duplicates.pairs.verified import SimilarPairs
 from gristmill.stages.near_duplicates.printed_documents import PrintedDocuments
 
 _BITS = 52  # of 64: every number in JSON holds them
+_NONE = np.uint64(2**64 - 1)  # above all numbers
 
 
 def cluster_number(pair: Pair) -> int:
@@ -37,11 +38,11 @@ def free_numbers(wished: Nodes, taken: Nodes) -> Nodes:
     >>> free_numbers(np.array([7, 3, 7, 8], np.uint64), np.array([3], np.uint64)).tolist()
     [7, 4, 8, 9]
     """
-    numbers = wished.copy()
+    numbers, taken = wished.copy(), np.append(np.unique(taken), _NONE)
     while True:
         again = np.ones(len(numbers), np.bool_)
         again[np.unique(numbers, return_index=True)[1]] = False
-        again |= np.isin(numbers, taken)
+        again |= taken[np.searchsorted(taken, numbers)] == numbers
         if not again.any():
             return numbers
         numbers[again] = (numbers[again] + np.uint64(1)) % np.uint64(1 << _BITS)

@@ -5,7 +5,7 @@ earlier recipe came back, has the folder of the first one. Other versions of pac
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
@@ -19,6 +19,9 @@ RELEASES = "releases/"
 """The folder of all releases."""
 
 _RELEASE = re.compile(r"releases/([^/]+)\.json")
+
+
+_read: dict[tuple[str, str, str], Mapping[str, tuple[str, Integer]]] = {}
 
 
 class _NamedObjects(msgspec.Struct):
@@ -44,6 +47,7 @@ class PinnedUpload(HashedUpload):
         Raises:
             DataError: a release names the object with other bytes, or the file of a release is damaged.
         """
+        self._check()  # reads the releases before a folder locks the lake, to ask again
         with fenced(self._check):
             super().close()
 
@@ -73,8 +77,17 @@ def _pinning(store: Store, path: str) -> Iterator[tuple[str, str]]:
     """The releases that name an object, and the sha256 with which they do."""
     for entry in store.list(RELEASES):
         name = name_of_release(entry.path)
-        tagged = store.read_tagged(entry.path) if name else None
-        if name and tagged:
-            found = decode_object(tagged[0], _NamedObjects, entry.path, "a release").objects.get(path)
-            if found:
-                yield name, found[0]
+        found = _objects_of(store, entry).get(path) if name else None
+        if name and found:
+            yield name, found[0]
+
+
+def _objects_of(store: Store, entry: Entry) -> Mapping[str, tuple[str, Integer]]:
+    """The objects that a release names. Each version of its file is read once in a process: a part has many objects."""
+    key = store.url, entry.path, entry.etag
+    if key not in _read:
+        tagged = store.read_tagged(entry.path)
+        if tagged is None:  # withdrawn meanwhile
+            return {}
+        _read[key] = decode_object(tagged[0], _NamedObjects, entry.path, "a release").objects
+    return _read[key]

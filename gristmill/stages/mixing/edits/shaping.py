@@ -69,7 +69,7 @@ def _joined(line: bytes, name: str, added: Mapping[str, Any], counts: dict[str, 
     """An object of the row with more keys; null, or no object, is an empty one."""
     value = values_of(line).get(name)
     fields = dict(values_of(value)) if value and _is_object(value) else {}
-    if value and not _is_object(value) and bytes(value) != b"null":
+    if value and not _is_object(value) and msgspec.json.decode(value) not in (None, []):
         add_counts(counts, {WRITTEN_OVER + name: 1})
     elif not all(_may_replace(fields[key], added[key]) for key in added.keys() & fields.keys()):
         add_counts(counts, {WRITTEN_OVER + _PLACES[name]: 1})
@@ -129,6 +129,7 @@ def _is_same(before: Values, kept: dict[str, Any]) -> bool:
 
 
 def _may_replace(old: msgspec.Raw, new: Any) -> bool:
-    """Whether nothing is lost: the old value is no span, equal, or the origin that an earlier version was given."""
+    """Whether nothing is lost: the old value is null or no span, equal, or the origin that an earlier version had."""
     was, now = msgspec.json.decode(old), msgspec.json.decode(msgspec.json.encode(new))
-    return bool(was in ([], now) or (isinstance(was, dict) and isinstance(now, dict) and was.keys() == now.keys()))
+    is_origin = isinstance(was, dict) and isinstance(now, dict) and was.keys() == now.keys()
+    return is_origin or was in (None, [], now)

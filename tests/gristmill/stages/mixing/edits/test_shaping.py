@@ -66,7 +66,6 @@ EARLIER = {**OURS, "version": "v1", "row": 3}
     ("fields", "options", "taken"),
     [
         ({"metadata": {"origin": {"book": "raw"}}}, {"origin": True}, "metadata.origin"),
-        ({"metadata": {"origin": None}}, {"origin": True}, "metadata.origin"),
         ({"metadata": "words"}, {"origin": True}, "metadata"),
         ({"attributes": {"pii-1__email": [[0, 2, 99]]}}, {"merge": ("pii-1",)}, "attributes"),
     ],
@@ -95,6 +94,8 @@ def test_a_field_that_is_written_over_is_counted_and_may_be_left_out(
         ({"metadata": {"origin": EARLIER}}, {"origin": True}),
         ({"metadata": {"origin": OURS}}, {"origin": True}),
         ({"metadata": None}, {"origin": True}),
+        ({"metadata": []}, {"origin": True}),
+        ({"metadata": {"origin": None}}, {"origin": True}),
         ({"attributes": {"pii-1__email": [[0, 1, 0.5]]}}, {"merge": ("pii-1",)}),
         ({"attributes": None}, {"merge": ("pii-1",)}),
     ],
