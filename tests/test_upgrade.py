@@ -203,7 +203,8 @@ def test_no_sensor_reports_and_no_automation_asks_for_anything(old: Old, daemon:
     time.sleep(1)  # the interval of the sensors
     assert daemon.tick() == quiet
     assert daemon.state() == state
-    assert old.objects() == objects
+    noted = "withdrawn/blocklists/takedowns.jsonl"  # the sensor of lists looks at each once, and notes its entries
+    assert {path: data for path, data in old.objects().items() if path != noted} == objects
 
 
 def test_what_arrives_after_the_upgrade_is_noticed_and_nothing_else(old: Old, daemon: Daemon) -> None:
