@@ -24,7 +24,7 @@ class Unfit(DataError):  # noqa: N818 - the tree reads as English
         self.reason, self.detail = reason, detail
         super().__init__(f"{reason}: {detail}" if detail else reason)
 
-    def __reduce__(self) -> tuple[type["Unfit"], tuple[str, str]]:
+    def __reduce__(self) -> tuple[type["Unfit"], tuple[str, ...]]:
         return type(self), (self.reason, self.detail)
 
 

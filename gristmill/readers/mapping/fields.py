@@ -45,6 +45,9 @@ class NoField(RowTrouble):
         self.path = path
         super().__init__(f"no field {path!r}")
 
+    def __reduce__(self) -> tuple[type["NoField"], tuple[str]]:
+        return type(self), (self.path,)
+
 
 def found(fields: Mapping[str, Any], path: str) -> Any:
     """The value of a field, by its name or its path with dots; MISSING if the row has no such field.
@@ -130,22 +133,22 @@ def put(fields: dict[str, Any], path: str, row: Mapping[str, Any], value: Any) -
 
 
 def beside(fields: Mapping[str, Any], ours: Mapping[str, Any], mend: str = "", reason: str = TAKEN) -> dict[str, Any]:
-    """The fields of a row and those that a reader adds, as one object. None takes the place of another.
+    """The fields of a row and those that a reader adds, as one object. None takes the place of another value.
 
     Args:
-        fields: of the row; they come first.
+        fields: of the row; they come first. A null may be replaced, because nothing is lost with it.
         ours: what is added.
         mend: what a person can do about a name in both, for the message.
         reason: see Refused.
 
     Raises:
-        RowTrouble: a name is in both.
+        RowTrouble: a name is in both, and that of the row is not null.
 
     >>> beside({"n": 1}, {"path": "a.txt"})
     {'n': 1, 'path': 'a.txt'}
     """
-    if not ours.keys().isdisjoint(fields):
-        twice = shorten(", ".join(sorted(ours.keys() & fields.keys())), _NAMES_SHOWN)
+    if both := [name for name in ours if fields.get(name) is not None]:
+        twice = shorten(", ".join(sorted(both)), _NAMES_SHOWN)
         raise RowTrouble(reason, f"{twice}; {mend}" if mend else twice)
     return {**fields, **ours}
 

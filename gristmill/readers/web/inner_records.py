@@ -3,7 +3,7 @@
 import re
 
 _BEGIN = re.compile(rb"\nWARC/[01]\.\d{1,2}[ \t]{0,8}\r?\n", re.IGNORECASE)
-_FIELDS = re.compile(rb"(?:(?:[ \t][^\r\n]*|[^\s:][^\r\n:]*:[^\r\n]*)\r?\n)*+")
+_FIELDS = re.compile(rb"(?:(?!WARC/)[^\r\n][^\n]*\n)*+", re.IGNORECASE)  # also lines that are no fields
 _TYPE = re.compile(rb"^WARC-Type:", re.IGNORECASE | re.MULTILINE)
 _LENGTH = re.compile(rb"^Content-Length:[ \t]*(\d{1,15})[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
 _LINE_ENDS = 4  # bytes between two records

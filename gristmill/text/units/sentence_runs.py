@@ -18,6 +18,14 @@ from gristmill.text.units.utf8_column import decoded, encoded_text
 FEW_SENTENCES = "too few sentences"
 _LONGEST = 1 << 22
 """Code points of a sentence in a huge line: a longer one is divided, so that memory is bounded."""
+_OPENING = (
+    "([{\xab\u0f3a\u0f3c\u169b\u2018\u201a\u201b\u201c\u201e\u201f\u2039\u2045\u207d\u208d\u2308\u230a\u2329"
+    "\u2768\u276a\u276c\u276e\u2770\u2772\u2774\u27c5\u27e6\u27e8\u27ea\u27ec\u27ee\u2983\u2985\u2987\u2989\u298b"
+    "\u298d\u298f\u2991\u2993\u2995\u2997\u29d8\u29da\u29fc\u2e02\u2e04\u2e09\u2e0c\u2e1c\u2e20\u2e22\u2e24\u2e26"
+    "\u2e28\u2e42\u2e55\u2e57\u2e59\u2e5b\u3008\u300a\u300c\u300e\u3010\u3014\u3016\u3018\u301a\u301d\ufd3f\ufe17"
+    "\ufe35\ufe37\ufe39\ufe3b\ufe3d\ufe3f\ufe41\ufe43\ufe47\ufe59\ufe5b\ufe5d\uff08\uff3b\uff5b\uff5f\uff62"
+)
+"""The signs that open: categories Ps and Pi of Unicode 14.0. Written out, because they must not change with Python."""
 
 
 def sentence_spans(texts: Sequence[str], rule: int = 1) -> tuple[Numbers, Numbers, Numbers]:
@@ -25,8 +33,8 @@ def sentence_spans(texts: Sequence[str], rule: int = 1) -> tuple[Numbers, Number
 
     Args:
         texts: any texts, which are looked at together.
-        rule: the number of the rule about signs that follow a wide mark without white space, such as `「`. 1: the
-            sentence before has them; 2: the next one.
+        rule: the number of the rule about a bracket or quote that opens behind a wide mark without white space, such as
+            `「`. 1: the sentence before has it, and the signs behind it; 2: the next one.
 
     Returns:
         How many sentences each text has (T), and where each begins and ends in its text, in code points (S).
@@ -46,8 +54,10 @@ def sentence_spans(texts: Sequence[str], rule: int = 1) -> tuple[Numbers, Number
     (some,) = np.nonzero(words[firsts[1:]] > words[firsts[:-1]])
     starts, stops = runs.starts[firsts[some]], runs.ends[firsts[some + 1] - 1]
     if rule > 1:  # a run of signs may lie on both sides of a cut
-        around = (firsts[some] > 0) & (runs.ends[firsts[some] - 1] > cuts[some])
-        starts, stops = np.where(around, cuts[some], starts), np.minimum(stops, cuts[some + 1])
+        opens = np.isin(column.units[cuts], [ord(sign) for sign in _OPENING])
+        around = opens[some] & (firsts[some] > 0) & (runs.ends[firsts[some] - 1] > cuts[some])
+        starts = np.where(around, cuts[some], starts)
+        stops = np.where(opens[some + 1], np.minimum(stops, cuts[some + 1]), stops)
     counts = np.diff(np.searchsorted(starts, column.bounds))
     before = np.repeat(column.bounds[:-1], counts)
     return counts, starts - before, stops - before

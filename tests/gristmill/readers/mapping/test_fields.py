@@ -1,12 +1,23 @@
 """Fields of a row become ids, texts and times."""
 
+import pickle
 import re
 from typing import Any
 
 import pytest
 
 from gristmill.errors import RecipeError
-from gristmill.readers.mapping.fields import MISSING, IdTemplate, RowTrouble, joined_text, put, taken, time_of
+from gristmill.readers.mapping.fields import (
+    MISSING,
+    IdTemplate,
+    NoField,
+    RowTrouble,
+    beside,
+    joined_text,
+    put,
+    taken,
+    time_of,
+)
 
 ROW = {"repo": "mill", "meta": {"path": "a.py", "n": 3}, "empty": "", "null": None, "flag": True, "half": 0.5}
 
@@ -99,3 +110,17 @@ def test_a_value_is_put_where_it_was_taken() -> None:
     assert kept == row
     assert [taken(kept, key) for key in ("a.b.c", "x.y", "a.b.d", "a.b.d")] == [1, 3, 2, MISSING]
     assert kept == {}
+
+
+def test_a_null_gives_way_to_a_field_of_the_reader_and_other_values_do_not() -> None:
+    assert beside({"messages": None, "n": 1}, {"messages": ["hi"]}) == {"messages": ["hi"], "n": 1}
+    values: tuple[Any, ...] = (0, "", False, [], {})
+    for value in values:
+        with pytest.raises(RowTrouble, match=r"in the row already: messages$"):
+            beside({"messages": value, "choice": None}, {"messages": ["hi"], "choice": "best"})
+
+
+def test_a_missing_field_comes_whole_out_of_another_process() -> None:
+    trouble = pickle.loads(pickle.dumps(NoField("meta.id")))
+    assert (type(trouble), str(trouble)) == (NoField, "no field 'meta.id'")
+    assert (trouble.path, trouble.reason, trouble.detail) == ("meta.id", "no field 'meta.id'", "")

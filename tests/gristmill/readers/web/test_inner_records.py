@@ -32,6 +32,14 @@ def test_a_record_that_swallows_the_next_one_is_refused(tmp_path: Path, pack: ob
     assert [document.text for document in found.documents] == ["The mill number 2 grinds slowly."]
 
 
+@pytest.mark.parametrize("line", [b"no field", b": no name", b"\xff\xfe", b"a \r b", b"WARC/1.0"])
+def test_a_swallowed_record_with_a_malformed_header_is_seen(line: bytes) -> None:
+    data = b"words\r\n\r\nWARC/1.0\r\n" + line + b"\r\nWARC-Type: response\r\nContent-Length: 5\r\n\r\nwords"
+    inner = InnerRecord(len(data), compared=False)
+    inner.look(data)
+    assert inner.found
+
+
 OF_FIRST = f"sha1:{hashlib.sha1(FIRST, usedforsecurity=False).hexdigest()}"
 """The digest of the first record as it would be without the second one."""
 

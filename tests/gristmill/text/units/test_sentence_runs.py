@@ -1,5 +1,7 @@
 """Runs of sentences: spans and hashes counted by hand, and compared with one text alone."""
 
+import unicodedata
+
 import pytest
 import xxhash
 from draws import draws
@@ -9,12 +11,13 @@ from hypothesis import strategies as st
 from gristmill.text.code_points import CodePoints
 from gristmill.text.unicode.runs import Runs
 from gristmill.text.unicode.sentences import sentences
+from gristmill.text.unicode.tables import MARK, characters
 from gristmill.text.units import sentence_runs as module
 from gristmill.text.units import unit_hashes
 from gristmill.text.units.sentence_runs import sentence_runs, sentence_spans
 from gristmill.text.units.unit_hashes import UnitHashes
 
-TEXT = st.text(st.sampled_from('aB. !\n?。「日\u00a0…"é😀'), max_size=40)
+TEXT = st.text(st.sampled_from('aB. !\n?。「*日\u00a0…"é😀'), max_size=40)
 RULE = st.sampled_from([1, 2])
 
 
@@ -59,6 +62,11 @@ def test_sentences_are_as_many_as_are_counted_and_trimmed(texts: list[str], rule
         ("行け。\n「来い」", ["行け。", "「来い」"], ["行け。", "「来い」"]),
         ('Go. "Come" he.', ["Go.", '"Come" he.'], ["Go.", '"Come" he.']),
         ("行け。……「。」", ["行け。……「。」"], ["行け。……"]),
+        ("甲。「乙」。", ["甲。「", "乙」。"], ["甲。", "「乙」。"]),
+        ("甲。“乙”。", ["甲。“", "乙”。"], ["甲。", "“乙”。"]),
+        ("**行け。**次。", ["**行け。**", "次。"], ["**行け。**", "次。"]),
+        ("行け。😀次。", ["行け。😀", "次。"], ["行け。😀", "次。"]),
+        ("行け。〉「次。", ["行け。〉「", "次。"], ["行け。〉「", "次。"]),
     ],
 )
 def test_a_bracket_that_opens_behind_a_wide_mark_begins_the_next_sentence_by_rule_2(
@@ -68,6 +76,12 @@ def test_a_bracket_that_opens_behind_a_wide_mark_begins_the_next_sentence_by_rul
         _, starts, ends = sentence_spans([text, text], rule)
         spans = [text[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
         assert spans == expected * 2
+
+
+def test_the_signs_that_open_are_those_of_unicode() -> None:
+    known = (code for code in range(0x110000) if characters()[code] & MARK)
+    opening = "".join(chr(code) for code in known if unicodedata.category(chr(code)) in {"Ps", "Pi"})
+    assert opening == module._OPENING  # noqa: SLF001 - the table itself
 
 
 def test_equal_sentences_behind_other_brackets_are_equal_by_rule_2() -> None:
@@ -91,7 +105,7 @@ def test_a_huge_text_has_the_runs_that_it_has_as_one(monkeypatch: pytest.MonkeyP
 
 
 @settings(max_examples=draws(60))
-@given(st.text(st.sampled_from('aB. !?。「日\u00a0"é'), min_size=1, max_size=60), st.integers(1, 12), RULE)
+@given(st.text(st.sampled_from('aB. !?。「*日\u00a0"é'), min_size=1, max_size=60), st.integers(1, 12), RULE)
 def test_a_huge_line_has_the_runs_that_it_has_as_one(text: str, size: int, rule: int) -> None:
     (whole,) = sentence_runs([text], rule=rule)
     with pytest.MonkeyPatch.context() as patch:
