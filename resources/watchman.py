@@ -123,6 +123,12 @@ class Watchman:
         shared = "database" not in health.wrong  # while it is away, this process remembers by itself
         told = self._told() if shared else self._own
         told.wrong = [topic for topic in told.wrong if topic in health.wrong]
+        try:
+            self._post_news(health, told, now, shared=shared)
+        finally:  # whatever the webhook took: what is well again is told once it is wrong again
+            self._remember(told, shared=shared)
+
+    def _post_news(self, health: Health, told: _Told, now: float, *, shared: bool) -> None:
         refused: RefusedMessage | None = None
         for topic, words in health.wrong.items():
             if topic not in told.wrong and now - self._begun[topic] >= PATIENCE:
@@ -137,7 +143,6 @@ class Watchman:
         if not fresh and not 0 <= now - told.alive < DAY:
             self._send("alive", said_daily(health))
             told.alive = now
-        self._remember(told, shared=shared)
         if refused:
             raise refused
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import dagster as dg
 import msgspec
 
-from assets.support.keys import address_of, key_of
+from assets.support.keys import address_of, key_of, snapshots_of
 from assets.support.lake_identity import UNSHOWN, is_shown
 from assets.support.runs.own_checks import own_checks
 from gristmill.environment import INTERVAL
@@ -19,7 +19,7 @@ from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.stages.dedupe.resolution import read_resolution
 from resources.lake import LakeResource
 from sensors.automation import why_held
-from sensors.ticks import GOING, has_partition, once_more, read_memory, requested, warner, with_news
+from sensors.ticks import GOING, once_more, read_memory, requested, warner, with_news
 
 MOST = 500
 """Largest number of runs that a tick requests; the next tick continues."""
@@ -56,13 +56,16 @@ def stale_sets(store: Store, dedupe: Dedupe) -> Iterator[tuple[str, str]]:
     """The sets of a dedupe recipe that were not made from the marks of its last resolution: (asset, snapshot).
 
     A set whose ledger cannot be read is one of them: its run fails, and says why, and the other sets are requested.
+    A source that the recipe no longer compares has no set, although the last resolution may still name it.
 
     Raises:
         DataError: the resolution is damaged.
     """
-    resolution = read_resolution(store, dedupe.name)
+    resolution, versions = read_resolution(store, dedupe.name), dedupe.versions
     for each in resolution.snapshots if resolution else ():
-        asset = attributes_asset(each.source, dedupe.versions[each.source], dedupe.name)
+        if each.source not in versions:
+            continue
+        asset = attributes_asset(each.source, versions[each.source], dedupe.name)
         marks = MARKS.at(dedupe=dedupe.name, source=each.source)
         try:
             head = read_head(store, place(asset, each.snapshot))
@@ -133,20 +136,30 @@ def _look_at(
         DataError: the resolution is damaged.
     """
     entry = store.head(ledger_of_asset(RESOLUTION.at(dedupe=dedupe.name)))
-
-    def is_known(each: tuple[str, str]) -> bool:
-        return has_partition(context.instance, names_of(each[0])["source"], each[1])
-
-    if entry is None or (mark.etag == entry.etag and not any(map(is_known, mark.wait))):
+    waited = set(mark.wait)
+    if entry is None or (mark.etag == entry.etag and not waited):
+        return mark, [], []
+    known = _known(context.instance, dedupe)
+    if mark.etag == entry.etag and known.isdisjoint(waited):
         return mark, [], []
     stale = list(stale_sets(store, dedupe))
     if mark.etag == entry.etag:  # what was requested once and failed is left to people
-        stale = [each for each in stale if each in mark.wait]
+        stale = [each for each in stale if each in waited]
     held = _held(context.instance, dedupe, {asset for asset, _ in stale})
-    due = [each for each in stale if is_known(each) and each not in going and each[0] not in held][:room]
-    wait = tuple(each for each in stale if each not in due)
+    due = [each for each in stale if each in known and each not in going and each[0] not in held][:room]
+    asked = set(due)
+    wait = tuple(each for each in stale if each not in asked)
     words = [f"{asset} waits: {why}" for asset, why in sorted(held.items())]
     return ResolutionMark(entry.etag, wait), [_request(context, dedupe, *each) for each in due], words
+
+
+def _known(instance: dg.DagsterInstance, dedupe: Dedupe) -> set[tuple[str, str]]:
+    """The sets that may be requested, by the partitions of their sources: Dagster is asked once for each source."""
+    return {
+        (attributes_asset(source, at, dedupe.name), snapshot)
+        for source, at in dedupe.versions.items()
+        for snapshot in instance.get_dynamic_partitions(snapshots_of(source).name or "")
+    }
 
 
 def _held(instance: dg.DagsterInstance, dedupe: Dedupe, assets: set[str]) -> dict[str, str]:

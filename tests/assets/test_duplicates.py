@@ -1,6 +1,7 @@
 """Duplicates in Dagster: automation makes fingerprints and the resolution, and the sensor the sets that changed."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from gristmill.recipes.shelf import read_shelf
 from gristmill.stages.dedupe.resolution import resolution_path
 from resources.lake import lake_resource
 from resources.pauses import pause, resume
-from sensors.resolutions import ResolutionMemory, resolution_sensors
+from sensors.resolutions import ResolutionMemory, resolution_sensors, stale_sets
 from sensors.ticks import read_memory
 
 PRINTS, RESOLUTION = "dedupe/once-1/fingerprints/letters", "dedupe/once-1/resolution"
@@ -160,6 +161,16 @@ def test_a_snapshot_that_is_gone_holds_back_no_other_set(works: Works) -> None:
     assert [watch.tick(), watch.said] == [set(), "nothing new: no set is affected"]
     works.know("2025")
     assert watch.tick() == {(SET, "2025")}
+
+
+@pytest.mark.slow
+def test_a_source_that_the_recipe_no_longer_compares_has_no_set(works: Works) -> None:
+    """The last resolution names it until the next one is made."""
+    daemon, once = Daemon(works), works.catalogue.dedupes["once-1"]
+    for asked in ((DOCUMENTS, "2024"), (PRINTS, "2024"), (RESOLUTION, None)):
+        daemon.make({asked})
+    assert list(stale_sets(works.store, once)) == [(SET, "2024")]
+    assert list(stale_sets(works.store, replace(once, sources=("papers/v0",)))) == []
 
 
 def test_a_cursor_that_nobody_can_read_is_dropped(works: Works) -> None:

@@ -119,6 +119,32 @@ def test_a_message_that_the_webhook_refuses_holds_back_no_other_and_is_posted_un
     assert [words.startswith(CODE) for words in told] == [False, False, True]
 
 
+@pytest.mark.parametrize("error", [RefusedMessage("answered 413"), StoreError("did not answer")], ids=["413", "away"])
+def test_while_the_daily_message_is_not_taken_what_is_wrong_again_is_told_again(
+    instance: dg.DagsterInstance, environment: Environment, error: StoreError
+) -> None:
+    told: list[str] = []
+
+    def post(_: str, message: Mapping[str, Any]) -> None:
+        if message["event"] == "alive":
+            raise error
+        told.append(message["text"].partition("\n")[0])
+
+    def not_taken(seconds: float) -> None:
+        with pytest.raises(type(error), match=str(error)):
+            watchman.turn(NOW + seconds)
+
+    watchman = watchman_of(instance, environment, post=post)
+    watchman.turn(NOW)
+    not_taken(120)
+    assert len(told) == 1
+    beat(instance, NOW + 6000)
+    not_taken(6000)
+    watchman.turn(NOW + 7000)  # gone again
+    not_taken(7120)
+    assert [words.startswith(DAEMON) for words in told] == [True, True]
+
+
 def test_a_database_that_is_away_is_told_too(
     home: Path, instance: dg.DagsterInstance, environment: Environment
 ) -> None:
