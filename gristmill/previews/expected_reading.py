@@ -66,7 +66,7 @@ def _filled(store: Store, mix: Mix, tokenizer: str, tokens: Mapping[str, int]) -
     if any(kept and not counted.get(stream) for stream, kept in tokens.items()):
         return None
     counts = {
-        stream: max(round(each.count * kept / (counted[stream] or 1)), min(kept, 1))
+        stream: max(round(each.count * kept / (counted[stream] or 1)), min(kept, 1, each.count))
         for stream, each in planned.items()
         for kept in (tokens.get(stream, 0),)
     }

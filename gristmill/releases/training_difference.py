@@ -16,8 +16,9 @@ from gristmill.releases.pinned import PinnedRelease
 from gristmill.stages.export.index import release_folder
 from gristmill.stages.token_cache.levanter_config import DATA_YAML
 
-_PLACES = {"cache_catalog", "cache_dir", "tokenizer"}
-"""Fields of the configuration that name places: by the names of release, mix and tokenizer."""
+_PLACES = ("cache_catalog", "tokenizer")
+"""Fields of the configuration that name places, as `cache_dir` of each component does: by the names of release, mix and
+tokenizer. Streams may have these names too."""
 
 
 class _Card(msgspec.Struct):
@@ -54,7 +55,12 @@ def _exported(release: PinnedRelease) -> set[str]:
 def _training(store: Store, release: PinnedRelease) -> Iterator[tuple[str, object]]:
     """Name and value of each number and option by which training reads a release."""
     for path, data in _files(store, release, DATA_YAML):
-        yield from _leaves(decode_object(data, dict[str, Any], path, "a trainer's configuration"), "")
+        config = decode_object(data, dict[str, Any], path, "a trainer's configuration")
+        for name in _PLACES:
+            config.pop(name, None)
+        for component in config.get("components", {}).values():
+            component.pop("cache_dir", None)
+        yield from _leaves(config, "")
     for path, data in _files(store, release, CARD):
         card = decode_object(data, _Card, path, "a data card")
         reading = card.training.pop("reading", {})
@@ -82,5 +88,5 @@ def _leaves(values: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, objec
     for name, value in values.items():
         if isinstance(value, Mapping):
             yield from _leaves(value, f"{prefix}{name}.")
-        elif name not in _PLACES:
+        else:
             yield prefix + name, value

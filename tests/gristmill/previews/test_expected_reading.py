@@ -22,6 +22,7 @@ from gristmill.stages.mixing.held_out import held_rows
 from gristmill.stages.mixing.step import stream_step
 
 MIX = mix_of("texts", "talks", sequence_length=8, token_budget=80, proportions={"texts": 0.5, "talks": 0.5}, block=26)
+WEIGHED = mix_of("texts", "talks", sequence_length=8)
 TEN = {"texts": [8] * 10, "talks": [5] * 10}
 
 
@@ -65,6 +66,14 @@ def test_sequences_that_are_estimated_hold_no_more_tokens_than_those_of_the_cach
     assert (first.sequences, first.sequence_tokens) == (8, 64)
     assert (second.sequences, second.sequence_tokens) == (10, 50)
     assert not reading.warnings
+
+
+def test_a_stream_without_sequences_is_not_shown_with_one(mill: Mill) -> None:
+    """A text of 5 tokens, that is not packed, fills no sequence of 8."""
+    make_caches(mill, MIX, texts=[5], talks=[5] * 10)
+    indexes_of(mill, WEIGHED).close(mill.store)
+    _, reading = expected_reading(mill.store, WEIGHED, previews_of(mill, WEIGHED))
+    assert [(each.sequences, each.sequence_tokens) for each in reading.streams] == [(0, 0), (10, 50)]
 
 
 def test_without_a_plan_the_shares_are_said_to_be_of_tokens_before_packing(mill: Mill) -> None:

@@ -7,6 +7,7 @@ from testkit import SHELVES, SNAPSHOT, Mill
 from wholelake import TOKENIZER, even
 
 from gristmill.errors import DataError
+from gristmill.lake.ledger.index_ledger import content_digest
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.recipes.mix import Mix
 from gristmill.releases.card import card_of
@@ -14,6 +15,7 @@ from gristmill.releases.card_files import card_files
 from gristmill.releases.difference import differences
 from gristmill.releases.pinned import PinnedRelease, read_pinned
 from gristmill.releases.pinning import train_weights, trainer_files, trainer_reading, write_release
+from gristmill.releases.training_difference import training_differences
 from gristmill.stages.cache_index.index import index_cache
 
 
@@ -40,6 +42,27 @@ def test_what_training_reads_otherwise_is_told(whole: Mill) -> None:
     assert told[:2] == ["training: token_budget was 10, is 20", "training: reading.total was 10, is 20"]
     assert [line.partition(" was ")[0] for line in told[2:]] == ["training: stream pages.epochs"]
     assert "training: token_budget was absent, is 10" in differences(whole.store, first, half)
+
+
+def test_a_stream_may_be_named_as_a_field_that_names_a_place(whole: Mill) -> None:
+    """The places are those of two mixes; of the streams, all that is in the file is told."""
+
+    def configured(name: str, weight: float) -> PinnedRelease:
+        component = {"type": "cached", "cache_dir": f"file:///{name}"}
+        streams = ("tokenizer", "cache_dir")
+        config = {
+            "tokenizer": f"file:///{name}",
+            "cache_catalog": f"file:///{name}.json",
+            "components": dict.fromkeys(streams, component),
+            "train_weights": dict.fromkeys(streams, weight),
+        }
+        path, data = f"releases/{name}/data.yaml", msgspec.json.encode(config)
+        whole.store.put(path, data)
+        return msgspec.structs.replace(base, name=name, files={path: content_digest(data, path, whole.store.url)})
+
+    base = written(whole, "first", even())
+    lines = training_differences(whole.store, configured("one", 0.5), configured("two", 0.25))
+    assert list(lines) == [f"training: train_weights.{name} was 0.5, is 0.25" for name in ("tokenizer", "cache_dir")]
 
 
 def test_other_metadatasets_of_an_export_are_told(whole: Mill) -> None:

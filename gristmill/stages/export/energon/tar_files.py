@@ -200,7 +200,7 @@ def read_media_list(pieces: Iterable[bytes], path: str) -> Iterator[MediaRow]:
 
 def _read_lines(decoder: msgspec.json.Decoder[_T], pieces: Iterable[bytes], path: str) -> Iterator[list[_T]]:
     rest, pieces = b"", iter(pieces)
-    if not (begin := next(pieces, b"")):  # older versions wrote no lines so
+    if not (begin := next(filter(None, pieces), b"")):  # older versions wrote no lines so
         return
     for data in unpacked(chain([begin], pieces), path):
         lines = (rest + data).split(b"\n")

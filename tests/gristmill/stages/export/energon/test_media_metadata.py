@@ -127,6 +127,8 @@ def test_a_tar_without_any_media_has_no_rows(tmp_path: Path) -> None:
     lists = [entry.path for entry in mill.store.list(HERE.folder) if entry.path.endswith(MEDIA)]
     assert sorted(gzip.decompress(mill.store.read(path)).count(b"\n") for path in lists) == [0, 1]
     assert findings(mill, HERE.ledger) == findings(mill, f"{INDEX}/ledger.json") == []
+    rows = [len(list(read_media_list([b"", mill.store.read(path)], path))) for path in lists]  # b"" is not the end
+    assert sorted(rows) == [0, 1]
 
 
 def test_lists_that_older_versions_left_empty_have_no_rows() -> None:
