@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from adoptions import adopt, document, write_rows
-from testkit import SHELVES, SNAPSHOT, Mill, lines, make_documents, own_shelf
+from testkit import SHELVES, SNAPSHOT, Mill, lines, make_documents
 from wholelake import DOCUMENTS, STREAM, flip, reseal, reseal_shard, table
 
 from gristmill.__main__ import main
@@ -173,10 +173,16 @@ def test_a_lake_of_adopted_files_alone_is_proven(
     file = write_rows(top / "v0" / "documents" / "a.jsonl.gz", [document("1")])
     adopt(mill, Adopted(name="web", root=str(top), folders=("v0",)))
     declared = f"Adopted(name='web', root={str(top)!r}, folders=('v0',))"
-    own_shelf(mill, "sources", f"from gristmill.recipes.adopted.dataset import Adopted\nWEB = {declared}\n")
+    package = f"adopted_alone_{len(more)}"  # of its own: a process reads a shelf of one name once
+    (tmp_path / package / "sources").mkdir(parents=True)
+    for folder in (package, f"{package}/sources"):
+        (tmp_path / folder / "__init__.py").touch()
+    recipe = f"from gristmill.recipes.adopted.dataset import Adopted\nWEB = {declared}\n"
+    (tmp_path / package / "sources" / "web.py").write_text(recipe)
     monkeypatch.syspath_prepend(str(tmp_path))
-    more = ("--shelves", "own_sources", *more)
+    more = ("--shelves", package, *more)
     said = Said(mill, capsys, *more)
+    assert said.error == ""
     assert said.lines[0] == f"note   {mill.root}: no raw data belong to it, so none were compared"
     assert (said.code, said.lines[-1]) == (0, "1 of 1 ledgers and raw snapshots proven, 0 findings")
     write_rows(file, [document("1", "other text")])
