@@ -11,7 +11,7 @@ def earlier_counts(counts: Mapping[str, int]) -> dict[str, int]:
     """The counters that version 0.2 would have written of a shard.
 
     Args:
-        counts: those of today.
+        counts: number of rows or characters by counter, as today's code counts them.
 
     >>> earlier_counts({"duplicate characters": 7, "overlapping characters": 3, "null: words": 2})
     {'duplicate characters': 10}

@@ -61,9 +61,8 @@ def find_unnamed(store: Store, say: Say, gone: Sequence[str] = ()) -> list[Unnam
         StoreError: the lake does not answer.
     """
     parts: dict[str, Unnamed] = {}
-    for entry in entries_with_parts(
-        store
-    ):  # listed before the ledgers are read, so that parts made meanwhile are not included
+    # Listed before the ledgers are read, so that parts made meanwhile are not included.
+    for entry in entries_with_parts(store):
         part_folder = part_at(entry.path)
         if part_folder:
             place, folder = part_folder

@@ -178,7 +178,7 @@ def card_of(
         catalogue: the recipes: descriptions, licences and reasons of rules come from it, all counts from the ledgers.
         weights: of each stream in the trainer's configuration.
         reading: how training reads the streams, as the index of the token cache has it.
-        form: of the card: see FORM.
+        form: number of the card's form, see FORM.
 
     Raises:
         RecipeError: a selection on the shelf has changed since its rows were selected, or what the mix declares for

@@ -45,7 +45,7 @@ def card_of_release(store: Store, name: str, cards: Sequence[DataCard]) -> DataC
 
     Args:
         store: the lake.
-        name: of the release.
+        name: name of the release.
         cards: the card in all forms, the newest first.
 
     Returns:

@@ -34,7 +34,7 @@ class _ComparedNow(NamedTuple):
         name: of the dedupe.
         documents: the partitions of documents that it compared, by source and snapshot.
         order: the order of its snapshots.
-        scope: of its recipe.
+        scope: scope of its recipe, see Dedupe.
     """
 
     name: str

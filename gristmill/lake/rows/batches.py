@@ -211,7 +211,7 @@ def check_ledger_ids(found: PairDigest, rows: int, ids: str, path: str) -> None:
         found: digest of the (source, id) of all its rows, as they were read.
         rows: number of rows in the ledger.
         ids: digest of the ids in the ledger.
-        path: of the shard, for the message.
+        path: path of the shard, for the message.
 
     Raises:
         DataError: they are others.

@@ -136,9 +136,9 @@ def beside(fields: Mapping[str, Any], ours: Mapping[str, Any], mend: str = "", r
     """The fields of a row and those that a reader adds, as one object. None takes the place of another value.
 
     Args:
-        fields: of the row; they come first. A null may be replaced, because nothing is lost with it.
-        ours: what is added.
-        mend: what a person can do about a name in both, for the message.
+        fields: values of the row by name; they come first. A null may be replaced: nothing is lost with it.
+        ours: values that the reader adds, by name.
+        mend: advice on a name that is in both, for the message.
         reason: see Refused.
 
     Raises:

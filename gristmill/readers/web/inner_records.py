@@ -19,7 +19,7 @@ class InnerRecord:
     follows the content.
 
     Args:
-        length: of the content in bytes.
+        length: number of bytes of the content.
         compared: whether the content is compared with a digest.
 
     Attributes:

@@ -15,7 +15,7 @@ class Newcomer:
     """The hashes of one new snapshot in a range.
 
     Attributes:
-        rank: of the snapshot.
+        rank: rank of the snapshot.
         start: the place of the first hash in the file `hashes` of its run.
         places: of its hashes among all distinct hashes of the range, ascending.
     """

@@ -196,7 +196,7 @@ def globbed(pattern: str) -> list[str]:
     """The files and folders that a pattern matches. `**` follows links to folders, as in the toolkit.
 
     Args:
-        pattern: of paths.
+        pattern: pattern of paths.
 
     Raises:
         NoFile: below `**`, a link leads round in a circle, or links multiply: the pattern would match without end.
@@ -257,7 +257,7 @@ def pattern_regex(pattern: str) -> str:
     """The regular expression of a pattern: `**` alone is any folders, `*` and `?` do not pass a slash.
 
     Args:
-        pattern: of paths.
+        pattern: pattern of paths.
     """
     rules = (("**/", "(?:[^/]+/)*"), ("**", ".*"), ("*", "[^/]*"), ("?", "[^/]"))
     out, at = "", 0

@@ -36,7 +36,7 @@ def check_recipes(head: Ledger, parts: Sequence[Shard], table: str) -> None:
     """Checks that the parts of a partition are of its recipe: names of parts have the digest of another one too.
 
     Args:
-        head: of the partition.
+        head: ledger of the partition.
         parts: rows of its table.
         table: its path.
 

@@ -34,7 +34,7 @@ def write_members(part: BinaryPart, rank: int, members: Records, shards: int) ->
 
     Args:
         part: the part.
-        rank: of the snapshot.
+        rank: rank of the snapshot.
         members: MEMBER records, by ascending document.
         shards: number of shards of the snapshot.
     """

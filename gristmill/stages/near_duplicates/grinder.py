@@ -43,7 +43,7 @@ class ClustersSpec(msgspec.Struct, frozen=True):
         dedupe: name of the recipe.
         sources: its sources.
         unit: the options of its signatures.
-        scope: what its documents are compared with.
+        scope: scope of the recipe, see Dedupe.
         memory: most MiB that comparing may use.
         order: the order of snapshots.
         round: number of the round.

@@ -32,7 +32,7 @@ def free_numbers(wished: Nodes, taken: Nodes) -> Nodes:
     """Numbers of clusters that differ from each other and from others: one that is taken gives way to the next above.
 
     Args:
-        wished: what they would be by themselves (n).
+        wished: numbers that the clusters would have by themselves (n).
         taken: the numbers of other clusters.
 
     >>> free_numbers(np.array([7, 3, 7, 8], np.uint64), np.array([3], np.uint64)).tolist()

@@ -58,7 +58,7 @@ class PrintedDocuments:
         """The documents of some rows of a shard that have words.
 
         Args:
-            rank: of the snapshot.
+            rank: rank of the snapshot.
             shard: name of the shard.
             rows: numbers of rows of the shard.
         """

@@ -33,7 +33,7 @@ class PinnedUpload(HashedUpload):
 
     Args:
         store: the lake.
-        path: of the object.
+        path: path of the object in the lake.
         done: called with the sha256 (hex) and the entry when the object is published.
     """
 

@@ -27,7 +27,7 @@ class FollowedLinks:
         """Follows one more link to a folder.
 
         Args:
-            path: of the link in the store.
+            path: path of the link in the store.
             folder: path in the file system of the folder that it lies in.
             name: name of the link.
 

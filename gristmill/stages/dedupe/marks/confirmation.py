@@ -50,7 +50,7 @@ class Confirmation:
         """The positions of the duplicates whose texts differ from their first occurrences, though the hash is the same.
 
         Args:
-            rank: of the snapshot that has the duplicates.
+            rank: rank of the snapshot that has the duplicates.
             found: the duplicates.
 
         Raises:

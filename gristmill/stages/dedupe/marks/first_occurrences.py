@@ -40,7 +40,7 @@ class FirstOccurrences(NamedTuple):
             store: the lake.
             recipe: the dedupe recipe.
             order: the order of the snapshots.
-            rank: of the snapshot.
+            rank: rank of the snapshot.
             shards: its shards [first, last) whose duplicates are wanted.
 
         Raises:

@@ -41,7 +41,7 @@ class Confirm(msgspec.Struct, frozen=True):
         dedupe: name of the recipe.
         made_by: digest of the recipe.
         order: the order of the snapshots.
-        rank: of the snapshot.
+        rank: rank of the snapshot.
         documents: the fingerprint of each snapshot's documents, as its units were compared, by rank.
     """
 

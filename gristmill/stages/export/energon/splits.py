@@ -23,7 +23,7 @@ def warn_of_many(files: int, mend: str) -> tuple[str, ...]:
 
     Args:
         files: number of files.
-        mend: what to do.
+        mend: advice, for the warning.
 
     >>> warn_of_many(10_000, "write larger tars"), warn_of_many(10_001, "write larger tars")
     ((), ('the release has 10,001 files, and Energon works best with at most 10,000; write larger tars',))
@@ -37,7 +37,7 @@ def warn_of_fractions(repetitions: Mapping[str, float]) -> tuple[str, ...]:
     """A warning if an epoch reads a part of a stream. The next epoch of Energon then begins with the rest of it.
 
     Args:
-        repetitions: of each stream in an epoch.
+        repetitions: number of times that an epoch has each stream, by its name.
 
     >>> warn_of_fractions({"web": 2.0}), len(warn_of_fractions({"web": 2.0, "code": 0.6}))
     ((), 1)
@@ -88,9 +88,9 @@ def warn_of_rounding(repetitions: Mapping[str, float], files: Sequence[Dataset],
     Energon reads a whole number of samples of each file, rounded down.
 
     Args:
-        repetitions: of each stream in an epoch.
+        repetitions: number of times that an epoch has each stream, by its name.
         files: the files of the release.
-        mend: what to do.
+        mend: advice, for the warning.
 
     >>> small = [Dataset("web", "train", f"{number}.jsonl", 5, "train") for number in range(60)]
     >>> print(warn_of_rounding({"web": 0.1}, small, "join them")[0].partition(",")[0])

@@ -20,7 +20,7 @@ class NearMarksSpec(msgspec.Struct, frozen=True):
         place: the partition that is made.
         token: of the run that has claimed it.
         recipe: digest of the recipe.
-        rank: of the snapshot.
+        rank: rank of the snapshot.
         table: path of the table of the clusters.
         clusters: the part of the clusters.
     """

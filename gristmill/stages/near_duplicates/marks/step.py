@@ -117,7 +117,7 @@ class NearMarksPlan:
         bodies: the work for each shard, by name.
         table: path of the table of the clusters.
         clusters: the part of the clusters.
-        rank: of the snapshot.
+        rank: rank of the snapshot.
     """
 
     target: Target

@@ -64,7 +64,7 @@ def members_of_buckets(store: Store, inputs: ClusterInputs, ranks: Sequence[int]
     Args:
         store: the lake.
         inputs: the round.
-        ranks: of the snapshots, a layer of the round.
+        ranks: ranks of the snapshots of one layer of the round.
 
     Raises:
         DataError: a file is damaged.
