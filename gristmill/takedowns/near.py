@@ -138,7 +138,7 @@ def _of_dedupe(
     for asset, snapshot, shard, row in wanted:
         rows[ranks[names_of(asset)["source"], snapshot], shard].append(row)
     nodes = np.concatenate([printed.nodes(rank, shard, each) for (rank, shard), each in rows.items()])
-    asked = [_members(store, compared, rank) for rank in sorted({rank for rank, _ in rows})]
+    asked = (_members(store, compared, rank) for rank in sorted({rank for rank, _ in rows}))
     firsts = np.concatenate([nodes, *(each["first"][np.isin(each["node"], nodes)] for each in asked)])
     every = (_members(store, compared, rank) for rank in ranks.values())
     near = np.concatenate([firsts, *(each["node"][np.isin(each["first"], firsts)] for each in every)])

@@ -20,8 +20,8 @@ RELEASES = "releases/"
 
 _RELEASE = re.compile(r"releases/([^/]+)\.json")
 
-
 _read: dict[tuple[str, str, str], Mapping[str, tuple[str, Integer]]] = {}
+"""The objects that releases name, with sha256 and size, by lake, path and etag of the release."""
 
 
 class _NamedObjects(msgspec.Struct):
