@@ -152,7 +152,7 @@ def _contradictions(
     if kind is CONSOLIDATED:
         yield from copy_contradictions(store, ledger, heads, say)
     elif kind is RESOLUTION:
-        yield from resolution_contradictions(store, ledger)
+        yield from resolution_contradictions(store, ledger, say)
     elif kind is PACKING:
         yield from plan_contradictions(store, ledger, heads)
     else:

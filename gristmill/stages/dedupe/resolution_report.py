@@ -8,6 +8,7 @@ from gristmill.reports.table_page import page_of_tables
 from gristmill.stages.dedupe.cluster_excerpts import ClusterExcerpt, excerpts_of
 from gristmill.stages.dedupe.duplicate_characters import duplicate_characters
 from gristmill.stages.dedupe.resolution import Resolution
+from gristmill.stages.near_duplicates.shared_numbers import shared_numbers
 
 
 def resolution_report(store: Store, recipe: Dedupe, resolution: Resolution) -> str:
@@ -42,6 +43,8 @@ def resolution_report(store: Store, recipe: Dedupe, resolution: Resolution) -> s
         f"{recipe.description or recipe.name}. Scope: {recipe.scope}. A mix that drops all duplicates leaves out"
         f" {sum(made):,} characters of the {len(made)} of {len(names)} snapshots whose attribute sets are made."
     )
+    if alike := shared_numbers(store, recipe.name, max((each.round for each in resolution.snapshots), default=0)):
+        lead += f" {alike}."
     plots = [draw_matrix(names, totals, matrix, recipe.hashed), draw_occurrences(resolution.occurrences, recipe.hashed)]
     clusters = [_cluster(each, near=recipe.near) for each in excerpts_of(store, recipe, resolution)]
     tables = {"Snapshots by rank": snapshots, "The largest clusters": clusters}

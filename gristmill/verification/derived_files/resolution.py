@@ -3,16 +3,18 @@
 from collections.abc import Iterator
 
 from gristmill.errors import DataError
+from gristmill.execution.work import Say
 from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.index_ledger import IndexLedger
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.dedupe.resolution import composed, read_order, read_resolution, resolution_path
 from gristmill.stages.fingerprints.order import Order, order_path
+from gristmill.stages.near_duplicates.shared_numbers import shared_numbers
 from gristmill.verification.derived_files.as_written import why_not_as_written
 
 
-def resolution_contradictions(store: Store, ledger: IndexLedger) -> Iterator[tuple[str, str]]:
+def resolution_contradictions(store: Store, ledger: IndexLedger, say: Say) -> Iterator[tuple[str, str]]:
     """A result that does not follow from the order and the ledgers: (path, what is wrong).
 
     Snapshots that the order has and the result has not are no contradiction: their resolution has not ended yet.
@@ -20,6 +22,7 @@ def resolution_contradictions(store: Store, ledger: IndexLedger) -> Iterator[tup
     Args:
         store: the lake.
         ledger: of the resolution.
+        say: is told of clusters that have one number.
     """
     name = names_of(ledger.asset)["dedupe"]
     path = resolution_path(name)
@@ -35,9 +38,12 @@ def resolution_contradictions(store: Store, ledger: IndexLedger) -> Iterator[tup
         result = read_resolution(store, name)
         begun = order.entries[: len(result.snapshots if result else ())]
         expected, marks = composed(store, name, Order(begun))
+        alike = shared_numbers(store, name, Order(begun).rounds)
     except DataError as error:
         yield path, str(error).removeprefix(f"{path}: ")
         return
+    if alike:
+        say(f"{ledger.asset}: {alike}")
     if tuple(marks) != ledger.inputs:
         yield path, "its marks are not those that its ledger names"
     if why := why_not_as_written(store.read(order_path(name)), order):

@@ -1,25 +1,18 @@
 """Near duplicates of wanted documents, through the clusters of a dedupe by MinHash."""
 
-import hashlib
 from pathlib import Path
 
-import msgspec
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from dedupelake import SHELVES, known, put, resolved
+from onenumber import numbered_alike
 from testkit import Mill
 
 from gristmill.__main__ import main
 from gristmill.execution.runner import Inline
 from gristmill.execution.step import make
 from gristmill.lake.address import place
-from gristmill.lake.ledger.files import compose, dump, pack_table, read_ledger
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.stages.dedupe.resolution import read_order, steps_of_resolution
-from gristmill.stages.fingerprints.binary_part import part_record, sealed
-from gristmill.stages.near_duplicates.cluster_files import CLUSTER, MEMBER
 from gristmill.stages.near_duplicates.step import ClustersStep
 from gristmill.takedowns.finder import Finder
 from gristmill.takedowns.near import near_documents
@@ -121,30 +114,6 @@ def test_what_a_dedupe_does_not_compare_by_its_rule_is_not_searched(tmp_path: Pa
 
 
 OTHER = "quite another story is told of a lighthouse far out in the cold and stormy northern sea"
-
-
-def numbered_alike(mill: Mill, number: str) -> None:
-    """Gives all clusters of a round one number, as older versions did if their first documents have one id."""
-    there = place("dedupe/near-1/clusters", number)
-    head, (row,) = read_ledger(mill.store, there)
-    record = part_record(row, there.table)
-    objects = dict(record.objects)
-    for name in record.contents:
-        path = record.folder + name
-        data = mill.store.read(path)
-        if name.endswith(".parquet"):
-            table = pq.read_table(pa.BufferReader(data))
-            pq.write_table(table.set_column(0, "cluster", pa.array([7] * len(table))), sink := pa.BufferOutputStream())
-            data = bytes(sink.getvalue())
-        elif not name.endswith(".index"):
-            records = np.frombuffer(data, CLUSTER if name == "clusters" else MEMBER).copy()
-            records["cluster"] = 7
-            data = records.tobytes()
-        mill.store.put(path, data)
-        objects[path] = (hashlib.sha256(data).hexdigest(), len(data))
-    rows = [sealed(row, msgspec.structs.replace(record, objects=objects))]
-    mill.store.put(there.table, pack_table(rows))
-    mill.store.put(there.ledger, dump(compose(there, head.recipe, head.inputs, rows)))
 
 
 @pytest.mark.parametrize("alike", [False, True])

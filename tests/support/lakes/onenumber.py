@@ -1,0 +1,38 @@
+"""Clusters of near duplicates that have one number, as older versions of gristmill made them."""
+
+import hashlib
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from testkit import Mill
+
+from gristmill.lake.address import place
+from gristmill.lake.ledger.files import compose, dump, pack_table, read_ledger
+from gristmill.stages.fingerprints.binary_part import part_record, sealed
+from gristmill.stages.near_duplicates.cluster_files import CLUSTER, MEMBER
+
+
+def numbered_alike(mill: Mill, number: str) -> None:
+    """Gives all clusters of a round one number, as older versions did if their first documents have one id."""
+    there = place("dedupe/near-1/clusters", number)
+    head, (row,) = read_ledger(mill.store, there)
+    record = part_record(row, there.table)
+    objects = dict(record.objects)
+    for name in record.contents:
+        path = record.folder + name
+        data = mill.store.read(path)
+        if name.endswith(".parquet"):
+            table = pq.read_table(pa.BufferReader(data))
+            pq.write_table(table.set_column(0, "cluster", pa.array([7] * len(table))), sink := pa.BufferOutputStream())
+            data = bytes(sink.getvalue())
+        elif not name.endswith(".index"):
+            records = np.frombuffer(data, CLUSTER if name == "clusters" else MEMBER).copy()
+            records["cluster"] = 7
+            data = records.tobytes()
+        mill.store.put(path, data)
+        objects[path] = (hashlib.sha256(data).hexdigest(), len(data))
+    rows = [sealed(row, msgspec.structs.replace(record, objects=objects))]
+    mill.store.put(there.table, pack_table(rows))
+    mill.store.put(there.ledger, dump(compose(there, head.recipe, head.inputs, rows)))
