@@ -24,7 +24,7 @@ from gristmill.reading.partitions import partitions_of
 from gristmill.reading.rows import Rows
 from gristmill.reading.token_rows import snapshots_of_split
 from gristmill.scores.column_file import ColumnsFile, open_columns
-from gristmill.scores.described import has_kinds
+from gristmill.scores.described import has_kinds, known_kinds
 from gristmill.scores.label_columns import PLACES, ColumnsHead, columns_of_label, make_columns
 
 LEDGERS = "ledgers"
@@ -152,18 +152,22 @@ class Tables:
         folder, because a query writes nothing to the lake.
         """
         name = names_of(address)["set"]
-        kinds = self._lake.kinds(name)
+        there = [
+            (partition.place, shard, open_columns(self._store, partition.place, shard))
+            for partition in partitions_of(self._store, address, self._snapshots)
+            for _, shard in sorted(partition.shards.items())
+        ]
+        kinds = known_kinds((found.head for _, _, found in there if found), self._lake.kinds(name))
         files: list[tuple[Place, Shard, ColumnsFile[ColumnsHead]]] = []
         missing = 0
-        for partition in partitions_of(self._store, address, self._snapshots):
-            for _, shard in sorted(partition.shards.items()):
-                found = open_columns(self._store, partition.place, shard)
-                if found is None or not has_kinds(found.head, kinds):
-                    missing += 1
-                    if missing == 1:
-                        self._say(f"{address}: shards without columns are read; `gristmill report` keeps columns")
-                    found = self._make(partition.place, shard, kinds)
-                files.append((partition.place, shard, found))
+        for place, shard, found in there:
+            right = found if found and has_kinds(found.head, kinds) else None
+            if right is None:
+                missing += 1
+                if missing == 1:
+                    self._say(f"{address}: shards without columns are read; `gristmill report` keeps columns")
+                right = self._make(place, shard, kinds)
+            files.append((place, shard, right))
         labels = {label: kind for _, _, file in files for label, kind in file.head.kinds.items()}
         inner = {
             field: kind for label, each in sorted(labels.items()) for field, kind in columns_of_label(name, label, each)

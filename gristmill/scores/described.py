@@ -1,6 +1,6 @@
 """Described: the statistics of an attribute set, added up from its shards. Shards that did not change are not read."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from gristmill.lake.address import Place
@@ -28,6 +28,7 @@ class Described:
         labels: all labels, sorted by name.
         read: shards that were read, because their columns were missing or stale.
         left_out: labels without statistics: a shard had too many.
+        undeclared: labels whose kind no tagger declares: they count as spans, though they may be scores.
     """
 
     place: Place
@@ -35,6 +36,7 @@ class Described:
     labels: tuple[LabelStatistics, ...]
     read: int
     left_out: int
+    undeclared: frozenset[str] = frozenset()
 
     @property
     def shown(self) -> list[LabelStatistics]:
@@ -58,12 +60,27 @@ def describe(store: Store, partition: Place, shards: Sequence[Shard], kinds: Map
     """
     heads: list[ColumnsHead] = []
     read = 0
-    for shard, head in zip(shards, column_heads(store, partition, shards), strict=True):
+    found = list(column_heads(store, partition, shards))
+    kinds = known_kinds(found, kinds)
+    for shard, head in zip(shards, found, strict=True):
         right = head is not None and has_kinds(head, kinds)
         read += not right
         lists = head.lists if head else ()
         heads.append(head if head and right else make_columns(store, partition, shard, kinds, lists=lists))
-    return _described(partition, shards, heads, read)
+    return _described(partition, shards, heads, read, kinds)
+
+
+def known_kinds(heads: Iterable[ColumnsHead | None], kinds: Mapping[str, str] | None) -> Mapping[str, str] | None:
+    """The kinds of labels: as their tagger declares them, or else those that columns have. Who made these knew it.
+
+    Args:
+        heads: the heads of the columns files of a set.
+        kinds: see has_kinds.
+    """
+    if kinds is not None:
+        return kinds
+    labels = (label for head in heads if head for label in head.kinds.items())
+    return {name: kind for name, kind in labels if kind == "score"} or None
 
 
 def has_kinds(head: ColumnsHead, kinds: Mapping[str, str] | None) -> bool:
@@ -78,28 +95,53 @@ def has_kinds(head: ColumnsHead, kinds: Mapping[str, str] | None) -> bool:
     )
 
 
-def described_before(store: Store, partition: Place, shards: Sequence[Shard]) -> Described | None:
-    """The statistics of an attribute set whose shards all have their columns; else None. Nothing is written.
+def described_before(
+    store: Store, partition: Place, shards: Sequence[Shard], kinds: Mapping[str, str] | None = None
+) -> Described | None:
+    """The statistics of an attribute set whose shards all have their columns, of the same kinds; else None.
+
+    Nothing is written.
 
     Args:
         store: the lake.
         partition: of the set.
         shards: the rows of its ledger's table.
+        kinds: of labels, as their tagger declares them. Columns of other kinds count as they are.
 
     Raises:
         StoreError: the lake does not answer.
     """
-    heads = [head for head in column_heads(store, partition, shards) if head is not None]
-    return _described(partition, shards, heads, 0) if len(heads) == len(shards) else None
+    heads = heads_of_one_kind(column_heads(store, partition, shards))
+    return None if heads is None else _described(partition, shards, heads, 0, kinds)
 
 
-def _described(partition: Place, shards: Sequence[Shard], heads: Sequence[ColumnsHead], read: int) -> Described:
+def heads_of_one_kind(found: Iterable[ColumnsHead | None]) -> list[ColumnsHead] | None:
+    """The heads, if all are there, and no label is a score in one and spans in another; else None.
+
+    Args:
+        found: the head of each shard's columns; None where they are missing or stale.
+    """
+    heads = list(found)
+    kinds = known_kinds(heads, None)
+    right = [head for head in heads if head is not None and has_kinds(head, kinds)]
+    return right if len(right) == len(heads) else None
+
+
+def _described(
+    partition: Place,
+    shards: Sequence[Shard],
+    heads: Sequence[ColumnsHead],
+    read: int,
+    kinds: Mapping[str, str] | None,
+) -> Described:
     parts: dict[str, list[LabelStatistics]] = {}
     for head in heads:
         for each in head.statistics:
             parts.setdefault(each.name, []).append(each)
     labels = tuple(added(parts[name]) for name in sorted(parts))
-    return Described(partition, sum(s.rows for s in shards), labels, read, sum(head.left_out for head in heads))
+    unknown = {label.name for label in labels if label.kind == "spans" and declared_as(label.name, kinds or {}) is None}
+    left_out = sum(head.left_out for head in heads)
+    return Described(partition, sum(s.rows for s in shards), labels, read, left_out, frozenset(unknown))
 
 
 def column_heads(store: Store, partition: Place, shards: Sequence[Shard]) -> Iterator[ColumnsHead | None]:

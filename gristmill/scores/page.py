@@ -15,6 +15,11 @@ _LONG_TAIL = 5
 
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 
+_UNDECLARED = (
+    "A label is undeclared if no tagger on the shelves declares it: its values count as spans, also if they are scores."
+    " Name the package that has the tagger with --shelves."
+)
+
 STYLE = (
     "body{font:14px sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem;color:#24292f;background:#fff}"
     "table{border-collapse:collapse}td,th{border-bottom:1px solid #d0d7de;padding:.2rem .6rem;text-align:left;"
@@ -47,18 +52,19 @@ def small_plot_of(label: LabelStatistics) -> str:
     return draw_small(counts, short(edges[0]), short(edges[-1]))
 
 
-def facts_of(label: LabelStatistics, rows: int) -> dict[str, str | int | float]:
+def facts_of(label: LabelStatistics, rows: int, *, undeclared: bool = False) -> dict[str, str | int | float]:
     """A row of the table of labels: shares and quantiles, in words.
 
     Args:
         label: its statistics.
         rows: rows of the set.
+        undeclared: whether it counts as spans only because no tagger declares its kind.
     """
     share = label.rows / rows if rows else 0.0
     quantiles = {f"{round(100 * q)}%": short(max(label.sketch.quantile(q), label.least)) for q in QUANTILES}
     return {
         "label": visible(label.name),
-        "kind": label.kind,
+        "kind": "undeclared" if undeclared else label.kind,
         "rows with it": f"{share:.2%}",
         "rows with spans": f"{label.with_spans / rows if rows else 0:.2%}" if label.kind == "spans" else "",
         "least": short(label.least),
@@ -79,7 +85,9 @@ def page_of(described: Described, examples: Sequence[Example], meanings: Mapping
     title = f"{described.place.asset} ({described.place.snapshot})"
     shown = described.shown
     others = len(described.labels) - len(shown)
-    facts = [facts_of(label, described.rows) for label in described.labels]
+    facts = [
+        facts_of(label, described.rows, undeclared=label.name in described.undeclared) for label in described.labels
+    ]
     head = "".join(f"<th>{escape(name)}</th>" for name in (facts[0] if facts else {}))
     body = "".join(f"<tr>{''.join(f'<td>{escape(str(value))}</td>' for value in each.values())}</tr>" for each in facts)
     parts = [
@@ -90,6 +98,7 @@ def page_of(described: Described, examples: Sequence[Example], meanings: Mapping
         f" Plots and examples are of the {len(shown)} labels that most rows have." if others else "",
         f" {described.left_out:,} labels of shards with too many are left out." if described.left_out else "",
         " Numbers of a label with spans are how many spans a row has." if _has_spans(described) else "",
+        f" {_UNDECLARED}" if described.undeclared else "",
         ' <span class="faint">Quantiles are at most 1.6% nearer to 0 than the exact ones.</span></p>',
         f'<div class="wide"><table><tr>{head}</tr>{body}</table></div>',
         *(

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.protocol import Store
-from gristmill.scores.described import MOST_SHOWN, column_heads, has_kinds
-from gristmill.scores.label_columns import ColumnsHead, make_columns
+from gristmill.scores.described import MOST_SHOWN, column_heads, has_kinds, heads_of_one_kind, known_kinds
+from gristmill.scores.label_columns import make_columns
 from gristmill.scores.statistics import LabelStatistics, added
 
 SAMPLED = 64
@@ -28,16 +28,14 @@ def quantiles_of(
         labels: that are wanted however rare they are.
 
     Returns:
-        By label; None if a shard that is looked at has no columns.
+        By label; None if a shard that is looked at has no columns, or has them of other kinds than another.
 
     Raises:
         StoreError: the lake does not answer.
     """
-    heads: list[ColumnsHead] = []
-    for head in column_heads(store, partition, sampled(shards)):
-        if head is None:
-            return None
-        heads.append(head)
+    heads = heads_of_one_kind(column_heads(store, partition, sampled(shards)))
+    if heads is None:
+        return None
     parts: dict[str, list[LabelStatistics]] = {}
     for head in heads:
         for each in head.statistics:
@@ -63,7 +61,9 @@ def describe_sampled(store: Store, partition: Place, shards: Sequence[Shard], ki
         StoreError: a shard is not the one that its ledger names, or the lake does not answer.
     """
     chosen = sampled(shards)
-    for shard, head in zip(chosen, column_heads(store, partition, chosen), strict=True):
+    heads = list(column_heads(store, partition, chosen))
+    kinds = known_kinds(heads, kinds)
+    for shard, head in zip(chosen, heads, strict=True):
         if head is None or not has_kinds(head, kinds):
             make_columns(store, partition, shard, kinds, lists=head.lists if head else ())
 

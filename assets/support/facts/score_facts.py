@@ -46,7 +46,7 @@ def score_facts(
     kinds = {label.name: label.kind for label in labels} if labels is not None else None
     examples: Sequence[Example] = ()
     try:
-        described = described_before(store, place, shards) if stored else describe(store, place, shards, kinds)
+        described = described_before(store, place, shards, kinds) if stored else describe(store, place, shards, kinds)
         if described is None:
             return {"scores": "not described yet: Materialize describes it, and makes no shard again"}
         examples = (read_examples(store, place, shards) or ()) if stored else write_examples(store, described, shards)
@@ -58,7 +58,14 @@ def score_facts(
     return {
         "scores in short": _in_short(described.shown),
         "scores": dg.MetadataValue.md("\n\n".join(plots)),
-        "labels": _table(filled([counted(label, described.rows) for label in described.shown])),
+        "labels": _table(
+            filled(
+                [
+                    counted(each, described.rows, undeclared=each.name in described.undeclared)
+                    for each in described.shown
+                ]
+            )
+        ),
         **(_examples(store, place, examples) if examples or not stored else {}),
         "labels in all": len(described.labels),
     }
@@ -91,14 +98,15 @@ def _examples(store: Store, place: Place, examples: Sequence[Example]) -> dict[s
     return {"extremes": _table(rows), "examples": dg.MetadataValue.path(f"{store.url}/{examples_path(place)}")}
 
 
-def counted(label: LabelStatistics, rows: int) -> dict[str, Any]:
+def counted(label: LabelStatistics, rows: int, *, undeclared: bool = False) -> dict[str, Any]:
     """A row of the table of labels: numbers of rows with and without it, the share with spans, then quantiles.
 
     Args:
         label: its statistics.
         rows: rows of the set.
+        undeclared: see facts_of.
     """
-    facts = facts_of(label, rows)
+    facts = facts_of(label, rows, undeclared=undeclared)
     for words in ("rows with it", "rows with spans"):  # numbers say it here
         facts.pop(words)
     return {
