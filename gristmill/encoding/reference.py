@@ -23,8 +23,8 @@ from gristmill.encoding.tokenizer_json import parse_tokenizer_json
 from gristmill.encoding.vocabulary import Vocabulary, vocabulary_of
 from gristmill.errors import RecipeError, is_failure
 
-REFERENCE_FILE = "facts.msgpack.zst"
-"""Name of the file with the answers."""
+REFERENCE_FILE = {2: "facts.msgpack.zst"}.get(PROBES, f"facts-{PROBES}.msgpack.zst")
+"""Name of the file with the answers. Each version of the probes has its own, because a release names such a file."""
 _MAX_BYTES = 1 << 30  # largest size of the file after decompression
 
 

@@ -1,37 +1,30 @@
 """Pins a release: reads the ledgers of a token cache up to the raw data, and lists every object that trainers read."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from gristmill.errors import Conflict, DataError, RecipeError
-from gristmill.lake.address import Place, cache_index, place, tokenizer_asset
-from gristmill.lake.asset_kinds import EXPORT_INDEX, kind_of, ledger_of_asset, rank_of
-from gristmill.lake.ledger.files import dump, read_head, read_table
+from gristmill.lake.address import cache_index, place
+from gristmill.lake.asset_kinds import EXPORT_INDEX, kind_of, rank_of
+from gristmill.lake.ledger.files import dump, read_head
 from gristmill.lake.ledger.folders.pinned_upload import RELEASES
-from gristmill.lake.ledger.index_ledger import IndexLedger, content_digest, read_index_ledger
-from gristmill.lake.ledger.model import Recipe, Upstream
-from gristmill.lake.ledger.receipts import objects_of
-from gristmill.lake.store.hashing import sha256_of
+from gristmill.lake.ledger.index_ledger import content_digest
+from gristmill.lake.ledger.model import Upstream
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mixture.token_shares import MIXTURE, Reading
 from gristmill.releases.pinned import PinnedLedger, PinnedRelease, pinned_path, withdrawn_path
-from gristmill.releases.pinned_objects import check_kept, lost_object
-from gristmill.stages.export.index import release_folder
+from gristmill.releases.pinned_objects import (
+    AGAIN,
+    check_kept,
+    check_there,
+    index_at,
+    named_objects,
+    whole_ledger,
+)
 from gristmill.stages.token_cache.levanter_config import CATALOG, DATA_YAML
-
-_AGAIN = "make the mix again, then the release"
-
-
-class _WholeLedger(msgspec.Struct, frozen=True):
-    """What the ledgers of tokenizers, models and labelled sets have in common."""
-
-    fingerprint: str
-    recipe: Recipe
-    inputs: tuple[tuple[str, str, str], ...]
-    files: dict[str, str]
 
 
 def pinned_release(store: Store, name: str, mix: str, tokenizer: str, exports: Sequence[str] = ()) -> PinnedRelease:
@@ -50,23 +43,16 @@ def pinned_release(store: Store, name: str, mix: str, tokenizer: str, exports: S
         RecipeError: something was made by a draft, which may change under its name.
     """
     _check_not_withdrawn(store, name)
-    index = _index_at(store, cache_index(mix, tokenizer))
-    indexes = [index, *(_index_at(store, EXPORT_INDEX.at(mix=mix, export=each)) for each in exports)]
+    index = index_at(store, cache_index(mix, tokenizer))
+    indexes = [index, *(index_at(store, EXPORT_INDEX.at(mix=mix, export=each)) for each in exports)]
     ledgers: dict[tuple[str, str], PinnedLedger] = {}
-    objects: dict[str, tuple[str, int]] = {}
     for each in indexes:
         for upstream in each.inputs:
             _collect(store, upstream, each.asset, ledgers)
-            objects |= dict(objects_of_slice(store, place(upstream.asset, upstream.snapshot)))
-        objects |= dict(_release_objects(store, each))
-    for asset, _ in list(ledgers):
-        if asset == tokenizer_asset(tokenizer):
-            objects |= dict(_folder_objects(store, asset))
     ordered = sorted(ledgers.values(), key=lambda ledger: (rank_of(ledger.asset), ledger.asset, ledger.snapshot))
     slices = tuple((upstream.asset.rpartition("/")[2], upstream.snapshot) for upstream in index.inputs)
-    return PinnedRelease(
-        1, name, mix, tokenizer, index.fingerprint, slices, tuple(ordered), dict(sorted(objects.items())), {}
-    )
+    objects = named_objects(store, ordered, tokenizer)
+    return PinnedRelease(1, name, mix, tokenizer, index.fingerprint, slices, tuple(ordered), objects, {})
 
 
 def trainer_files(store: Store, release: PinnedRelease) -> dict[str, bytes]:
@@ -100,7 +86,7 @@ def trainer_reading(store: Store, release: PinnedRelease) -> Reading:
         DataError: the index has no such file, or it is damaged.
     """
     path, data = _file_of_index(store, release, MIXTURE)
-    return decode_object(data, Reading, path, "the file of an index", _AGAIN)
+    return decode_object(data, Reading, path, "the file of an index", AGAIN)
 
 
 def _file_of_index(store: Store, release: PinnedRelease, name: str) -> tuple[str, bytes]:
@@ -108,8 +94,8 @@ def _file_of_index(store: Store, release: PinnedRelease, name: str) -> tuple[str
     index = cache_index(release.mix, release.tokenizer)
     path = f"{index}/{name}"
     tagged = store.read_tagged(path)
-    if tagged is None or content_digest(tagged[0], path, store.url) != _index_at(store, index).files.get(path):
-        raise DataError(f"{path}: is not the file that the index names; {_AGAIN}")
+    if tagged is None or content_digest(tagged[0], path, store.url) != index_at(store, index).files.get(path):
+        raise DataError(f"{path}: is not the file that the index names; {AGAIN}")
     return path, tagged[0]
 
 
@@ -148,8 +134,7 @@ def write_release(store: Store, release: PinnedRelease, files: dict[str, bytes])
     path = pinned_path(release.name)
     tagged = store.read_tagged(path)
     if tagged is None:
-        if lost := lost_object(store, release):
-            raise DataError(f"{lost}: a ledger names it, and the lake does not have it in its size; {_AGAIN}")
+        check_there(store, release)
         try:
             store.put_if(path, dump(whole), None)
         except Conflict:  # another run was first, at this moment
@@ -198,13 +183,6 @@ def _has(store: Store, path: str, digest: str) -> bool:
         return False
 
 
-def _index_at(store: Store, asset: str) -> IndexLedger:
-    ledger = read_index_ledger(store, ledger_of_asset(asset))
-    if ledger is None:
-        raise DataError(f"{asset}: not made yet; make it first (gristmill make)")
-    return ledger
-
-
 def _collect(store: Store, upstream: Upstream, by: str, found: dict[tuple[str, str], PinnedLedger]) -> None:
     """Adds the ledger of an input, and those of all its inputs. Raw data and blocklists have no ledger."""
     waiting = [(upstream, by)]
@@ -216,7 +194,7 @@ def _collect(store: Store, upstream: Upstream, by: str, found: dict[tuple[str, s
         pinned = pinned_ledger(store, each)
         if pinned.fingerprint != each.fingerprint:
             where = f"{each.asset} ({each.snapshot})" if each.snapshot else each.asset
-            raise DataError(f"{where}: has changed since {reader} was made from it; {_AGAIN}")
+            raise DataError(f"{where}: has changed since {reader} was made from it; {AGAIN}")
         found[each.asset, each.snapshot] = pinned
         if kind.partitioned:  # a tokenizer or a model stays as it is when what it was trained on changes
             waiting += [(Upstream(*named), each.asset) for named in pinned.inputs]
@@ -239,57 +217,14 @@ def pinned_ledger(store: Store, upstream: Upstream) -> PinnedLedger:
     if kind is not None and kind.partitioned:
         head = read_head(store, place(upstream.asset, upstream.snapshot))
         if head is None:
-            raise DataError(f"{upstream.asset} ({upstream.snapshot}): has no ledger any more; {_AGAIN}")
+            raise DataError(f"{upstream.asset} ({upstream.snapshot}): has no ledger any more; {AGAIN}")
         recipe, fingerprint, totals, dropped = head.recipe, head.fingerprint, head.totals, head.dropped
         inputs = tuple((each.asset, each.snapshot, each.fingerprint) for each in head.inputs)
     else:
-        whole = _whole(store, upstream.asset)
+        whole = whole_ledger(store, upstream.asset)
         recipe, fingerprint, inputs = whole.recipe, whole.fingerprint, whole.inputs
     if recipe.draft:
         raise RecipeError(f"{upstream.asset}: made by a draft, which may change under its name; remove draft=True")
     told = {"name": recipe.name, "version": recipe.version, "parameters": recipe.parameters}
     raw = {key: msgspec.Raw(msgspec.json.encode(value, order="sorted")) for key, value in told.items()}
     return PinnedLedger(upstream.asset, upstream.snapshot, fingerprint, raw, totals, dropped, inputs)
-
-
-def _whole(store: Store, asset: str) -> _WholeLedger:
-    path = ledger_of_asset(asset)
-    tagged = store.read_tagged(path)
-    if tagged is None:
-        raise DataError(f"{path}: there is no such ledger any more; {_AGAIN}")
-    return decode_object(tagged[0], _WholeLedger, path, "a ledger")
-
-
-def objects_of_slice(store: Store, partition: Place) -> Iterator[tuple[str, tuple[str, int]]]:
-    """The objects of the parts of a slice: path, and sha256 and size.
-
-    Args:
-        store: the lake.
-        partition: a slice of a token cache or of an export.
-
-    Raises:
-        DataError: its table is damaged, or an object is lost.
-    """
-    for row in read_table(store, partition):
-        for path, sha256, size in objects_of(row, partition):
-            yield path, (sha256, _size(store, path) if size is None else size)
-
-
-def _release_objects(store: Store, index: IndexLedger) -> Iterator[tuple[str, tuple[str, int]]]:
-    """The files of an index that are never changed: those in the folder of an export's release."""
-    for path in index.files:
-        if release_folder(path):
-            yield path, (sha256_of(store, path), _size(store, path))
-
-
-def _folder_objects(store: Store, asset: str) -> Iterator[tuple[str, tuple[str, int]]]:
-    for name, sha256 in _whole(store, asset).files.items():
-        path = f"{asset}/{name}"
-        yield path, (sha256, _size(store, path))
-
-
-def _size(store: Store, path: str) -> int:
-    entry = store.head(path)
-    if entry is None:
-        raise DataError(f"{path}: a ledger names it, but there is no such object; {_AGAIN}")
-    return entry.size

@@ -1,5 +1,6 @@
 """Builds the index of an export from the ledgers in the lake, and its release. Missing partitions are listed."""
 
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,7 @@ from gristmill.lake.asset_kind import expression_of
 from gristmill.lake.asset_kinds import EXPORT_INDEX, ledger_of_asset
 from gristmill.lake.ledger.files import dump, told_change
 from gristmill.lake.ledger.folders.mark import remove_mark
+from gristmill.lake.ledger.folders.pinned_upload import unless_pinned
 from gristmill.lake.ledger.index_ledger import IndexLedger, IndexWriter, read_index_ledger
 from gristmill.lake.ledger.model import Ledger as Head
 from gristmill.lake.store.protocol import Store
@@ -52,7 +54,8 @@ def index_export(
 
     Raises:
         DataError: the mix fails a check of its own index, a ledger is wrong, an object of a part is shorter than it
-            says, or the format refused every document of the mix.
+            says, the format refused every document of the mix, or a release of the lake names a file of the export's
+            release with other bytes.
         RecipeError: a slice was made with other options of the format.
         StoreError: a slice is being rebuilt, an object of a part is damaged, or the lake does not answer.
         TokensMissing: the format asks for an epoch, and the token cache does not have a slice yet.
@@ -86,10 +89,10 @@ def _write(writer: IndexWriter, store: Store, export: Export, index: Index, rele
         digests = write_large_files(store, release, export.format)
     for path, sha256 in digests.items():
         writer.add(path, sha256)
-    small = small_files(release, export.format, digests)
-    _check_unedited(store, release, small)
-    for path, data in small.items():
-        writer.put(path, data)
+    for path, data in small_files(release, export.format, digests).items():
+        with unless_pinned(store, path, hashlib.sha256(data).hexdigest()):
+            _check_unedited(store, release, path, data)
+            writer.put(path, data)
     writer.put(index_path(index.asset), dump(index))
     writer.close(inputs_of(index))
 
@@ -207,20 +210,19 @@ def _check_release(mix: Mix, export: Export, release: Release, slices: Mapping[s
         )
 
 
-def _check_unedited(store: Store, release: Release, files: Mapping[str, bytes]) -> None:
+def _check_unedited(store: Store, release: Release, path: str, data: bytes) -> None:
     """Checks that nobody has edited a file of a release that people may want to edit.
 
     Raises:
-        DataError: a file that the lake has would become another one, though its folder is never changed.
+        DataError: the file in the lake would become another one, though its folder is never changed.
     """
-    for path, data in files.items():
-        people_edit = path.startswith(release.folder) and path.endswith(".yaml")
-        tagged = store.read_tagged(path) if people_edit else None
-        if tagged is not None and tagged[0] != data:
-            raise DataError(
-                f"{path}: it was edited, or is damaged; write what you want into the recipe of the export, then delete"
-                " this file and make the index again"
-            )
+    people_edit = path.startswith(release.folder) and path.endswith(".yaml")
+    tagged = store.read_tagged(path) if people_edit else None
+    if tagged is not None and tagged[0] != data:
+        raise DataError(
+            f"{path}: it was edited, or is damaged; write what you want into the recipe of the export, then delete"
+            " this file and make the index again"
+        )
 
 
 def _kept(store: Store, asset: str, release: Release) -> dict[str, str] | None:

@@ -23,7 +23,8 @@ from gristmill.releases.card import DataCard, card_of
 from gristmill.releases.card_files import CARD, CARD_FILES, card_files
 from gristmill.releases.moved import directed
 from gristmill.releases.pinned import PinnedLedger, PinnedRelease, pinned_path
-from gristmill.releases.pinning import objects_of_slice, pinned_ledger, trainer_files, trainer_reading
+from gristmill.releases.pinned_objects import objects_of_slice
+from gristmill.releases.pinning import pinned_ledger, trainer_files, trainer_reading
 from gristmill.stages.export.index import release_folder
 from gristmill.stages.token_cache.levanter_config import CATALOG, DATA_YAML, cache_catalog
 from gristmill.verification.derived_files.finished_slices import disordered

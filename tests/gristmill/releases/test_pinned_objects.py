@@ -4,14 +4,118 @@ import hashlib
 
 import pytest
 from releasekit import change_whole, release_of_whole, write_whole
-from testkit import Mill
+from steered import before, before_any
+from testkit import SHELVES, SNAPSHOT, Mill
+from wholelake import CACHE, TOKENIZER, even, flip
 
 from gristmill.errors import DataError
+from gristmill.formats.levanter import array_writer
+from gristmill.formats.levanter.dtype import DType
+from gristmill.lake.ledger.folders.whole_folder import WRITING
 from gristmill.lake.store.protocol import Entry
 from gristmill.maintenance.gc import find_unnamed, remove_unnamed
+from gristmill.recipes.export import Export
+from gristmill.recipes.export_formats.energon import EnergonJsonl
 from gristmill.releases.pinned import read_pinned
 from gristmill.releases.pinned_objects import lost_object
-from gristmill.releases.pinning import trainer_files, write_release
+from gristmill.releases.pinning import pinned_release, trainer_files, write_release
+from gristmill.stages.export.index import index_export
+from gristmill.stages.export.step import ExportStep
+from gristmill.stages.token_cache.step import TokenCacheStep
+
+STEP = TokenCacheStep(even(), "pages", TOKENIZER, SNAPSHOT, SHELVES)
+CHANGED = 2
+"""Objects of the part that another version writes: the `zarr.json` of ids and offsets."""
+
+
+def upgrade(patch: pytest.MonkeyPatch) -> None:
+    """Another version: it describes arrays in other bytes of the same number."""
+    describe = array_writer.describe
+
+    def other(dtype: DType, **_: int) -> bytes:
+        return describe(dtype, clevel=5)
+
+    patch.setattr(array_writer, "describe", other)
+
+
+def others(mill: Mill, objects: dict[str, tuple[str, int]]) -> int:
+    """How many objects have other bytes than named, all of the same size."""
+    found = {path: mill.store.read(path) for path in objects}
+    assert all(objects[path][1] == len(data) for path, data in found.items())
+    return sum(objects[path][0] != hashlib.sha256(data).hexdigest() for path, data in found.items())
+
+
+def test_a_release_names_no_object_that_a_run_has_replaced_and_not_committed(
+    whole: Mill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The release is written by another process right before the run writes its table."""
+    release = release_of_whole(whole)
+    files = trainer_files(whole.store, release)
+    seen: list[int] = []
+
+    def meanwhile() -> None:
+        seen.append(others(whole, release.objects))
+        tree = whole.tree()
+        with pytest.raises(
+            DataError, match=r"^token_caches/even/tiny-1/pages \(2024\): is being made, or the run that"
+        ):
+            write_release(whole.store, release, files)
+        assert whole.tree() == tree
+
+    upgrade(monkeypatch)
+    before_any(monkeypatch, "put_if", CACHE.table, meanwhile)
+    whole.make(STEP, force=True)
+    assert seen == [CHANGED]
+    assert others(whole, write_whole(whole).objects) == 0
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_release_is_taken_back_if_a_run_replaced_an_object_as_it_was_written(
+    whole: Mill, monkeypatch: pytest.MonkeyPatch, *, killed: bool
+) -> None:
+    """The run comes between the look at its claim and the release: it ends, or is killed before its table."""
+    release = release_of_whole(whole)
+
+    def meanwhile() -> None:
+        upgrade(monkeypatch)
+        if killed:
+            before_any(monkeypatch, "put_if", CACHE.table, lambda: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                whole.make(STEP, force=True)
+        else:
+            whole.make(STEP, force=True)
+        assert others(whole, release.objects) == CHANGED
+
+    before(whole.store, "put_if", "releases/first.json", meanwhile)
+    said = r"^token_caches/.*: is being made, or the run" if killed else r"zarr\.json: was made again or removed"
+    with pytest.raises(DataError, match=said):
+        write_release(whole.store, release, trainer_files(whole.store, release))
+    assert list(whole.store.list("releases/")) == []
+    whole.make(STEP)
+    assert others(whole, write_whole(whole).objects) == 0
+
+
+def test_a_release_names_the_files_of_an_export_as_its_index_does_not_as_they_are(whole: Mill) -> None:
+    export = Export(name="lines", mixes=("even",), format=EnergonJsonl(file_bytes=1000))
+    whole.make(ExportStep(even(), "pages", export, SNAPSHOT, SHELVES))
+    index_export(whole.store, even(), export, {"pages": whole.source()}, {"pages": [SNAPSHOT]})
+    sound = pinned_release(whole.store, "first", "even", "tiny-1", ["lines"]).objects
+    text, *lines = (path for path in sound if "/index/" in path)
+    assert others(whole, {path: sound[path] for path in (text, *lines)}) == 0
+    flip(whole, lines[0])
+    assert pinned_release(whole.store, "first", "even", "tiny-1", ["lines"]).objects == sound
+    flip(whole, text)
+    with pytest.raises(DataError, match=r"/metadataset-.*yaml: is not the file that the index names; make the mix"):
+        pinned_release(whole.store, "first", "even", "tiny-1", ["lines"])
+
+
+def test_a_release_waits_for_a_tokenizer_that_is_being_written(whole: Mill) -> None:
+    mark = f"tokenizers/tiny-1/{WRITING}"
+    whole.store.put(mark, b'{"token":"another"}')
+    with pytest.raises(DataError, match=r"^tokenizers/tiny-1: is being made, or the run that made it has died, so"):
+        write_whole(whole)
+    whole.store.delete([mark])
+    write_whole(whole)
 
 
 def test_a_release_whose_object_is_lost_is_not_written(whole: Mill) -> None:

@@ -1,11 +1,13 @@
-"""An upload that never replaces an object of a release by other bytes.
+"""Writes that never replace an object of a release by other bytes.
 
 The folder of a part is named after the recipe and the inputs. So a part that is made again, by force or because an
 earlier recipe came back, has the folder of the first one. Other versions of packages may compress it to other bytes.
+The same holds for the small files of an export, and for those of a tokenizer: another Gristmill may write them anew.
 """
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 import msgspec
 
@@ -47,20 +49,38 @@ class PinnedUpload(HashedUpload):
         Raises:
             DataError: a release names the object with other bytes, or the file of a release is damaged.
         """
-        self._check()  # reads the releases before a folder locks the lake, to ask again
-        with fenced(self._check):
+        with unless_pinned(self._store, self._path, self.sha256()):
             super().close()
 
-    def _check(self) -> None:
-        if self._store.head(self._path) is None:
+
+@contextmanager
+def unless_pinned(store: Store, path: str, sha256: str) -> Iterator[None]:
+    """Lets this thread write an object in the block unless a release names it with other bytes.
+
+    Args:
+        store: the lake.
+        path: path of the object in the lake.
+        sha256: hex sha256 of the bytes that are written.
+
+    Raises:
+        DataError: a release names the object with other bytes, or the file of a release is damaged.
+    """
+
+    def check() -> None:
+        if store.head(path) is None:
             return
-        for name, sha256 in _pinning(self._store, self._path):
-            if sha256 != self.sha256():
+        for name, pinned in _pinning(store, path):
+            if pinned != sha256:
                 raise DataError(
-                    f"{self._path}: release {name} names it with other bytes than were made now (sha256 {sha256}, now"
-                    f" {self.sha256()}), so it stays as it is; make it with the versions of packages that its ledger"
-                    f" names, withdraw the release (gristmill erase --release {name}), or give the recipe another name"
+                    f"{path}: release {name} names it with other bytes than were made now (sha256 {pinned}, now"
+                    f" {sha256}), so it stays as it is; make it with the versions of Gristmill and of packages that"
+                    f" made it, withdraw the release (gristmill erase --release {name}), or give the recipe another"
+                    " name"
                 )
+
+    check()  # reads the releases before a folder locks the lake, to ask again
+    with fenced(check):
+        yield
 
 
 def name_of_release(path: str) -> str | None:

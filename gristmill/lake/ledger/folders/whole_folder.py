@@ -6,12 +6,14 @@ killed leaves it, so that the next run makes the folder again unless it is whole
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from uuid import uuid4
 
 from gristmill.errors import Conflict, Superseded
 from gristmill.lake.asset_kinds import ledger_of_asset
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.folders.mark import has_mark, remove_mark
+from gristmill.lake.ledger.folders.pinned_upload import unless_pinned
 from gristmill.lake.store.protocol import Store
 
 WRITING = "writing.json"
@@ -73,14 +75,18 @@ def write_whole(
     Raises:
         Conflict: another run has written the folder since this one began. Nothing was changed.
         Superseded: a newer run writes it now.
+        DataError: a release names a file with other bytes. Nothing was changed.
     """
-    turn = _Turn(store, asset)
     path = ledger_of_asset(asset)
-    if not unchanged():
-        turn.end()
-        raise Conflict(f"{path}: another run wrote it meanwhile; run again")
-    for name, content in files.items():
-        turn.put(f"{asset}/{name}", content)
+    with ExitStack() as pinned:
+        for name, content in files.items():
+            pinned.enter_context(unless_pinned(store, f"{asset}/{name}", hashlib.sha256(content).hexdigest()))
+        turn = _Turn(store, asset)
+        if not unchanged():
+            turn.end()
+            raise Conflict(f"{path}: another run wrote it meanwhile; run again")
+        for name, content in files.items():
+            turn.put(f"{asset}/{name}", content)
     turn.put(path, ledger)
     turn.delete(strays())
     turn.end()

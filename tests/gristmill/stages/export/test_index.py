@@ -1,4 +1,5 @@
 import gzip
+import hashlib
 import json
 import shutil
 import subprocess
@@ -11,8 +12,10 @@ from testkit import SHELVES, SNAPSHOT, Mill, make_documents
 from wholelake import flip
 
 from gristmill.errors import DataError, RecipeError, StoreError
+from gristmill.formats.oscar.checksums import write_checksums
 from gristmill.lake.ledger.index_ledger import read_index_ledger
 from gristmill.recipes.export import Oscar
+from gristmill.stages.export import oscar
 from gristmill.stages.export.index import WRITING, old_release, release_folder
 from gristmill.stages.mixing.step import stream_step
 
@@ -90,6 +93,24 @@ def test_a_lost_file_makes_the_index_due_and_comes_back(exported: Mill, name: st
     assert any(name in reason for reason in why(exported))
     close(exported)
     assert exported.tree() == before
+
+
+def test_a_small_file_that_a_release_names_is_not_replaced_by_that_of_a_newer_version(
+    exported: Mill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    close(exported)
+    path = f"{release_of(exported).folder}en/en_sha256.txt"
+    before = exported.store.read(path)
+    pinned = {path: (hashlib.sha256(before).hexdigest(), len(before))}
+    exported.store.put("releases/first.json", json.dumps({"objects": pinned}).encode())
+    close(exported)
+    monkeypatch.setattr(oscar, "write_checksums", lambda sums: write_checksums(sums).replace(b"  ", b" *"))
+    with pytest.raises(DataError, match=rf"^{path}: release first names it with other bytes than were made now"):
+        close(exported)
+    assert exported.store.read(path) == before
+    exported.store.delete(["releases/first.json"])
+    close(exported)
+    assert exported.store.read(path) == before.replace(b"  ", b" *")
 
 
 def test_a_damaged_part_does_not_get_into_a_release(exported: Mill) -> None:

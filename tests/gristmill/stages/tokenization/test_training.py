@@ -1,13 +1,16 @@
+import hashlib
 from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
 import zstandard
+from releasekit import write_whole
 from talklake import BYTES, row, started
 from testkit import SNAPSHOT, Mill
 from wholelake import TOKENIZER
 
+from gristmill.encoding.probes import PROBES
 from gristmill.encoding.reference import REFERENCE_FILE, load_answers
 from gristmill.errors import Conflict, DataError, RecipeError
 from gristmill.lake.ledger.files import dump
@@ -47,6 +50,23 @@ def test_lost_changed_and_older_facts_are_made_again_by_the_tokenizers_asset(who
     assert renewed()
     older = msgspec.msgpack.decode(zstandard.ZstdDecompressor().decompress(before)) | {"probes": 1, "texts": None}
     assert load_answers(zstandard.ZstdCompressor().compress(msgspec.msgpack.encode(older))) is None
+
+
+def test_a_file_of_a_tokenizer_that_a_release_names_is_not_replaced(whole: Mill) -> None:
+    """The facts were stored by another version of the probes, under the name that is now that of another one."""
+    path, ledger = tokenizer_path(TOKENIZER.name, REFERENCE_FILE), ledger_path(TOKENIZER.name)
+    facts = msgspec.msgpack.decode(zstandard.ZstdDecompressor().decompress(whole.store.read(path)))
+    older = zstandard.ZstdCompressor().compress(msgspec.msgpack.encode(facts | {"probes": 1}))
+    found, _ = read_tokenizer(whole.store, TOKENIZER.name)
+    digests = found.files | {REFERENCE_FILE: hashlib.sha256(older).hexdigest()}
+    whole.store.put(path, older)
+    whole.store.put(ledger, dump(msgspec.structs.replace(found, files=digests).sealed()))
+    write_whole(whole)
+    before = whole.tree()
+    with pytest.raises(DataError, match=rf"^{path}: release first names it with other bytes than were made now"):
+        make_tokenizer(whole.store, TOKENIZER, whole.said.append)
+    assert whole.tree() == before
+    assert (PROBES, REFERENCE_FILE) == (2, "facts.msgpack.zst")  # a higher number has another name by itself
 
 
 def test_a_tokenizer_is_replaced_only_if_both_recipes_are_drafts(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ from gristmill.formats.energon.sqlite_index import DuplicateKey
 from gristmill.maintenance.gc import find_unnamed
 from gristmill.maintenance.old_releases import find_old_releases
 from gristmill.recipes.export_formats.energon import EnergonJsonl, EnergonWebdataset
+from gristmill.stages.export.energon import webdataset
 from gristmill.verification.audit import audit_ledger
 
 TEXT = EnergonWebdataset(
@@ -326,6 +327,23 @@ def test_a_changed_file_of_the_dataset_is_found(tmp_path: Path) -> None:
     mill.store.delete([path])
     close(mill, TEXT)
     assert found(mill, f"{INDEX}/ledger.json") == []
+
+
+@pytest.mark.parametrize("name", [".info.json", "dataset.yaml"])
+def test_a_file_of_the_dataset_that_a_release_names_is_not_replaced_by_that_of_a_newer_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    mill = start(tmp_path / "lake")
+    export(mill, TEXT)
+    close(mill, TEXT)
+    path, data = f"{release_of(mill).folder}.nv-meta/{name}", meta(mill, name)
+    pinned = {path: (hashlib.sha256(data).hexdigest(), len(data))}
+    mill.store.put("releases/first.json", json.dumps({"objects": pinned}).encode())
+    maker = "info_bytes" if name == ".info.json" else "typed_dataset"
+    monkeypatch.setattr(webdataset, maker, lambda *_, **__: b"{}\n")
+    with pytest.raises(DataError, match=rf"{name}: release first names it with other bytes .* withdraw the release"):
+        close(mill, TEXT)
+    assert meta(mill, name) == data
 
 
 def test_one_collection_removes_an_old_release_and_the_parts_that_it_alone_names(tmp_path: Path) -> None:
