@@ -72,16 +72,19 @@ def gunzipped(pieces: Iterable[bytes], path: str, begins: list[int] | None = Non
         raise DataError(_broken(path, seen, "the file ends in the middle: it was truncated"))
 
 
-def unzstd(pieces: Iterable[bytes], path: str, begins: list[int] | None = None) -> Iterator[bytes]:
+def unzstd(
+    pieces: Iterable[bytes], path: str, begins: list[int] | None = None, *, every: bool = False
+) -> Iterator[bytes]:
     """The plain bytes of a Zstandard file with any number of frames.
 
     Skippable frames, which pzstd and the seekable format write, hold no text. Each counts as the end of the frame
-    before it; at the begin of the file, as a frame of its own.
+    before it; at the begin of the file, and with `every`, as a frame of its own.
 
     Args:
         pieces: of the object.
         path: of the object, for the message.
         begins: receives the byte offset of each frame before its first plain bytes are yielded.
+        every: whether `begins` receives the offset of each skippable frame, too.
 
     Raises:
         DataError: the object is wrong, or its last frame does not end.
@@ -98,7 +101,7 @@ def unzstd(pieces: Iterable[bytes], path: str, begins: list[int] | None = None) 
                 frame = zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
             if len(magic) < _MAGIC:
                 magic += data[: _MAGIC - len(magic)]
-                if begins is not None and len(magic) == _MAGIC and not (begin and is_skippable(magic)):
+                if begins is not None and len(magic) == _MAGIC and (every or not (begin and is_skippable(magic))):
                     begins.append(begin)
             try:
                 plain = frame.decompress(data)
@@ -123,45 +126,54 @@ def is_skippable(begin: bytes) -> bool:
     return begin[:1] in _SKIPPABLE and begin[1:_MAGIC] == b"\x2a\x4d\x18"
 
 
-def bunzipped(pieces: Iterable[bytes], path: str) -> Iterator[bytes]:
+def bunzipped(pieces: Iterable[bytes], path: str, begins: list[int] | None = None) -> Iterator[bytes]:
     """The plain bytes of a bzip2 file with any number of streams.
 
     Args:
         pieces: of the object.
         path: of the object, for the message.
+        begins: receives the byte offset of each stream before its first plain bytes are yielded.
 
     Raises:
         DataError: the object is wrong, or its last stream does not end.
     """
-    return _streams(pieces, path, bz2.BZ2Decompressor, "bzip2")
+    return _streams(pieces, path, bz2.BZ2Decompressor, "bzip2", begins)
 
 
-def unxz(pieces: Iterable[bytes], path: str) -> Iterator[bytes]:
+def unxz(pieces: Iterable[bytes], path: str, begins: list[int] | None = None) -> Iterator[bytes]:
     """The plain bytes of an xz file with any number of streams. It may need 512 MiB of memory.
 
     Args:
         pieces: of the object.
         path: of the object, for the message.
+        begins: receives the byte offset of each stream before its first plain bytes are yielded.
 
     Raises:
         DataError: the object is wrong, needs more memory, or its last stream does not end.
     """
-    return _streams(pieces, path, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, _XZ_MEMORY), "xz")
+    return _streams(pieces, path, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, _XZ_MEMORY), "xz", begins)
 
 
-def _streams(
-    pieces: Iterable[bytes], path: str, new: Callable[[], bz2.BZ2Decompressor | lzma.LZMADecompressor], kind: str
+def _streams(  # noqa: C901 - one state machine, read as one
+    pieces: Iterable[bytes],
+    path: str,
+    new: Callable[[], bz2.BZ2Decompressor | lzma.LZMADecompressor],
+    kind: str,
+    begins: list[int] | None,
 ) -> Iterator[bytes]:
     """The plain bytes of streams that follow each other; zero padding may follow each."""
     stream: bz2.BZ2Decompressor | lzma.LZMADecompressor | None = None
-    seen = 0
+    seen = size = 0
     for piece in pieces:
         data = piece
+        size += len(piece)
         while data:
             if stream is None:
                 data = data.lstrip(b"\x00") if seen else data
                 if not data:
                     break
+                if begins is not None:
+                    begins.append(size - len(data))
                 stream = new()
             try:
                 plain = stream.decompress(data, _STEP)

@@ -4,31 +4,27 @@ The new object is made in a folder of this machine. Old and new object are conve
 same order, except for the erased ones. Only then the new object replaces the old one, in one atomic step.
 """
 
-import bz2
 import hashlib
-import lzma
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from itertools import zip_longest
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import msgspec
-import zstandard
 
 from gristmill.errors import DataError, StoreError
-from gristmill.lake.rows.shard_file import gzip_bytes, suffix, unpacked
 from gristmill.lake.store.disk.old_file import OldFile
 from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.protocol import Entry, Store
 from gristmill.recipes.raw_object import Converted, Copied, LeftOut, RawObject, Refused
 from gristmill.recipes.source import Source
 from gristmill.stages.conversion.converter import converted
+from gristmill.takedowns.erasing.cut_units import find_cuts, without_cuts
 from gristmill.takedowns.erasing.erasure_plan import ObjectPlan, why_bytes_stay
 from gristmill.takedowns.refused import own_pairs
 from gristmill.takedowns.wanted import Wanted
 
-_CRLF, _WARC = b"\r\n", b"WARC/"
 _encoder = msgspec.json.Encoder()
 
 
@@ -48,45 +44,6 @@ class RewrittenObject(NamedTuple):
     after: str
     records: int
     stays: str = ""
-
-
-class _Packer(Protocol):
-    def compress(self, data: bytes, /) -> bytes: ...
-    def flush(self) -> bytes: ...
-
-
-class _Unpacked:
-    def compress(self, data: bytes, /) -> bytes:
-        return data
-
-    def flush(self) -> bytes:
-        return b""
-
-
-class _Gzip:
-    """Packs into gzip members of about 1 MiB."""
-
-    def __init__(self) -> None:
-        self._held: list[bytes] = []
-        self._size = 0
-
-    def compress(self, data: bytes, /) -> bytes:
-        self._held.append(data)
-        self._size += len(data)
-        return self.flush() if self._size >= 1 << 20 else b""
-
-    def flush(self) -> bytes:
-        data, self._held, self._size = b"".join(self._held), [], 0
-        return gzip_bytes(data) if data else b""
-
-
-_PACKERS: dict[str, Callable[[], _Packer]] = {
-    ".gz": _Gzip,
-    ".zst": lambda: zstandard.ZstdCompressor().compressobj(),
-    ".zstd": lambda: zstandard.ZstdCompressor().compressobj(),
-    ".bz2": bz2.BZ2Compressor,
-    ".xz": lzma.LZMACompressor,
-}
 
 
 def rewrite_object(
@@ -131,7 +88,7 @@ def rewrite_object(
 
 
 def _write(store: Store, entry: Entry, plan: ObjectPlan, local: FolderStore) -> tuple[str, str, int]:
-    """Writes the object without the cuts into a folder. Returns the sha256 before and after, and the bytes left."""
+    """Writes the object without the cuts to a folder. Returns the sha256 before and after, and the plain bytes left."""
     digest, new = hashlib.sha256(), hashlib.sha256()
 
     def hashed() -> Iterator[bytes]:
@@ -139,73 +96,13 @@ def _write(store: Store, entry: Entry, plan: ObjectPlan, local: FolderStore) -> 
             digest.update(piece)
             yield piece
 
-    wide = widened(lambda: unpacked(store.stream(entry.path, entry.version), entry.path), plan.cuts)
-    packer = _PACKERS.get(suffix(entry.path), _Unpacked)()
-    upload, left = local.upload(entry.path), 0
-
-    def write(data: bytes) -> None:
+    cuts = find_cuts(store.stream(entry.path, entry.version), entry.path, entry.size, plan.cuts)
+    upload = local.upload(entry.path)
+    for data in without_cuts(hashed(), entry.path, cuts):
         new.update(data)
         upload.write(data)
-
-    for kept in without(unpacked(hashed(), entry.path), wide):
-        left += len(kept)
-        write(packer.compress(kept))
-    write(packer.flush())
     upload.close()
-    return digest.hexdigest(), new.hexdigest(), left
-
-
-def widened(pieces: Callable[[], Iterable[bytes]], cuts: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Cuts that take the line end behind a record with it, if the record is a line of its own.
-
-    Behind a record of WARC stand two line ends. They are taken too.
-
-    Args:
-        pieces: the bytes from the begin, anew at each call.
-        cuts: [start, end) of the records.
-
-    Returns:
-        The cuts, sorted.
-    """
-    asked = {at for start, end in cuts for at in (*range(start - 1, start + len(_WARC)), *range(end, end + 4))}
-    at = 0
-    known: dict[int, int] = {}
-    for piece in pieces():
-        known |= {each: piece[each - at] for each in asked if at <= each < at + len(piece)}
-        at += len(piece)
-
-    def at_place(start: int, length: int) -> bytes:
-        return bytes(known[each] for each in range(start, start + length) if each in known)
-
-    wide: list[tuple[int, int]] = []
-    for start, end in sorted(cuts):
-        ends = (2 * _CRLF,) if at_place(start, len(_WARC)) == _WARC else ()
-        found = next((each for each in (*ends, _CRLF, b"\n") if at_place(end, len(each)) == each), b"")
-        own = start == 0 or at_place(start - 1, 1) == b"\n"
-        wide.append((start, end + len(found) if own else end))
-    return wide
-
-
-def without(pieces: Iterable[bytes], cuts: Iterable[tuple[int, int]]) -> Iterator[bytes]:
-    """The bytes outside of some ranges.
-
-    Args:
-        pieces: the bytes.
-        cuts: [start, end) of each range, sorted.
-
-    >>> list(without([b"abc", b"def"], [(1, 2), (2, 4)]))
-    [b'a', b'ef']
-    """
-    ranges, at = list(cuts), 0
-    for piece in pieces:
-        begin, end = at, at + len(piece)
-        for first, last in (each for each in ranges if each[0] < end and each[1] > at):
-            if begin < first:
-                yield piece[begin - at : first - at]
-            begin = max(begin, last)
-        if begin < end:
-            yield piece[begin - at :]
-        at = end
+    return digest.hexdigest(), new.hexdigest(), cuts.left
 
 
 def _compare(store: Store, local: FolderStore | None, plan: ObjectPlan, entry: Entry, wanted: Wanted) -> None:
