@@ -188,6 +188,55 @@ def test_without_shuffle_files_keep_their_names(dolma: Ask, tmp_path: Path) -> N
     assert len(compared(dolma, [one], tmp_path, shuffle=False)) == 3
 
 
+FIELDS: list[dict[str, Any]] = [
+    {"attributes": None},
+    {"attributes": {"a": None, "b": None}},
+    {"attributes": {"b": [[0, 1, 2]]}},
+    {},
+    *({"metadata": each} for each in (None, [1], "m", 7, False, {}, {"provenance": "p"})),
+    *({name: None} for name in ("added", "created", "source", "version", "foo", "id")),
+    {"bar": {"a": None}},
+]
+BESIDE: list[dict[str, Any]] = [
+    {"attributes": {"a": [[0, 4, 9]]}},
+    {"attributes": {}},
+    {"attributes": {"a": None}},
+    {"attributes": {"other": [[0, 1, 1]]}},
+    {"attributes": {"a": [[0, 4, 2]], "other": 1}, "source": "s", "foo": None},
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sets", [[], ["s"]])
+def test_rows_with_nulls_and_without_fields_give_the_rows_of_dolma(dolma: Ask, tmp_path: Path, sets: list[str]) -> None:
+    """Each kind of document beside each kind of row of attributes, and beside none."""
+    rows = [(own, beside) for own in FIELDS for beside in BESIDE]
+    made = [{"id": f"{n}", "text": "text of a row", **own} for n, (own, _) in enumerate(rows)]
+    write(tmp_path / "in/documents/0.json.gz", made)
+    write(tmp_path / "in/attributes/s/0.json.gz", [
+        {"id": row["id"], **beside} for row, (_, beside) in zip(made, rows, strict=True)
+    ])  # fmt: skip
+    spans = [{"span": "$.attributes.a", "min_score": 0.5, "replacement": "X"}]
+    ways: list[dict[str, Any]] = [
+        {"filter": {"exclude": ["$.attributes[?(@.a && @.a[0][2] > 5)]"]}},
+        {"filter": {"include": ["$.attributes.b"], "exclude": ["$.nope"]}},
+        {"filter": {"include": [".attributes != null"], "exclude": [".attributes?.a? == null"], "syntax": "jq"}},
+        {"span_replacement": spans},
+    ]
+    streams = [
+        {
+            "name": f"s{number}-{len(gone)}",
+            "documents": [f"{tmp_path}/in/documents/*.gz"],
+            "attributes": sets,
+            "output": {"max_size_in_bytes": 1 << 20, "discard_fields": gone},
+            **way,
+        }
+        for number, way in enumerate(ways)
+        for gone in ([], ["attributes"])
+    ]
+    assert len(compared(dolma, streams, tmp_path)) == len(streams)
+
+
 @pytest.mark.slow
 def test_each_published_configuration_gives_the_rows_of_dolma(dolma: Ask, samples: Path, tmp_path: Path) -> None:
     paths = [

@@ -145,9 +145,9 @@ class StreamMixer:
         return found
 
     def _own(self, document: Values, path: str, row: int) -> Any:
-        """The attributes that lie in the document itself; None if it has none."""
-        written = document.get("attributes")
-        if written is None:
+        """The attributes that lie in the document itself; None if it has none, or null."""
+        written = document.get("attributes", _NULL)
+        if bytes(written) == b"null":
             return None
         try:
             return self._attributes.decode(written)
@@ -170,13 +170,17 @@ class StreamMixer:
             self.unseen -= {name for name in self.unseen if columns.label(name).count(ABSENT) < len(documents)}
             return
         for document in documents:
-            if self.unseen and "attributes" in document:
-                self.unseen -= self._rows.decode(document["attributes"]).keys()
+            if self.unseen:
+                self.unseen -= self._merged(document).keys()
+
+    def _merged(self, document: Values) -> Values:
+        """The attributes of a document after _merge()."""
+        return self._own(document, "", 0) or {}
 
     def _columns_of(self, documents: Sequence[Values]) -> AttributeColumns:
         values: dict[str, list[Any]] = {label: [] for label in self._labels}
         for document in documents if values else ():
-            attributes = self._rows.decode(document["attributes"]) if "attributes" in document else {}
+            attributes = self._merged(document)
             for label, column in values.items():
                 column.append(orjson.loads(bytes(attributes[label])) if label in attributes else ABSENT)
         return AttributeColumns(values)

@@ -419,3 +419,18 @@ def test_attributes_that_were_rewritten_in_place_are_mixed_again(home: Path) -> 
     path.write_bytes(bytes(path.read_bytes()))
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert len(plan_mixing(config(home), {}).items) == 1
+
+
+@pytest.mark.parametrize("discarded", [[], ["attributes"]])
+@pytest.mark.parametrize("sets", [[], ["pii"]])
+def test_null_attributes_of_a_document_are_none(home: Path, sets: list[str], discarded: list[str]) -> None:
+    """Dolma's mixer replaces the null by the attributes of the sets; without sets it stays (tests/real_dolma)."""
+    write(home / "documents/0.json.gz", [{"id": "01", "text": "mail a@b.c now", "attributes": None}])
+    write(home / "attributes/pii/0.json.gz", [{"id": "01", "attributes": SETS["pii"][0]}])
+    only = {"documents": [f"{home}/documents/0.json.gz"], "attributes": sets}
+    spans = [{"span": "$.attributes.mail", "min_score": 0.5, "replacement": "X"}]
+    mix(config(home, {"discard_fields": discarded}, span_replacement=spans, **only))
+    [row] = written(home)["s-0000.json.gz"]
+    assert row["text"] == ("mail X now" if sets else "mail a@b.c now")
+    if not discarded:
+        assert row["attributes"] == (SETS["pii"][0] if sets else None)
