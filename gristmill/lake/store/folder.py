@@ -54,10 +54,12 @@ def _entry(path: str, status: os.stat_result) -> Entry:
 class _FileUpload:
     """A file in `.incoming`. close() renames it to its path, if the object there still has the etag `before`."""
 
-    def __init__(self, store: "FolderStore", path: str, before: str | None, *, lasting: bool = False) -> None:
+    def __init__(
+        self, store: "FolderStore", path: str, before: str | None, like: OldFile | None = None, *, lasting: bool = False
+    ) -> None:
         self._store, self._path, self._before, self._lasting = store, path, before, lasting
         with reported(path):
-            self._file = store.new_incoming()
+            self._file = store.new_incoming(like)
         self._open = True
 
     def write(self, data: bytes) -> None:
@@ -92,9 +94,8 @@ class _FileUpload:
             self._shut()
 
     def _shut(self) -> None:
-        if self._open:
-            self._open = False
-            self._file.close()
+        self._open = False
+        self._file.close()
 
 
 class FolderStore:
@@ -246,9 +247,9 @@ class FolderStore:
             if not version.same_stamp(entry) or not is_steady(file.fileno(), opened, self._root / path):
                 raise StoreError(f"{path}: replaced while it was read; try again")
 
-    def upload(self, path: str) -> _FileUpload:
+    def upload(self, path: str, like: OldFile | None = None) -> _FileUpload:
         before = self.head(path)
-        return _FileUpload(self, path, before.etag if before else None)
+        return _FileUpload(self, path, before.etag if before else None, like)
 
     def put(self, path: str, data: bytes) -> Entry:
         return _FileUpload(self, check_path(path), ANY).put(data)
@@ -330,9 +331,9 @@ class FolderStore:
         with reported(path), self._opened(path) as file:
             yield OldFile(file.fileno(), (self._root / path).parent)
 
-    def new_incoming(self) -> UnfinishedFile:
-        """A new file in `.incoming`. Raises: as UnfinishedFile."""
-        return self._unfinished.new()
+    def new_incoming(self, like: OldFile | None = None) -> UnfinishedFile:
+        """A new file in `.incoming`. See UnfinishedFiles.new()."""
+        return self._unfinished.new(like)
 
     def sweep(self) -> None:
         with reported(INCOMING):

@@ -29,8 +29,8 @@ Range = tuple[int, int]
 """[start, end) in bytes."""
 
 
-class Unit(NamedTuple):
-    """A unit of an object.
+class ChangedUnit(NamedTuple):
+    """A unit that changes.
 
     Attributes:
         packed: its bytes in the object.
@@ -51,7 +51,7 @@ class Cuts(NamedTuple):
     """
 
     ranges: list[Range]
-    units: list[Unit]
+    units: list[ChangedUnit]
     left: int
 
 
@@ -159,7 +159,7 @@ class _SeenUnits:
     def __init__(self, near: list[Range], packing: _Packing) -> None:
         self._near, self._packing = near, packing
         self._packed = self._plain = self.length = 0  # `_packed` and `_plain`: where the last unit begins
-        self.units: list[Unit] = []
+        self.units: list[ChangedUnit] = []
 
     def passed(self, plain: Iterable[bytes], begins: list[int], size: int) -> Iterator[bytes]:
         """The plain bytes unchanged. `begins` receives where units begin, each before its first plain byte."""
@@ -172,7 +172,7 @@ class _SeenUnits:
 
     def _end(self, begins: list[int]) -> None:
         for begin in begins:
-            unit = Unit((self._packed, begin), (self._plain, self.length))
+            unit = ChangedUnit((self._packed, begin), (self._plain, self.length))
             if _is_empty(unit):
                 noted = begin > 0 and self._packing.drops_empty
             else:
@@ -183,7 +183,7 @@ class _SeenUnits:
         begins.clear()
 
 
-def _by_unit(pieces: Iterable[bytes], units: Iterable[Unit]) -> Iterator[tuple[Unit | None, bytes]]:
+def _by_unit(pieces: Iterable[bytes], units: Iterable[ChangedUnit]) -> Iterator[tuple[ChangedUnit | None, bytes]]:
     """The pieces, cut where a unit begins or ends, each with its unit; None: it is in none of these units."""
     waiting, at = iter(units), 0
     unit = next(waiting, None)
@@ -199,7 +199,7 @@ def _by_unit(pieces: Iterable[bytes], units: Iterable[Unit]) -> Iterator[tuple[U
             rest, at = rest[edge:], at + len(rest[:edge])
 
 
-def _is_empty(unit: Unit) -> bool:
+def _is_empty(unit: ChangedUnit) -> bool:
     return unit.plain[0] == unit.plain[1]
 
 

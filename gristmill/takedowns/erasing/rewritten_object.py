@@ -78,7 +78,7 @@ def rewrite_object(
         with _old_file(store, entry.path) as old:
             announce(after if size else "")
             if size:
-                _replace(store, entry, local)
+                _replace(store, entry, local, old)
             else:
                 _check_same(store, entry)
                 _check_alone(store, entry)
@@ -163,9 +163,9 @@ def _is_erased(row: tuple[Any, ...], source: Source, wanted: Wanted) -> bool:
     return (third, name) in wanted.reasons
 
 
-def _replace(store: Store, entry: Entry, local: FolderStore) -> None:
-    """Puts the new object in the place of the old one, unless others have replaced it."""
-    upload = store.upload(entry.path)
+def _replace(store: Store, entry: Entry, local: FolderStore, old: OldFile | None) -> None:
+    """Puts the new object in the place of the old one, unless others have replaced it. A file keeps its rights."""
+    upload = store.upload(entry.path, old) if isinstance(store, FolderStore) else store.upload(entry.path)
     try:
         _check_same(store, entry)
         for piece in local.stream(entry.path):

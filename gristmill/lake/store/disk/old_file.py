@@ -1,7 +1,14 @@
-"""OldFile: the file of an object that is replaced or removed, held open. It tells whether its bytes are gone."""
+"""OldFile: the file of an object that is replaced or removed, held open.
+
+It tells whether its bytes are gone, and gives the new file its owner and rights.
+"""
 
 import os
+import stat
+from contextlib import suppress
 from pathlib import Path
+
+from gristmill.errors import DataError
 
 
 class OldFile:
@@ -14,6 +21,32 @@ class OldFile:
 
     def __init__(self, fd: int, folder: Path) -> None:
         self._fd, self._folder, self._status = fd, folder, os.fstat(fd)
+
+    def share_access(self, new: int) -> None:
+        """Gives a new file the owner, group, mode and access list of this one, so that nobody else can read it.
+
+        Args:
+            new: descriptor of the new file.
+
+        Raises:
+            DataError: this process may not do so.
+        """
+        made = os.fstat(new)
+        try:
+            if (made.st_uid, made.st_gid) != (self._status.st_uid, self._status.st_gid):
+                os.fchown(new, self._status.st_uid, self._status.st_gid)
+            old_lists, new_lists = _access_lists(self._fd), _access_lists(new)
+            for name in new_lists.keys() - old_lists.keys():
+                os.removexattr(new, name)
+            for name, value in old_lists.items() - new_lists.items():
+                os.setxattr(new, name, value)
+            if os.fstat(new).st_mode != self._status.st_mode:
+                os.fchmod(new, stat.S_IMODE(self._status.st_mode))
+        except PermissionError as error:
+            raise DataError(
+                "its file has an owner or rights that this user may not give to a new file; nothing was changed, run as"
+                " the owner of the file"
+            ) from error
 
     def why_left(self) -> str:
         """Why the bytes are not gone, or not those that were read, although the object has been replaced or removed.
@@ -41,3 +74,10 @@ class OldFile:
                 return any(item.name.startswith(".nfs") and item.inode() == status.st_ino for item in items)
         except FileNotFoundError:  # the file was the last one in its folder
             return False
+
+
+def _access_lists(file: int) -> dict[str, bytes]:
+    """The access lists of a file, by the names of their attributes; empty where the system has none."""
+    with suppress(AttributeError, OSError):  # macOS has no such call, and some file systems no such attributes
+        return {name: os.getxattr(file, name) for name in os.listxattr(file) if name.startswith("system.")}
+    return {}

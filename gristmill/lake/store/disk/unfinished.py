@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from gristmill.errors import StoreError
 from gristmill.lake.store.disk.file_lock import is_named
+from gristmill.lake.store.disk.old_file import OldFile
 from gristmill.lake.store.disk.real_folders import RealFolders
 
 _TRIES = 100
@@ -95,9 +96,26 @@ class UnfinishedFiles:
     def __init__(self, folders: RealFolders, folder: str) -> None:
         self._folders, self._folder = folders, folder
 
-    def new(self) -> UnfinishedFile:
-        """A new file. Raises: as UnfinishedFile."""
-        return UnfinishedFile(self._folders, self._folder)
+    def new(self, like: OldFile | None = None) -> UnfinishedFile:
+        """A new file.
+
+        Args:
+            like: file whose owner and rights it gets before it has a byte; None: those of any new file.
+
+        Raises:
+            DataError: this process may not give it these rights.
+            StoreError: as UnfinishedFile.
+            OSError: the same.
+        """
+        file = UnfinishedFile(self._folders, self._folder)
+        if like is not None:
+            try:
+                like.share_access(file.fd)
+            except BaseException:
+                file.remove()
+                file.close()
+                raise
+        return file
 
     def there(self) -> list[tuple[str, float]]:
         """The name of each file, sorted, and its Unix time in seconds. Its writer may be dead or alive."""

@@ -4,6 +4,8 @@ import bz2
 import gzip
 import hashlib
 import lzma
+import os
+import stat
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -169,6 +171,34 @@ def test_a_name_that_comes_while_the_new_object_is_written_keeps_the_old_one(
     with pytest.raises(DataError, match="it is a link to" if kind == "link" else "its file has 2 names"):
         rewrite_object(lake, plan, Wanted({("pages", "a"): ""}), others)
     assert raw.read_bytes() == kept.read_bytes() == data
+
+
+def test_a_private_file_stays_private(lake: FolderStore, pages: Source) -> None:
+    plan = plan_of(lake, pages, "", row("a") + b"\n" + row("b") + b"\n", {(0, len(row("a")))})
+    raw = Path(lake.url) / PATH
+    raw.chmod(0o600)
+    owner = 65534 if os.getuid() == 0 else os.getuid()  # nobody, if this user may give files away
+    os.chown(raw, owner, -1)
+    rewrite_object(lake, plan, Wanted({("pages", "a"): ""}), silent)
+    assert (raw.read_bytes(), stat.S_IMODE(raw.stat().st_mode), raw.stat().st_uid) == (row("b") + b"\n", 0o600, owner)
+
+
+def test_a_file_whose_owner_cannot_be_kept_is_not_cut(
+    lake: FolderStore, pages: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = row("a") + b"\n" + row("b") + b"\n"
+    plan = plan_of(lake, pages, "", data, {(0, len(row("a")))})
+
+    (Path(lake.url) / PATH).chmod(0o600)
+
+    def refuse(*_: int) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "fchmod", refuse)
+    with pytest.raises(DataError, match="an owner or rights that this user may not give to a new file"):
+        rewrite_object(lake, plan, Wanted({("pages", "a"): ""}), silent)
+    assert (Path(lake.url) / PATH).read_bytes() == data
+    assert not list(lake.unfinished())
 
 
 def test_rows_that_are_appended_meanwhile_stay(lake: FolderStore, pages: Source) -> None:
