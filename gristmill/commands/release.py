@@ -6,21 +6,24 @@ A release never changes. `gc` keeps all that it names. Its data card and the tra
 """
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 
 from gristmill.commands._shared.lake_word import is_path
 from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
-from gristmill.errors import RecipeError
+from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import cache_index, export_index
-from gristmill.lake.asset_kinds import ledger_of_asset
+from gristmill.lake.asset_kinds import ledger_of_asset, names_of
 from gristmill.lake.ledger.folders.pinned_upload import RELEASES
 from gristmill.lake.store.protocol import Store
+from gristmill.pipeline.planner import Planner
+from gristmill.pipeline.targets import read_targets
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.recipes.shelf import known
 from gristmill.releases.card import FORMS, card_of
 from gristmill.releases.card_files import card_files, card_of_release
 from gristmill.releases.difference import differences
 from gristmill.releases.moved import redirect_release
-from gristmill.releases.pinned import read_pinned, release_names
+from gristmill.releases.pinned import PinnedRelease, pinned_path, read_pinned, release_names
 from gristmill.releases.pinning import pinned_release, train_weights, trainer_files, trainer_reading, write_release
 
 HELP = "pin what a training run uses under a name, with a data card; compare releases"
@@ -89,6 +92,11 @@ def _release(store: Store, arguments: Namespace, mix: str, tokenizer: str, name:
         if store.head(ledger_of_asset(export_index(mix, export))) is None:
             known("export", catalogue.exports, export, "release")
     release = pinned_release(store, name, mix, tokenizer, tuple(arguments.export))
+    if store.head(pinned_path(name)) is None:  # a release that is there never changes, whatever came after it
+        targets = read_targets(catalogue, [f"mixes/{mix}"])
+        _check_finished(
+            Planner(catalogue, shelves_of(arguments), lake_of(arguments), targets), release, arguments.export
+        )
     files = trainer_files(store, release)
     weights, reading = train_weights(files, release), trainer_reading(store, release)
     card = card_of_release(store, name, [card_of(release, catalogue, weights, reading, form) for form in FORMS])
@@ -104,6 +112,30 @@ def _release(store: Store, arguments: Namespace, mix: str, tokenizer: str, name:
     else:
         show(f"{folder}/card.md: the data card")
     show(f"{folder}/data.yaml: the configuration for Levanter")
+
+
+def _check_finished(planner: Planner, release: PinnedRelease, exports: Sequence[str]) -> None:
+    """Checks that raw data, blocklists and recipes are still those that the release was made from.
+
+    Its ledgers say nothing of these. A snapshot that was never made belongs to no release. Raw data that are not there
+    cannot be compared, which is told.
+
+    Raises:
+        DataError: `make` would make something of the release again or close one of its indexes anew, or cannot say so.
+    """
+    indexes = {cache_index(release.mix, release.tokenizer), *(export_index(release.mix, each) for each in exports)}
+    pinned = {(ledger.asset, ledger.snapshot) for ledger in release.ledgers}
+    sources = {names_of(asset).get("source") for asset, _ in pinned}
+    for prospect in planner.prospects():
+        asset, snapshot, state = prospect.asset, prospect.snapshot, prospect.state
+        where, why = f"{asset} ({snapshot})" if snapshot else asset, "; ".join(prospect.why)
+        ours = asset in indexes or (asset, snapshot) in pinned
+        follows = state == "follow" and asset in indexes  # it follows any snapshot that is new
+        if ours and not follows and state not in {"finished", "note", "wait"}:
+            mend = f"; run `gristmill make` for mixes/{release.mix} first" if state in {"make", "follow"} else ""
+            raise DataError(f"{where}: is not up to date: {why}{mend}")
+        if state in {"wait", "wrong"} and (ours or names_of(asset).get("source") in sources):
+            show(f"note: {where}: {why}")
 
 
 def _show_all(store: Store) -> None:

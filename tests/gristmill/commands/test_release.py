@@ -1,11 +1,14 @@
 from pathlib import Path
 
 import pytest
+from dagster_kit import letters
 from releasekit import release_of_whole, write_older
-from testkit import Mill
+from testkit import Mill, packed, put_list
 
 from gristmill.__main__ import main
+from gristmill.lake.address import blocklist_path
 
+LEDGER = "shard_ledger.json"
 SHELF = ["--shelves", "gristmill,testshelf"]
 
 
@@ -79,3 +82,70 @@ def test_a_release_that_nobody_knows_ends_with_1_and_the_known_names(
     assert main(["erase", str(whole.root), "--release", "frist", *SHELF]) == 1
     assert capsys.readouterr().err == told
     assert whole.store.head("releases/first.json") is not None
+
+
+class Blend:
+    """The mix `blend` of a shelf, made by `make`, and its releases."""
+
+    def __init__(self, mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+        self.mill, self._capsys = mill, capsys
+
+    def raw(self, *numbers: int, snapshot: str = "2024") -> None:
+        self.mill.raw("a.jsonl.gz", packed(letters(*numbers)), "letters", snapshot)
+
+    def make(self) -> None:
+        assert main(["make", str(self.mill.root), "mixes/blend", "--shelves", "dagshelf"]) == 0
+
+    def release(self, name: str) -> str:
+        """What the command says; it starts with the exit code."""
+        self._capsys.readouterr()
+        code = main(["release", str(self.mill.root), "blend", "tiny-1", name, "--shelves", "dagshelf"])
+        out, err = self._capsys.readouterr()
+        return f"{code} {err or out}"
+
+
+@pytest.fixture
+def blend(mill: Mill, capsys: pytest.CaptureFixture[str]) -> Blend:
+    mill.store.put(blocklist_path("takedowns"), b"")
+    made = Blend(mill, capsys)
+    made.raw(1, 2, 3, 4)
+    made.make()
+    return made
+
+
+def test_what_make_would_make_again_is_not_released(blend: Blend) -> None:
+    assert blend.release("first").startswith("0 releases/first.json: ")
+    blend.raw(1, 2, 3)
+    told = "2 sources/letters/v0/documents (2024): is not up to date: raw data changed: shard a; run `gristmill make`"
+    assert blend.release("second").startswith(f"{told} for mixes/blend first")
+    assert blend.mill.store.head("releases/second.json") is None
+    assert "the lake has this release already; nothing was written" in blend.release("first")
+    blend.make()
+    assert blend.release("second").startswith("0 ")
+
+
+def test_a_document_that_was_taken_down_is_not_released_before_it_is_left_out(blend: Blend) -> None:
+    put_list(blend.mill.store, b'{"source":"letters","id":"letter-2"}\n')
+    told = "2 mixes/blend/documents/letters (2024): is not up to date: "
+    assert blend.release("first").startswith(f"{told}blocklists/takedowns.jsonl: row 0: Object missing required field")
+    put_list(blend.mill.store, b'{"source":"letters","id":"letter-2","reason":"asked"}\n')
+    assert blend.release("first").startswith(f"{told}blocklists/takedowns changed")
+    blend.make()
+    assert blend.release("first").startswith("0 ")
+
+
+def test_a_snapshot_that_was_never_made_is_in_no_release_and_one_that_is_finished_is_in_the_next(blend: Blend) -> None:
+    blend.raw(11, 12, snapshot="2025")
+    assert blend.release("first").startswith("0 ")
+    folder = Path(blend.mill.root) / "token_caches/blend/tiny-1"
+    behind = {
+        path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and {"index", LEDGER} & {*path.parts}
+    }
+    blend.make()
+    for path, data in behind.items():
+        path.write_bytes(data)
+    assert blend.release("second").startswith(
+        "2 token_caches/blend/tiny-1/index: is not up to date: its slices changed"
+    )
+    blend.make()
+    assert blend.release("second").startswith("0 ")
