@@ -9,7 +9,7 @@ from gristmill.errors import DataError
 from gristmill.execution.claim import claimed_by_run
 from gristmill.lake.address import Place, export_index, place, tokenizer_asset
 from gristmill.lake.asset_kinds import EXPORT, TOKEN_CACHE, kind_of, ledger_of_asset, names_of
-from gristmill.lake.ledger.files import read_table
+from gristmill.lake.ledger.files import read_head, read_table
 from gristmill.lake.ledger.index_ledger import TEXTS, IndexLedger, content_digest, read_index_ledger
 from gristmill.lake.ledger.model import Recipe
 from gristmill.lake.ledger.receipts import objects_of
@@ -142,7 +142,7 @@ def lost_object(store: Store, release: PinnedRelease) -> str:
         store: the lake.
         release: the release.
     """
-    slices = [place(each.asset, each.snapshot) for each in release.ledgers if kind_of(each.asset) in _WITH_PARTS]
+    slices = [place(each.asset, each.snapshot) for each in _slices(release)]
     folders = {folder for each in slices for folder in each.folders}
     there = {entry.path: entry for folder in sorted(folders) for entry in store.list(folder)}
     for path, (_, size) in sorted(release.objects.items()):
@@ -169,7 +169,7 @@ def check_there(store: Store, release: PinnedRelease) -> None:
 
 def _check_free(store: Store, release: PinnedRelease) -> None:
     """Checks that no run is making what a release names: it may have replaced an object, and has no ledger yet."""
-    slices = (place(each.asset, each.snapshot) for each in release.ledgers if kind_of(each.asset) in _WITH_PARTS)
+    slices = [place(each.asset, each.snapshot) for each in _slices(release)]
     folders = (*_export_indexes(release.ledgers), tokenizer_asset(release.tokenizer))
     marks = {each.claim: f"{each.asset} ({each.snapshot})" for each in slices}
     for path, what in (marks | {f"{folder}/{WRITING}": folder for folder in folders}).items():
@@ -196,9 +196,24 @@ def check_kept(store: Store, release: PinnedRelease) -> None:
     """
     _check_free(store, release)
     named = named_objects(store, release.ledgers, release.tokenizer)
-    lost = lost_object(store, release) or next(iter(dict(named.items() ^ release.objects.items())), "")
+    lost = lost_object(store, release) or _changed(store, release)
+    lost = lost or next(iter(dict(named.items() ^ release.objects.items())), "")
     if lost:
         raise DataError(
             f"{lost}: was made again or removed while {pinned_path(release.name)} was written, so that release was"
             " taken back; give the same command again"
         )
+
+
+def _slices(release: PinnedRelease) -> list[PinnedLedger]:
+    """The ledgers of slices of token caches and exports."""
+    return [each for each in release.ledgers if kind_of(each.asset) in _WITH_PARTS]
+
+
+def _changed(store: Store, release: PinnedRelease) -> str:
+    """The first slice whose ledger is another one now, so that objects may be of both; empty if all are the same."""
+    for each in _slices(release):
+        head = read_head(store, place(each.asset, each.snapshot))
+        if head is None or head.fingerprint != each.fingerprint:
+            return f"{each.asset} ({each.snapshot})"
+    return ""

@@ -10,7 +10,7 @@ from gristmill.lake.address import cache_index, place
 from gristmill.lake.asset_kinds import EXPORT_INDEX, kind_of, rank_of
 from gristmill.lake.ledger.files import dump, read_head
 from gristmill.lake.ledger.folders.pinned_upload import RELEASES
-from gristmill.lake.ledger.index_ledger import content_digest
+from gristmill.lake.ledger.index_ledger import content_digest, read_indexed
 from gristmill.lake.ledger.model import Upstream
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
@@ -93,10 +93,10 @@ def _file_of_index(store: Store, release: PinnedRelease, name: str) -> tuple[str
     """The path and the bytes of a file of the token cache's index."""
     index = cache_index(release.mix, release.tokenizer)
     path = f"{index}/{name}"
-    tagged = store.read_tagged(path)
-    if tagged is None or content_digest(tagged[0], path, store.url) != index_at(store, index).files.get(path):
-        raise DataError(f"{path}: is not the file that the index names; {AGAIN}")
-    return path, tagged[0]
+    found = read_indexed(store, index, path, AGAIN)
+    if found is None or found[0].fingerprint != release.index:
+        raise DataError(f"{index}: was made again while the release was made; give the same command again")
+    return path, found[1]
 
 
 def train_weights(files: Mapping[str, bytes], release: PinnedRelease) -> dict[str, float]:

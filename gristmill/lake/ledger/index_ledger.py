@@ -8,6 +8,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from time import sleep
 from types import MappingProxyType
 
 import msgspec
@@ -27,6 +28,9 @@ TEXTS = (".json", ".yaml")
 """How the names of files end that may name the lake's root."""
 NO_ROOT = b'"\0/'
 """What takes the place of a quote, the root and a slash. No JSON text contains a NUL."""
+
+TRIES, WAIT = 11, 0.1
+"""How often a file and its ledger are read if they do not belong together, and the seconds in between."""
 
 _LOST = "there is no such object, but the ledger of its index names it"
 
@@ -99,6 +103,34 @@ def read_index_ledger(store: Store, path: str) -> IndexLedger | None:
     """
     tagged = store.read_tagged(path)
     return parse_index_ledger(tagged[0], path) if tagged else None
+
+
+def read_indexed(store: Store, asset: str, path: str, mend: str) -> tuple[IndexLedger, bytes] | None:
+    """The ledger of an index, and the bytes of a file that it names; None if the lake does not have the index.
+
+    A run writes the file, then the ledger. So both are read again, for a second, if they do not belong together.
+
+    Args:
+        store: the lake.
+        asset: address of the index.
+        path: path of the file.
+        mend: what to do if the file is lost or damaged, for the message.
+
+    Raises:
+        NewerSchema: a newer version of Gristmill wrote the index.
+        DataError: the file is lost, or is not the one that the ledger names; or the ledger is damaged.
+    """
+    for tries in range(TRIES):
+        sleep(WAIT if tries else 0)
+        ledger = read_index_ledger(store, ledger_of_asset(asset))
+        if ledger is None:
+            return None
+        tagged = store.read_tagged(path)
+        if tagged is None:
+            raise DataError(f"{path}: it is lost; {mend}")
+        if ledger.files.get(path) == content_digest(tagged[0], path, store.url):
+            return ledger, tagged[0]
+    raise DataError(f"{path}: it is not the file that its ledger names; {mend}")
 
 
 def changed_files(

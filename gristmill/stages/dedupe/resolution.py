@@ -22,10 +22,9 @@ from gristmill.lake.asset_kinds import (
     RESOLUTION,
     VERDICTS,
     kind_of,
-    ledger_of_asset,
 )
 from gristmill.lake.ledger.files import dump, list_ledgers, read_head, read_ledger
-from gristmill.lake.ledger.index_ledger import IndexWriter, content_digest, read_index_ledger, why_unlike
+from gristmill.lake.ledger.index_ledger import IndexWriter, read_indexed, why_unlike
 from gristmill.lake.ledger.model import Upstream
 from gristmill.lake.store.json_object import Integer, decode_object
 from gristmill.lake.store.open import Lake
@@ -145,16 +144,9 @@ def read_resolution(store: Store, dedupe: str) -> Resolution | None:
     Raises:
         DataError: its file is missing or damaged, or is not the one that its ledger names.
     """
-    ledger = read_index_ledger(store, ledger_of_asset(RESOLUTION.at(dedupe=dedupe)))
-    if ledger is None:
-        return None
-    path = resolution_path(dedupe)
-    tagged = store.read_tagged(path)
-    if tagged is None:
-        raise DataError(f"{path}: it is lost; run {RESOLUTION.at(dedupe=dedupe)} again")
-    if ledger.files.get(path) != content_digest(tagged[0], path, store.url):
-        raise DataError(f"{path}: it is not the file that its ledger names; run {RESOLUTION.at(dedupe=dedupe)} again")
-    return decode_object(tagged[0], Resolution, path, "the result of a resolution")
+    asset, path = RESOLUTION.at(dedupe=dedupe), resolution_path(dedupe)
+    found = read_indexed(store, asset, path, f"run {asset} again")
+    return decode_object(found[1], Resolution, path, "the result of a resolution") if found else None
 
 
 def fingerprinted(store: Store, recipe: Dedupe) -> list[tuple[str, str]]:

@@ -1,10 +1,11 @@
+import dataclasses
 import json
 
 import pytest
 from msgspec.structs import replace
 from releasekit import change_whole, release_of_whole, write_whole
 from testkit import Mill
-from wholelake import CACHE, REVISED, STREAM
+from wholelake import CACHE, REVISED, STREAM, TOKENIZER, even
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.ledger.files import dump, read_head, read_table
@@ -12,6 +13,7 @@ from gristmill.maintenance.gc import find_unnamed
 from gristmill.releases.pinned import read_pinned
 from gristmill.releases.pinning import pinned_release, trainer_files, write_release
 from gristmill.releases.withdrawal import withdraw_release
+from gristmill.stages.cache_index.index import index_cache
 
 
 def test_a_release_has_every_ledger_from_the_raw_data_to_the_token_cache(whole: Mill) -> None:
@@ -132,7 +134,18 @@ def test_a_missing_index_is_named(whole: Mill) -> None:
 def test_a_changed_configuration_is_not_released(whole: Mill) -> None:
     release = release_of_whole(whole)
     whole.store.put("token_caches/even/tiny-1/index/data.yaml", b"{}\n")
-    with pytest.raises(DataError, match=r"index/data\.yaml: is not the file that the index names"):
+    with pytest.raises(DataError, match=r"index/data\.yaml: it is not the file that its ledger names"):
+        trainer_files(whole.store, release)
+
+
+def test_a_release_has_no_configuration_of_an_index_that_was_written_since(whole: Mill) -> None:
+    """The slices are the same, and training reads them by other weights."""
+    release = release_of_whole(whole)
+    mix = even()
+    mix = dataclasses.replace(mix, streams=(dataclasses.replace(mix.streams[0], weight=3.0), *mix.streams[1:]))
+    index_cache(whole.store, mix, TOKENIZER, {"pages": whole.source()}, {"pages": ["2024"]})
+    assert release_of_whole(whole).objects == release.objects
+    with pytest.raises(DataError, match=r"^token_caches/even/tiny-1/index: was made again while the release was made"):
         trainer_files(whole.store, release)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 from dedupelake import known, labels, put, resolved
+from steered import before
 from testkit import Mill
 
 from gristmill.errors import Conflict, DataError
@@ -52,6 +53,30 @@ def test_the_first_by_snapshot_shard_and_row_stays(pages: Mill) -> None:
     assert found.matrix == ((0, 0, 4), (1, 0, 1), (1, 1, 2))
     assert found.occurrences == (2, 2)  # one, red occur once; two three times, six twice
     assert found.largest == (LargestCluster(3, "pages", "a", "x", 1), LargestCluster(2, "pages", "b", "x", 1))
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_a_resolution_that_another_run_writes_meanwhile_is_read_again(pages: Mill, *, ended: bool) -> None:
+    """The other run writes the file, then its ledger: both or the first, right before the file is read."""
+    path, closed = resolution_path(TEXTS), ledger_of_asset(RESOLUTION.at(dedupe=TEXTS))
+    resolved(pages, TEXTS)
+    old = [pages.store.read(each) for each in (path, closed)]
+    put(pages, "b", "x", "two", "six", "one")
+    resolved(pages, TEXTS)
+    new, found = [pages.store.read(each) for each in (path, closed)], read_resolution(pages.store, TEXTS)
+    for each, data in zip((path, closed), old, strict=True):
+        pages.store.put(each, data)
+
+    def write_file() -> None:
+        pages.store.put(path, new[0])
+        if ended:
+            pages.store.put(closed, new[1])
+        else:
+            before(pages.store, "read_tagged", closed, lambda: pages.store.put(closed, new[1]))
+
+    before(pages.store, "read_tagged", path, write_file)
+    assert old[0] != new[0]
+    assert read_resolution(pages.store, TEXTS) == found
 
 
 def test_a_later_snapshot_changes_no_label_of_an_earlier_one_though_its_key_comes_first(pages: Mill) -> None:
