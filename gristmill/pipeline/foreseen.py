@@ -16,6 +16,7 @@ from gristmill.recipes.mix import Mix
 from gristmill.recipes.row_format import Chat
 from gristmill.recipes.selection import Selection
 from gristmill.stages.export.epoch import check_epoch
+from gristmill.stages.fingerprints.order import order_path
 from gristmill.stages.mixing.blocklist_matches import named_lists
 from gristmill.stages.token_cache.step import TokenCacheStep
 
@@ -35,6 +36,22 @@ def foreseen(store: Store, catalogue: Catalogue) -> dict[str, str]:
     """
     lists = dict(_refused_lists(store, catalogue))
     return dict([*_of_sources(catalogue, lists), *_of_mixes(store, catalogue, lists), *_of_exports(catalogue)])
+
+
+def first_rules(store: Store, catalogue: Catalogue) -> Iterator[str]:
+    """What to write into dedupe recipes that are not resolved yet, and have a first rule because they name none.
+
+    Args:
+        store: the lake.
+        catalogue: the recipes.
+
+    Raises:
+        StoreError: the lake does not answer.
+    """
+    for name, dedupe in catalogue.dedupes.items():
+        if dedupe.unit.first_rules and store.head(order_path(name)) is None:
+            unit, better = type(dedupe.unit).__name__, ", ".join(f"{each}=2" for each in dedupe.unit.first_rules)
+            yield f"dedupe {name}: write {unit}({better}) before it is made; the first rule is kept for finished sets"
 
 
 def _refused_lists(store: Store, catalogue: Catalogue) -> Iterator[Refused]:

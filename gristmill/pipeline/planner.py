@@ -12,7 +12,7 @@ from gristmill.lake.asset_kinds import FINGERPRINTS, RESOLUTION, names_of
 from gristmill.lake.ledger.files import read_head
 from gristmill.lake.store.open import Lake
 from gristmill.pipeline.dry_run import Prospect, Prospects
-from gristmill.pipeline.foreseen import foreseen
+from gristmill.pipeline.foreseen import first_rules, foreseen
 from gristmill.pipeline.graph import RecipeGraph
 from gristmill.pipeline.indexes import MixIndexes
 from gristmill.pipeline.models import drawn_for, folder_of, look_at_folder, made_of, needed_folders
@@ -88,8 +88,8 @@ class Planner:
         self.states = Prospects(self._store, self._foreseen)
         self.strays: list[Prospect] = []
         """What is in the raw data of the sources, but in no snapshot."""
-        self.remarks: list[str] = []
-        """What people should know of raw data, folders and mixes, though nothing is wrong with them."""
+        self.remarks = [*first_rules(self._store, catalogue)]
+        """What people should know of raw data, folders, dedupe recipes and mixes, though nothing is wrong with them."""
         self.unlisted: list[Prospect] = []
         """The raw data that cannot be listed."""
         self._known: dict[str, list[str]] = {}

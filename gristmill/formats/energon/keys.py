@@ -16,6 +16,12 @@ NAME: Final = re.compile(r"((?:.*/)?[^.]+)\.([^/]*)")
 META: Final = re.compile(r"__[^/]*__(?:$|/)")
 """The start of a name that is passed over: a member or a folder such as `__meta__`."""
 
+RESERVED: Final = "__"
+"""The start of names that the loader gives a sample itself: it fails at a part `__key__`."""
+UNPICKLED: Final = frozenset({"pickle", "pkl", "pth", "pyd"})
+"""Last endings of parts that the loader unpickles: that runs what the file says."""
+
+_PART: Final = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*")
 _SAFE: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 _ESCAPED: Final = re.compile(rb"=([0-9A-F]{2})")
 _UNUSABLE: Final = re.compile(r"[{}\\#%?\x00-\x1f\x7f\u0085\u2028\u2029\ud800-\udfff]")
@@ -94,21 +100,13 @@ def document_id(key: str) -> str:
     return text
 
 
-def check_part(part: str) -> None:
-    """Checks a part's name, the ending of a member: `txt`, `json`, `seg.png`.
+def is_part(part: str) -> bool:
+    """Whether a recipe may give a part this name, the ending of a member: ASCII letters, digits, `_`, `-`, inner dots.
 
-    Args:
-        part: the name, without a leading dot.
-
-    Raises:
-        DataError: it is not made of ASCII letters, digits, `_`, `-` and inner dots.
-
-    >>> check_part("seg.png")
+    >>> [is_part(part) for part in ("txt", "seg.png", ".txt", "__key__")]
+    [True, True, False, False]
     """
-    if not re.fullmatch(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*", part):
-        raise DataError(
-            f"{part!r:.100} cannot name a part of a sample; use letters, digits, `_`, `-` and dots between them"
-        )
+    return _PART.fullmatch(part) is not None and not part.startswith(RESERVED)
 
 
 def check_media_name(name: str) -> tuple[str, str]:

@@ -30,6 +30,11 @@ class _Unit:
         return {"unit": type(self).__name__.removesuffix("Units").lower(), **given}
 
     @property
+    def first_rules(self) -> list[str]:
+        """The options whose rule is the first, which has a known fault, and is kept for sets that are finished."""
+        return sorted(name for name in _NUMBERED if getattr(self, name, 0) == 1)
+
+    @property
     def fingerprint_parameters(self) -> dict[str, Any]:
         """Those of the parameters that change a fingerprint. The others change only what is done with them."""
         return {name: value for name, value in self.parameters.items() if name not in _AFTER}

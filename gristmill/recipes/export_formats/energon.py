@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from gristmill.errors import RecipeError
 from gristmill.formats.energon.field_map import check_field_map, parse_places
+from gristmill.formats.energon.keys import is_part
 from gristmill.formats.energon.media import MediaFilter, kind_by_ending
 from gristmill.formats.energon.sample_types import SampleType, sample_type
 from gristmill.recipes.option_types import check_types
@@ -232,10 +233,10 @@ class EnergonWebdataset:
         if both or not (self.parts or self.files):
             raise RecipeError(f"{what}: give at least one part, each once; twice: {', '.join(sorted(both)) or 'none'}")
         for part in (*self.parts, *self.files):
-            if not _PART.fullmatch(part) and (part != BY_ENDING or part in self.parts):
+            if not is_part(part) and (part != BY_ENDING or part in self.parts):
                 raise RecipeError(
-                    f"{what}: {part!r} cannot name a part; use letters, digits, _, - and dots between them, as in"
-                    " 'txt' or 'seg.png'"
+                    f"{what}: {part!r} cannot name a part; use letters, digits, _, - and dots between them, without"
+                    " __ at the start, as in 'txt' or 'seg.png'"
                 )
         if self.files and not self.root:
             raise RecipeError(f"{what}: files={dict(self.files)} need root=, the folder that has them")
@@ -333,4 +334,3 @@ _DECODED = frozenset({"txt", "text", "transcript", "json", "jsn", "cls", "cls2",
 """The endings of parts of which the loader makes texts, JSON or integers."""
 _ALSO_DECODED = frozenset({"apng", "jfif", "jpe", "npy", "npz", "pbm", "pgm", "pnm", "ppm", "psd", "pth", "tga"})
 """Further endings of files of which it makes images or tensors."""
-_PART = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*")

@@ -13,6 +13,8 @@ from gristmill.pipeline.make import Maker
 from gristmill.pipeline.planner import Planner
 from gristmill.readers.web.pages import WarcPages
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
+from gristmill.recipes.duplicates.dedupe import Dedupe
+from gristmill.recipes.duplicates.units import DocumentUnits, MinHashUnits, SentenceUnits, Unit
 from gristmill.recipes.export import Export
 from gristmill.recipes.export_formats.energon import EnergonJsonl, EnergonWebdataset
 from gristmill.recipes.mix import Mix, Stream
@@ -130,3 +132,21 @@ def test_what_is_made_already_is_not_refused_where_an_extra_is_missing(mill: Mil
     assert [each.state for each in elsewhere.prospects()] == ["finished", "finished"]
     maker = Maker(elsewhere, mill.lake, Inline(), mill.said.append)
     assert (list(maker.run()), maker.not_made, mill.said[said:]) == ([], [], [])
+
+
+def test_a_dedupe_recipe_that_is_not_made_and_names_no_rule_is_told(mill: Mill) -> None:
+    units: dict[str, Unit] = {
+        "one-1": SentenceUnits(),
+        "two-1": SentenceUnits(rule=2),
+        "near-1": MinHashUnits(),
+        "all-1": DocumentUnits(),
+    }
+    dedupes = {name: Dedupe(name=name, unit=unit, sources=("pages/v0",)) for name, unit in units.items()}
+    catalogue = recipes(dedupes=dedupes)
+    told = [
+        "dedupe one-1: write SentenceUnits(rule=2) before it is made; the first rule is kept for finished sets",
+        "dedupe near-1: write MinHashUnits(verification=2) before it is made; the first rule is kept for finished sets",
+    ]
+    assert [each for each in Planner(catalogue, SHELVES, mill.lake).notes if "rule" in each] == told
+    mill.store.put("dedupe/one-1/order.json", b"{}")
+    assert [each for each in Planner(catalogue, SHELVES, mill.lake).notes if "rule" in each] == told[1:]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from gristmill.errors import DataError
-from gristmill.formats.energon.keys import check_media_name, safe_key, split_name
+from gristmill.formats.energon.keys import RESERVED, UNPICKLED, check_media_name, safe_key, split_name
 from gristmill.formats.energon.media import HEAD, MediaFilter, MediaRow, read_media
 from gristmill.recipes.export_formats.energon import BY_ENDING, EnergonWebdataset
 from gristmill.stages.export.codec import FileFacts, Placed, RowBlock, Sink
@@ -18,6 +18,8 @@ from gristmill.stages.export.not_taken import DAMAGED_MEDIA, NotTaken
 NO_KEY = NotTaken("its key is neither a string nor a whole number that can name a sample")
 NO_PARTS = NotTaken("it has none of the parts")
 NO_ENDING = NotTaken("its media file has a name without an ending")
+RESERVED_PART = NotTaken("the ending of its media file is a name that the loader gives a sample itself")
+UNPICKLED_PART = NotTaken("its media file has an ending that the loader unpickles, which runs what the file says")
 SAME_PARTS = NotTaken("the ending of its media file is the name of another part")
 
 _HEADER = 1024
@@ -115,8 +117,8 @@ class WebdatasetPart:
                 if data is None:
                     return missing_media(media, path)
                 part = (split_name(path) or ("", ""))[1] if name == BY_ENDING else name
-                if not part:
-                    return NO_ENDING
+                if name == BY_ENDING and (reason := _wrong_ending(part)):
+                    return reason
                 parts.append((f"{number}.{part}" if listed else part, data))
         if BY_ENDING in self._files and len({name for name, _ in parts}) < len(parts):
             return SAME_PARTS
@@ -147,6 +149,15 @@ class WebdatasetPart:
         """See PartFiles."""
         for tar in self._open.values():
             tar.abort()
+
+
+def _wrong_ending(part: str) -> NotTaken | None:
+    """Why a file cannot name its part; None if it can."""
+    if not part:
+        return NO_ENDING
+    if part.startswith(RESERVED):
+        return RESERVED_PART
+    return UNPICKLED_PART if part.rpartition(".")[2].lower() in UNPICKLED else None
 
 
 def _is_text(part: str, path: str) -> bool:

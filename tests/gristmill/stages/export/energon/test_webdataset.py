@@ -279,6 +279,28 @@ def test_the_endings_of_files_of_several_formats_name_the_parts(tmp_path: Path) 
     assert found(mill, HERE.ledger) == found(mill, f"{INDEX}/ledger.json") == []
 
 
+def test_files_whose_ending_the_loader_fails_at_or_unpickles_are_refused(tmp_path: Path) -> None:
+    """The first dot of the file's name counts, and no dot of a folder. Energon's loader raises at a part `__key__`."""
+    mill = Mill(tmp_path / "lake")
+    names = ["v.1/tim.v2.jpg", "a/x.JPG", "a/füß.фото", "a/x.__key__", "a/x.pkl", "a/x.v2.PYD", "v.1/plain"]
+    documents = make_documents(len(names))
+    for row, name in zip(documents, names, strict=True):
+        row["metadata"] = {"image": name}
+        mill.store.put(f"media/{name}", b"")
+    mill.raw("a.jsonl.gz", documents)
+    mixed(mill)
+    head = export(mill, EnergonWebdataset(parts={}, files={"*": "metadata.image"}, root="media", key="id"))
+    assert head.dropped == {
+        "the ending of its media file is a name that the loader gives a sample itself": 1,
+        "its media file has an ending that the loader unpickles, which runs what the file says": 2,
+        "its media file has a name without an ending": 1,
+    }
+    [record] = records(mill).values()
+    ids = [row["id"] for row in documents]
+    there = members(mill.store.read(record.folder + "train-00000.tar"))
+    assert list(there) == [f"{ids[0]}.v2.jpg", f"{ids[1]}.JPG", f"{ids[2]}.фото"]
+
+
 def test_an_auxiliary_source_may_have_files_of_several_formats(tmp_path: Path) -> None:
     mill = Mill(tmp_path / "lake")
     documents = make_documents(2)
