@@ -135,7 +135,9 @@ def test_a_named_release_keeps_its_tars(exporting: Works, capsys: pytest.Capture
     made(capsys, exporting)
     old = release_at(exporting, TARS)
     parts = sorted({file.path.rpartition("/")[0] for file in old.named})
-    exporting.store.put("releases/first.json", json.dumps({"files": [old.folder], "parts": parts, "objects": {}}).encode())
+    exporting.store.put(
+        "releases/first.json", json.dumps({"files": [old.folder], "parts": parts, "objects": {}}).encode()
+    )
     exporting.raw([letter(4)], "b")
     made(capsys, exporting)
     kept = objects(exporting, old.folder, *parts)
