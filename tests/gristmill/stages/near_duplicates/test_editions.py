@@ -180,6 +180,18 @@ def test_a_newer_edition_joins_no_cluster_that_keeps_an_older_one(tmp_path: Path
     assert marked(near(tmp_path, first, second, unit=CHAINED)) == {"news 1": "wiki 1", "web 1": "wiki 2"}
 
 
+def test_a_cluster_that_an_older_edition_connected_takes_the_newest(tmp_path: Path) -> None:
+    """The newest edition is near `news 2` alone, which only the older edition connects with `news 1`."""
+    names = (NEWS, OLDEST, "news 2", OLDER)
+    some = {name: snapshot(name, [text]) for name, text in zip(names, CHAIN, strict=True)}
+    unit = replace(CHAINED, bands=64)
+    first, second = [some[name] for name in (NEWS, "news 2", OLDEST)], [some[OLDER]]
+    old = {"news 2": "news 1", "wiki 1": "news 1"}
+    assert marked(near(tmp_path / "two", first, second, unit=unit)) == {**old, "wiki 2": "news 1"}
+    anew = near(tmp_path / "one", [*first, *second], unit=unit)
+    assert marked(anew) == {"wiki 1": "news 1", "wiki 2": "news 2"}
+
+
 def test_rounds_without_several_editions_stay_finished(tmp_path: Path) -> None:
     """What the clusters are made from tells of editions only where two of a source could meet through another."""
     some = {name: snapshot(name, CHAIN) for name in (NEWS, OLDEST, OLDER, WEB)}
