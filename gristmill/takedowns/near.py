@@ -1,7 +1,7 @@
 """Documents in one cluster of near duplicates with wanted documents."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,15 +13,14 @@ from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.files import find_ledger, list_ledgers, read_ledger
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.dedupe.resolution import read_order
-from gristmill.stages.fingerprints.binary_part import read_part_file
 from gristmill.stages.fingerprints.compared import families_of
 from gristmill.stages.fingerprints.order import Order, round_key
-from gristmill.stages.near_duplicates.cluster_files import MEMBER, Records, records_of
+from gristmill.stages.near_duplicates.cluster_files import Records, read_members
 from gristmill.stages.near_duplicates.inputs import WHOLE, Table
 from gristmill.stages.near_duplicates.nodes import rank_of, shard_of
 from gristmill.stages.near_duplicates.printed_documents import PrintedDocuments
 from gristmill.takedowns.places import FoundPlace, Search
-from gristmill.tracing.rows import find_partition, row_of
+from gristmill.tracing.rows import Partition, find_partition, row_of
 
 Key = tuple[str, str]
 """Source and snapshot, as a recipe names them."""
@@ -138,22 +137,27 @@ def _of_dedupe(
     for asset, snapshot, shard, row in wanted:
         rows[ranks[names_of(asset)["source"], snapshot], shard].append(row)
     nodes = np.concatenate([printed.nodes(rank, shard, each) for (rank, shard), each in rows.items()])
-    asked = (_members(store, compared, rank) for rank in sorted({rank for rank, _ in rows}))
+    rounds = _rounds(store, compared, ranks.values())
+
+    def members(rank: int) -> Records:
+        of_round = rounds[compared.order.entries[rank].round]
+        return read_members(store, of_round.rows[WHOLE], of_round.place.table, rank, len(names[rank]))
+
+    asked = map(members, sorted({rank for rank, _ in rows}))
     firsts = np.concatenate([nodes, *(each["first"][np.isin(each["node"], nodes)] for each in asked)])
-    every = (_members(store, compared, rank) for rank in ranks.values())
+    every = map(members, ranks.values())
     near = np.concatenate([firsts, *(each["node"][np.isin(each["first"], firsts)] for each in every)])
     near = np.setdiff1d(near[np.isin(rank_of(near), list(ranks.values()))], nodes)
     places = zip(rank_of(near).tolist(), shard_of(near).tolist(), printed.rows(near).tolist(), strict=True)
-    pairs = (_pair(store, documents[keys[rank]], names[rank][shard], row) for rank, shard, row in places)
+    read = {rank: find_partition(store, documents[keys[rank]]) for rank in np.unique(rank_of(near)).tolist()}
+    pairs = (_pair(read[rank], names[rank][shard], row) for rank, shard, row in places)
     return {pair for pair in pairs if pair is not None}
 
 
-def _members(store: Store, compared: _ComparedNow, rank: int) -> Records:
-    """The MEMBER records of a snapshot."""
-    number = compared.order.entries[rank].round
-    table = Table.read(store, place(CLUSTERS.at(dedupe=compared.name), round_key(number)))
-    data = read_part_file(store, table.rows[WHOLE], table.place.table, str(rank))
-    return records_of(data, MEMBER, f"{table.place.table}: file {rank}")
+def _rounds(store: Store, compared: _ComparedNow, ranks: Iterable[int]) -> dict[int, Table]:
+    """The tables of the clusters of some snapshots, by round."""
+    numbers = sorted({compared.order.entries[rank].round for rank in ranks})
+    return {each: Table.read(store, place(CLUSTERS.at(dedupe=compared.name), round_key(each))) for each in numbers}
 
 
 def _dedupes(store: Store) -> dict[str, list[Place]]:
@@ -205,12 +209,11 @@ def _compared_now(store: Store, dedupe: str, rounds: Sequence[Place], search: Se
     return _ComparedNow(dedupe, documents, order, "".join(scopes[:1]))
 
 
-def _pair(store: Store, documents: Place, shard: str, row: int) -> Pair | None:
+def _pair(partition: Partition | None, shard: str, row: int) -> Pair | None:
     """The (source, id) of a document: the fingerprints have its recipe's source, which may be another.
 
     None if its snapshot has changed since: near_documents() names it as not searched.
     """
-    partition = find_partition(store, documents)
     if partition is None or shard not in partition.shards:
         return None
     return row_of(partition, shard, row).pair

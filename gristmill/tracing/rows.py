@@ -22,7 +22,7 @@ from gristmill.lake.ledger.id_index import IdIndex, hash_of
 from gristmill.lake.ledger.id_search import sightings
 from gristmill.lake.ledger.model import Ledger, Shard, Upstream
 from gristmill.lake.rows.batches import IdPair, read_rows
-from gristmill.lake.rows.shard_file import member_of, rows_around
+from gristmill.lake.rows.shard_file import WHOLE, member_of, rows_around
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 from gristmill.text.differences import Difference, first_differences
@@ -159,7 +159,7 @@ def row_of(partition: Partition, name: str, number: int) -> LocatedRow:
     store, path = shard_file(partition.store, partition.place, shard)
     members = list(shard.members)
     start, end, _ = member_of(members, shard.bytes, number)
-    if path.endswith(".gz") and len(members) > 1:
+    if path.endswith(".gz") and (end - start <= WHOLE or len(members) > 1):
         key = (path, shard.sha256, start)
         first, rows = partition.once("member", key, lambda: rows_around(store, path, members, shard.bytes, number))
     else:

@@ -11,7 +11,9 @@ import xxhash
 from numpy.typing import NDArray
 
 from gristmill.errors import DataError
-from gristmill.stages.fingerprints.binary_part import BinaryPart
+from gristmill.lake.ledger.model import Shard
+from gristmill.lake.store.protocol import Store
+from gristmill.stages.fingerprints.binary_part import BinaryPart, read_part_file
 from gristmill.stages.near_duplicates.nodes import Nodes, shard_of
 
 MEMBER = np.dtype([
@@ -61,6 +63,29 @@ def records_of(data: bytes, kind: np.dtype[np.void], where: str) -> Records:
     if len(data) % kind.itemsize:
         raise DataError(f"{where}: is cut; make its partition again")
     return np.frombuffer(data, kind)
+
+
+def read_members(store: Store, part: Shard, table: str, rank: int, shards: int) -> Records:
+    """The MEMBER records of one snapshot, compared with their index.
+
+    Args:
+        store: the lake.
+        part: row of the table of clusters.
+        table: path of that table.
+        rank: rank of the snapshot.
+        shards: number of shards of the snapshot.
+
+    Raises:
+        DataError: a file is lost or damaged, or the records are not those of the index.
+    """
+    where = f"{table}: file {rank}"
+    members = records_of(read_part_file(store, part, table, str(rank)), MEMBER, where)
+    blocks = records_of(read_part_file(store, part, table, f"{rank}.index"), BLOCK, f"{where}.index")
+    edges = np.searchsorted(shard_of(members["node"]), np.arange(shards + 1))
+    digests = [digest_of_records(members[edges[at] : edges[at + 1]]) for at in range(shards)]
+    if blocks["digest"].tolist() != digests or blocks["first"].tolist() != edges[:-1].tolist():
+        raise DataError(f"{where}: its records are not those of {rank}.index; make the clusters of this round again")
+    return members
 
 
 def find_nodes(records: Records, nodes: Nodes) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

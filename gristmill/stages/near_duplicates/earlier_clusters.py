@@ -7,7 +7,14 @@ from numpy.typing import NDArray
 
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.fingerprints.binary_part import read_part_file
-from gristmill.stages.near_duplicates.cluster_files import CLUSTER, MEMBER, Records, find_nodes, records_of
+from gristmill.stages.near_duplicates.cluster_files import (
+    CLUSTER,
+    MEMBER,
+    Records,
+    find_nodes,
+    read_members,
+    records_of,
+)
 from gristmill.stages.near_duplicates.inputs import WHOLE, ClusterInputs
 from gristmill.stages.near_duplicates.nodes import Nodes, rank_of
 
@@ -61,8 +68,8 @@ class EarlierClusters:
         if number == self._inputs.round:
             return self.members
         table = self._inputs.earlier[number - 1]
-        data = read_part_file(self._store, table.rows[WHOLE], table.place.table, str(rank))
-        return records_of(data, MEMBER, f"{table.place.table}: file {rank}")
+        shards = len(self._inputs.fingerprints[rank].rows)
+        return read_members(self._store, table.rows[WHOLE], table.place.table, rank, shards)
 
     @property
     def numbers(self) -> Nodes:

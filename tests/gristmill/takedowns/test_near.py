@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from countedreads import CountedReads
 from dedupelake import SHELVES, known, put, resolved
 from onenumber import numbered_alike
 from testkit import Mill
@@ -30,6 +31,13 @@ def found(mill: Mill, *ids: str) -> Search:
 
 def near(mill: Mill, search: Search) -> set[tuple[str, str]]:
     return near_documents(mill.store, search, {each.pair for each in search.found})
+
+
+class CountedLedgers(CountedReads):
+    """Notes ledgers too."""
+
+    def read_tagged(self, path: str) -> tuple[bytes, str] | None:
+        return super().read_tagged(self.readable(path))
 
 
 def told(what: str) -> str:
@@ -67,6 +75,20 @@ def test_the_cluster_of_a_document_is_near_it(tmp_path: Path) -> None:
     search = found(mill, "c0")
     assert near(mill, search) == set()
     assert [each.what for each in search.unsearched] == [told("near 'c0' of 'pages'")]
+
+
+def test_near_documents_are_read_by_snapshot_and_shard_not_one_by_one(tmp_path: Path) -> None:
+    (tmp_path / "lake").mkdir()
+    mill, text, reads = Mill(tmp_path / "lake"), " ".join(WORDS), list[int]()
+    put(mill, "2024-01", "a", *[text] * 4)
+    put(mill, "2024-02", "b", *[text] * 3)
+    resolved(mill, "dedupe/near-1")
+    search, store = found(mill, "a0"), CountedLedgers(mill.store)
+    assert len(near_documents(store, search, {("pages", "a0")})) == 6
+    for snapshot, shard in (("2024-01", "a"), ("2024-02", "b")):
+        documents = place("sources/pages/v0/documents", snapshot)
+        reads += [store.read_objects.count(path) for path in (documents.ledger, documents.shard(shard))]
+    assert reads == [3, 1, 3, 1]  # ledgers: what was compared, what was not, and the ids
 
 
 def test_what_was_not_compared_with_a_document_is_not_searched(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from testkit import Mill
 from gristmill.lake.address import place
 from gristmill.lake.ledger.files import compose, dump, pack_table, read_ledger
 from gristmill.stages.fingerprints.binary_part import part_record, sealed
-from gristmill.stages.near_duplicates.cluster_files import CLUSTER, MEMBER
+from gristmill.stages.near_duplicates.cluster_files import BLOCK, CLUSTER, MEMBER, digest_of_records
 
 
 def numbered_alike(mill: Mill, number: str) -> None:
@@ -27,7 +27,14 @@ def numbered_alike(mill: Mill, number: str) -> None:
             table = pq.read_table(pa.BufferReader(data))
             pq.write_table(table.set_column(0, "cluster", pa.array([7] * len(table))), sink := pa.BufferOutputStream())
             data = bytes(sink.getvalue())
-        elif not name.endswith(".index"):
+        elif name.endswith(".index"):
+            blocks = np.frombuffer(data, BLOCK).copy()
+            members = np.frombuffer(mill.store.read(path.removesuffix(".index")), MEMBER).copy()
+            members["cluster"] = 7
+            for block in blocks:
+                block["digest"] = digest_of_records(members[int(block["first"]) :][: int(block["count"])])
+            data = blocks.tobytes()
+        else:
             records = np.frombuffer(data, CLUSTER if name == "clusters" else MEMBER).copy()
             records["cluster"] = 7
             data = records.tobytes()
