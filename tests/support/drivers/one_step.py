@@ -136,7 +136,8 @@ class Changes:
 
 def main(url: str, name: str, workers: int, die: int) -> int:
     """The exit code."""
-    options = {"endpoint": os.environ.get("AWS_ENDPOINT_URL", ""), "region": os.environ.get("AWS_REGION", "")}
+    bucket = {"endpoint": os.environ.get("AWS_ENDPOINT_URL", ""), "region": os.environ.get("AWS_REGION", "")}
+    options = bucket if url.startswith("s3://") else {}  # a folder lake has none
     mill = Mill(Path(url), url, {key: value for key, value in options.items() if value})
     engine = LocalPool(workers, small=0) if workers else None
     changes = Changes(url, die)
