@@ -74,7 +74,8 @@ def engine_resource(environment: Environment) -> dg.ResourceDefinition:
     """The engine of this deployment.
 
     Dagster has no bounds of numbers in the schema of a run configuration. So the values pass a function that refuses
-    them. Dagster calls it before it creates a run: the launchpad shows its words, and no run fails.
+    them. Dagster calls it before it creates a run, whoever launches it. The launchpad's own check is in
+    resources/pages/launchpad.py.
     """
 
     def open_for_run(context: dg.InitResourceContext) -> Iterator[RunEngine]:

@@ -59,7 +59,7 @@ class Ui:
             self._process = subprocess.Popen(
                 [*command, "-p", str(self.port)], cwd=ROOT, env=variables, stdout=log, stderr=log
             )
-        end = time.monotonic() + 120
+        end = time.monotonic() + 600
         while not self.listens():
             assert self._process.poll() is None, self.log.read_text()
             assert time.monotonic() < end, self.log.read_text()
@@ -176,6 +176,81 @@ def test_many_snapshots_from_a_page_are_several_backfills_and_what_waits_for_the
     assert (cancel(address, first), len(cancel(address, second))) == ([], 2)
     with pytest.raises(SystemExit, match="no backfill has the tag gristmill/launch=another"):
         cancel(address, "another")
+    ui.close()
+
+
+FACTORY = f"""{BOOKS}
+from gristmill.environment import read_environment
+from resources.engine import engine_resource
+
+@dg.asset(required_resource_keys={{"engine"}}, deps=[books])
+def bricks(): ...
+
+defs = dg.Definitions(
+    assets=[books, bricks],
+    jobs=[dg.define_asset_job("building", [books, bricks])],
+    resources={{"engine": engine_resource(read_environment({{}}))}},
+)
+"""
+
+
+@pytest.mark.parametrize("job", ["building", "__ASSET_JOB"])
+def test_the_launchpad_refuses_workers_out_of_bounds_and_snapshots_that_do_not_exist(tmp_path: Path, job: str) -> None:
+    ui = Ui(tmp_path, FACTORY)
+    with dg.DagsterInstance.from_config(str(tmp_path)) as instance:
+        instance.add_dynamic_partitions("years", ["2025"])
+    place = {"repositoryLocationName": "code.py", "repositoryName": "__repository__"}
+    chosen = [{"path": ["books"]}, {"path": ["bricks"]}] if job == "__ASSET_JOB" else None
+
+    def ask(query: str, **variables: Any) -> Any:
+        body = json.dumps({"query": query, "variables": variables}).encode()
+        return json.loads(ui.ask("POST", "/graphql", {"Content-Type": "application/json"}, body)[1])["data"]
+
+    def config(workers: int) -> str:
+        return f"resources:\n  engine:\n    config:\n      workers: {workers}\n"
+
+    wanted = "{ __typename ...on RunConfigValidationInvalid { errors { message } } ...on PythonError { message } }"
+    parts = f'runConfigData: $config, mode: "default") {wanted}'
+
+    def check(workers: int) -> Any:
+        query = (
+            f"query ($at: PipelineSelector!, $config: RunConfigData) {{ isPipelineConfigValid(pipeline: $at, {parts} }}"
+        )
+        selector = {**place, "pipelineName": job, "assetSelection": chosen}
+        return ask(query, at=selector, config=config(workers))["isPipelineConfigValid"]
+
+    def launch(workers: int, year: str, by: str = "launchRun") -> Any:
+        params = {
+            "selector": {**place, "jobName": job, "assetSelection": chosen},
+            "runConfigData": config(workers),
+            "executionMetadata": {"tags": [{"key": "dagster/partition", "value": year}]},
+        }
+        if by == "launchMultipleRuns":
+            inner = f"{{ ...on LaunchMultipleRunsResult {{ launchMultipleRunsResult {wanted} }} }}"
+            query = f"mutation ($all: [ExecutionParams!]!) {{ {by}(executionParamsList: $all) {inner} }}"
+            (said,) = ask(query, all=[params])[by]["launchMultipleRunsResult"]
+            return said
+        query = f"mutation ($params: ExecutionParams!) {{ {by}(executionParams: $params) {wanted} }}"
+        return ask(query, params=params)[by]
+
+    assert check(2) == {"__typename": "PipelineConfigValidationValid"}
+    for workers in (0, -1, 257):
+        for refused in (check(workers), launch(workers, "2025")):
+            assert refused["__typename"] == "RunConfigValidationInvalid"
+            (error,) = refused["errors"]
+            assert f'path root:resources:engine:config:workers. Value "{workers}; give 1 to 256"' in error["message"]
+    ways = ("launchRun", "launchPipelineExecution", "launchMultipleRuns")
+    for by in ways:
+        assert launch(0, "2025", by)["__typename"] == "RunConfigValidationInvalid"
+        assert "DataError: there is no snapshot 2026 of years; the newest is 2025" in launch(2, "2026", by)["message"]
+    many = {"assetSelection": [{"path": ["books"]}], "partitionNames": ["2025"], "runConfigData": config(0)}
+    query = f"mutation ($many: LaunchBackfillParams!) {{ launchPartitionBackfill(backfillParams: $many) {wanted} }}"
+    words = "DataError: the run configuration: resources.engine.config.workers is 0; give 1 to 256"
+    assert words in ask(query, many=many)["launchPartitionBackfill"]["message"]
+    with dg.DagsterInstance.from_config(str(tmp_path)) as instance:
+        assert instance.get_runs() == []
+        assert instance.get_backfills() == []
+    assert launch(2, "2025") == {"__typename": "LaunchRunSuccess"}
     ui.close()
 
 
