@@ -16,6 +16,7 @@ from gristmill.errors import Conflict
 from gristmill.lake.ledger.lake_id import LAKE_FILE
 from gristmill.lake.store.open import Lake
 from gristmill.threads import begin
+from resources.pages.news import without_news
 from resources.pauses import paused
 
 if TYPE_CHECKING:
@@ -105,7 +106,10 @@ class Looker:
             self._within_limit(part, read, wrong)
         if "lake" not in wrong:
             self._within_limit("write into the lake", lambda: self._write(now), wrong)
-        wrong.update(found.pop("daemons", {}) | found.pop("sensors", {}) | found.pop("servers", {}))
+        daemons, servers = found.pop("daemons", {}), found.pop("servers", {})
+        if servers:  # sensors tick in the code server
+            daemons.pop("ticks", None)
+        wrong.update(daemons | found.pop("sensors", {}) | servers)
         return Health(wrong=wrong, **found)
 
     def _within_limit(self, part: str, read: Callable[[], None], wrong: dict[str, str]) -> None:
@@ -252,20 +256,16 @@ def _answers(entry: Any) -> bool:
 def _posted(cursor: str | None) -> Sequence[float]:
     """When the alerts in the cursor of the sensor `alerts` were posted."""
     with suppress(ValueError, TypeError, KeyError, AttributeError):
-        return [float(when) for when, _ in json.loads(_state(cursor))["posted"].values()]
+        return [float(when) for when, _ in json.loads(without_news(cursor))["posted"].values()]
     return []
 
 
 def _failing(cursor: str | None) -> list[str]:
     """What a sensor of many parts, such as sources, could not look at in its last ticks, by its cursor."""
     with suppress(ValueError, TypeError, KeyError, AttributeError):
-        return [str(part) for part, times in json.loads(_state(cursor))["failed"].items() if int(times) >= FAILURES]
+        failed = json.loads(without_news(cursor))["failed"]
+        return [str(part) for part, times in failed.items() if int(times) >= FAILURES]
     return []
-
-
-def _state(cursor: str | None) -> str:
-    """What the next tick needs: a cursor may begin with a line of news, see sensors/ticks.py."""
-    return (cursor or "").rpartition("\n")[2]
 
 
 def _since(when: float, now: float) -> int:

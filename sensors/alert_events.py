@@ -10,13 +10,14 @@ from assets.support.last_reading import is_news
 from assets.support.next_steps import (
     OF_DEAD,
     OF_FORGOTTEN,
+    OF_GIVEN_UP,
     OF_KIND,
     OF_UNSTARTED,
     OF_WITHOUT_ASSETS,
     RUN_NEXT,
     next_of_check,
 )
-from assets.support.runs.tags import RETRIED_BY, WILL_RETRY
+from assets.support.runs.tags import RETRIED_BY, RETRY_NUMBER, WILL_RETRY
 from gristmill.errors import shorten, visible
 from sensors.alert_messages import Alert
 from sensors.lateness import LONGEST_NAME, late_alert
@@ -27,6 +28,10 @@ DECIDED = 60
 """Seconds after which a run that failed is not tried again, unless Dagster has said so."""
 NOT_RETRIED = "Failed to retry run"
 """What Dagster writes into the log of a run that it could not start again."""
+MOST = 3
+"""How often a run is launched again, by Dagster or by the sensor `unstarted_runs`."""
+ATTEMPT = "gristmill/attempt"
+"""The tag of a run that the sensor has requested: how often it was launched again before it."""
 LONGEST = 2000
 """Characters of an error in a message; the run's page has all of it."""
 
@@ -68,6 +73,11 @@ def was_forgotten(instance: dg.DagsterInstance, run: dg.DagsterRun) -> bool:
     return any(entry.dagster_event and entry.dagster_event.message == NOT_RETRIED for entry in told)
 
 
+def launched_again(run: dg.DagsterRun) -> int:
+    """How often what a run makes was launched again before it, by Dagster or by the sensor `unstarted_runs`."""
+    return int(run.tags.get(ATTEMPT, 0)) + int(run.tags.get(RETRY_NUMBER, 0))
+
+
 def alert_of(instance: dg.DagsterInstance, entry: dg.EventLogEntry, hours: Mapping[str, float]) -> Alert | None:
     """The alert for an event; None if it is no failure, or if its run will be tried again or tells it itself."""
     if entry.dagster_event and entry.dagster_event.event_type == dg.DagsterEventType.FRESHNESS_STATE_CHANGE:
@@ -93,9 +103,9 @@ def alert_of(instance: dg.DagsterInstance, entry: dg.EventLogEntry, hours: Mappi
             return None
         assets = _assets(instance, run)
         if not kind and never_started(instance, run.run_id):
-            following = OF_UNSTARTED if assets else OF_WITHOUT_ASSETS
+            following = _unless_last(run, OF_UNSTARTED) if assets else OF_WITHOUT_ASSETS
         elif not kind and was_forgotten(instance, run):
-            following = OF_FORGOTTEN if assets else OF_WITHOUT_ASSETS
+            following = _unless_last(run, OF_FORGOTTEN) if assets else OF_WITHOUT_ASSETS
         return Alert(event="run_failure", assets=assets, check="", error=_short(words), next=following, **common)
     return Alert(
         event="check_failure",
@@ -105,6 +115,11 @@ def alert_of(instance: dg.DagsterInstance, entry: dg.EventLogEntry, hours: Mappi
         next=next_of_check(result.check_name),
         **common,
     )
+
+
+def _unless_last(run: dg.DagsterRun, following: str) -> str:
+    """What to do next about a run that is requested again, unless it was the last time."""
+    return following if launched_again(run) < MOST else OF_GIVEN_UP
 
 
 def _assets(instance: dg.DagsterInstance, run: dg.DagsterRun) -> list[str]:

@@ -6,8 +6,8 @@ from typing import Any
 
 import dagster as dg
 
+from resources.pages.news import without_news
 from sensors.alert_messages import Unposted
-from sensors.ticks import without_news
 
 KINDS = (
     dg.DagsterEventType.RUN_FAILURE,

@@ -41,11 +41,14 @@ class Alert:
 
     @property
     def topic(self) -> str:
-        """Alerts of one topic are posted once in GRISTMILL_WEBHOOK_SILENCE. Another snapshot is another topic."""
+        """Alerts of one topic are posted once in GRISTMILL_WEBHOOK_SILENCE.
+
+        Another snapshot is another topic, and so is another thing to do next.
+        """
         what = self.check or self.job or "of"
         first = f" {self.assets[0]}" if self.assets else ""
         snapshot = f" ({self.snapshot})" if self.snapshot else ""
-        number = digest_of([self.job, self.check, self.snapshot, *self.assets])[:16]
+        number = digest_of([self.job, self.check, self.snapshot, self.next, *self.assets])[:16]
         return f"{self.event} {what}{first}{snapshot} #{number}"
 
 

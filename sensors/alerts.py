@@ -12,12 +12,13 @@ import dagster as dg
 from gristmill.environment import Environment
 from gristmill.errors import StoreError
 from gristmill.recipes.catalogue import Catalogue
+from resources.pages.news import with_news
 from resources.webhook import RefusedMessage, post
 from sensors.alert_events import UNDECIDED, Undecided, alert_of, events, is_undecided, newest
 from sensors.alert_memory import KINDS, Memory, load_memory
 from sensors.alert_messages import NOTHING, Alert, Unposted, message_of, message_of_more, unreadable
 from sensors.lateness import expected_hours, never_come
-from sensors.ticks import Found, found, with_news
+from sensors.ticks import Found, found
 
 BOX = 15.0
 """Seconds after which a tick posts nothing more. The last post may take 40 s, and Dagster ends a tick after 60 s."""

@@ -31,9 +31,10 @@ from gristmill.recipes.catalogue import Catalogue
 from gristmill.reports.sizes import counted
 from gristmill.stages.mixing.blocklist_inputs import Hashes, hashes_by_name, touched_shards
 from resources.lake import LakeResource
+from resources.pages.news import with_news
 from sensors.automation import NAME, awake_units, why_held
 from sensors.blocked_assets import Selected, selected_assets
-from sensors.ticks import GOING, once_more, read_memory, requested, warner, with_news
+from sensors.ticks import GOING, once_more, read_memory, requested, warner
 
 BOX = 30.0
 """Longest time of a tick in seconds; the next tick continues."""
@@ -82,7 +83,8 @@ class BlocklistMemory(msgspec.Struct, omit_defaults=True):
     """The cursor.
 
     Attributes:
-        failed: of how many ticks in a row each list was wrong, by its path with what is wrong, in words of ours alone.
+        failed: of how many ticks in a row each list was wrong, by its path with what is wrong, or an asset had a slice
+            that cannot be checked, by its address. In words of ours alone.
         marks: the progress with each asset, by its address.
     """
 
@@ -101,7 +103,7 @@ class _Look:
     asked: list[dg.RunRequest] = field(default_factory=list)
     messages: list[str] = field(default_factory=list)
     wrong: dict[str, str] = field(default_factory=dict)
-    unread: list[str] = field(default_factory=list)
+    unread: dict[tuple[str, str], str] = field(default_factory=dict)
     indexes: set[str] = field(default_factory=set)
     looked: int = 0
     _etags: dict[str, str] = field(default_factory=dict)
@@ -235,7 +237,7 @@ def _is_touched(look: _Look, chosen: Selected, snapshot: str, blocked: Hashes, *
             return True
         return bool(touched_shards(look.store, made, place(chosen.reads[0], snapshot), blocked))
     except DataError as error:
-        look.unread.append(f"{chosen.address} ({snapshot}): {error}")
+        look.unread[chosen.address, snapshot] = f"{chosen.address} ({snapshot}): {error}"
         return None
 
 
@@ -309,9 +311,10 @@ def blocklist_sensors(catalogue: Catalogue, interval: int = INTERVAL, box: float
         memory = read_memory(BlocklistMemory, context.cursor, NAME_OF_SENSOR, warn)
         marks = {chosen.address: look_at(look, chosen, memory.marks.get(chosen.address)) for chosen in watched}
         waiting = _request_indexes(look, [each for each in indexes if each in memory.marks or each in look.indexes])
-        for line in (*look.wrong.values(), *look.unread[:NAMED]):
+        for line in (*look.wrong.values(), *[*look.unread.values()][:NAMED]):
             warn(line)
-        memory.failed = once_more(memory.failed, look.wrong)
+        damaged = {f"{address} (a slice cannot be checked)" for address, _ in look.unread}
+        memory.failed = once_more(memory.failed, [*look.wrong, *damaged])
         memory.marks = {**{each: mark for each, mark in marks.items() if mark is not None}, **waiting}
         return _result(look, memory)
 
@@ -322,12 +325,13 @@ def _result(look: _Look, memory: BlocklistMemory) -> dg.SensorResult:
     state = msgspec.json.encode(memory, order="sorted").decode()
     if look.asked:
         return dg.SensorResult(run_requests=look.asked, cursor=with_news(requested(look.asked), state))
-    waiting = sum(len(mark.wait) for mark in memory.marks.values()) - len(look.unread)
+    unread = [*look.unread.values()]
+    waiting = sum(len(mark.wait) for mark in memory.marks.values()) - len(unread)
     reasons = [
         *map(visible, look.wrong.values()),
         *dict.fromkeys(look.messages),
         *([f"{waiting} slices are being made; they are checked again"] if waiting else []),
-        *([f"{counted(len(look.unread), 'slice')} cannot be checked: {look.unread[0]}"] if look.unread else []),
+        *(f"{counted(len(unread), 'slice')} cannot be checked: {line}" for line in unread[:1]),
     ]
     told = "; ".join(reasons) or "nothing new: no slice is affected"
     return dg.SensorResult(skip_reason=dg.SkipReason(told), cursor=with_news(told, state))

@@ -16,8 +16,9 @@ from assets.support.last_reading import keep_shown, readings_of
 from gristmill.environment import INTERVAL
 from gristmill.errors import shorten
 from gristmill.reports.sizes import counted
+from resources.pages.news import with_news, without_news
 from sensors.alert_events import events, newest
-from sensors.ticks import Found, found, with_news, without_news
+from sensors.ticks import Found, found
 
 BOX = 15.0
 """Seconds after which a tick looks at no further run; the next tick continues."""

@@ -14,9 +14,10 @@ from gristmill.lake.address import raw_asset
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.source import Source
 from resources.lake import LakeResource
+from resources.pages.news import with_news
 from sensors.automation import awake_units
 from sensors.raw_looks import NAMED, Log, Looked, Pace, look_at
-from sensors.ticks import Found, found, read_memory, warner, with_news
+from sensors.ticks import Found, found, read_memory, warner
 
 NOTHING = "nothing new"
 """What a look says that has found nothing."""

@@ -18,8 +18,9 @@ from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.stages.dedupe.resolution import read_resolution
 from resources.lake import LakeResource
+from resources.pages.news import with_news
 from sensors.automation import why_held
-from sensors.ticks import GOING, once_more, read_memory, requested, warner, with_news
+from sensors.ticks import GOING, once_more, read_memory, requested, warner
 
 MOST = 500
 """Largest number of runs that a tick requests; the next tick continues."""

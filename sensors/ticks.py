@@ -1,4 +1,4 @@
-"""The result of a tick that has done something, though it has requested no run; and cursors that people can read."""
+"""The result of a tick that has done something, though it has requested no run; and what it leaves for the next one."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
@@ -11,6 +11,7 @@ from dagster._core.definitions.run_request import DagsterRunReaction
 from assets.support.keys import address_of, snapshots_of
 from gristmill.errors import shorten, visible
 from gristmill.reports.sizes import counted
+from resources.pages.news import without_news
 
 M = TypeVar("M", bound=msgspec.Struct)
 
@@ -28,7 +29,6 @@ GOING = (
 
 NAMED = 5
 """Most partitions that a tick names; it counts the others."""
-_LONGEST = 300
 
 
 def found() -> Found:
@@ -38,28 +38,6 @@ def found() -> Found:
     reaction to the run without an id, to which Dagster counts all events that no run has made.
     """
     return [DagsterRunReaction(DagsterRun(job_name="", run_id=""), None, None)]
-
-
-def with_news(news: str, state: str) -> str:
-    r"""A cursor that begins with a line of news: Dagster's list of ticks shows the beginning of a cursor.
-
-    Args:
-        news: what the tick has found or done.
-        state: what the next tick needs, as text of one line.
-
-    >>> with_news("requested 1 run: web (2024)", "17")
-    'requested 1 run: web (2024)\n17'
-    """
-    return f"{shorten(visible(news), _LONGEST)}\n{state}"
-
-
-def without_news(cursor: str | None) -> str:
-    r"""What the tick before has left for the next one; empty if there was none. Earlier cursors have no news.
-
-    >>> without_news("requested 1 run: web (2024)\n17"), without_news("17"), without_news(None)
-    ('17', '17', '')
-    """
-    return (cursor or "").rpartition("\n")[2]
 
 
 def read_memory(kind: type[M], cursor: str | None, name: str, warn: Callable[[str], object] = str) -> M:

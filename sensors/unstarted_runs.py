@@ -10,20 +10,26 @@ import dagster as dg
 
 from assets.support.keys import address_of, key_of
 from assets.support.runs.own_checks import own_checks
-from assets.support.runs.tags import RETRIED_BY, RETRY_NUMBER, WILL_RETRY
+from assets.support.runs.tags import RETRIED_BY, WILL_RETRY
 from gristmill.environment import INTERVAL
 from gristmill.recipes.catalogue import Catalogue
-from sensors.alert_events import events, is_undecided, never_started, newest, was_forgotten
-from sensors.ticks import has_partition, requested, with_news, without_news
+from resources.pages.news import with_news, without_news
+from sensors.alert_events import (
+    ATTEMPT,
+    MOST,
+    events,
+    is_undecided,
+    launched_again,
+    never_started,
+    newest,
+    was_forgotten,
+)
+from sensors.ticks import has_partition, requested
 
-MOST = 3
-"""How often a run is launched again, by Dagster or by this sensor."""
 MOST_IN_A_TICK = 500
 """Largest number of runs that a tick requests; the next tick continues."""
 PATIENCE = 600
 """Seconds after which a run that Dagster wanted to launch again is taken for forgotten."""
-ATTEMPT = "gristmill/attempt"
-"""The tag of a run that this sensor has requested: how often it was launched again before it."""
 
 
 def unstarted_sensor(
@@ -89,7 +95,7 @@ def _requests(context: dg.SensorEvaluationContext, run_id: str, sources: Mapping
         return
     if not never_started(instance, run_id) and not was_forgotten(instance, run):
         return
-    attempts = int(run.tags.get(ATTEMPT, 0)) + int(run.tags.get(RETRY_NUMBER, 0))
+    attempts = launched_again(run)
     snapshot = run.tags.get("dagster/partition")
     asked = {
         key_of(address)

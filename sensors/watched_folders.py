@@ -13,7 +13,7 @@ from gristmill.reports.sizes import counted
 from gristmill.watching.listing import dump_watch, load_watch, state_of
 from gristmill.watching.prepare import open_watched
 from resources.lake import LakeResource
-from sensors.ticks import with_news, without_news
+from resources.pages.news import with_news, without_news
 
 BOX = 30.0
 """Longest time of a list in a tick, in seconds; the next tick continues."""

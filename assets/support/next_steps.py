@@ -59,6 +59,11 @@ OF_FORGOTTEN = (
     " requested again by itself, at most three times"
 )
 """If the code server was away when a dead run was to be started again."""
+OF_GIVEN_UP = (
+    "it was launched again three times, and nothing launches it any more: see that the code server runs and stays up,"
+    " then re-execute it"
+)
+"""If such a run, or one that never started, was the last of them."""
 OF_WITHOUT_ASSETS = (
     "nothing launches this job again by itself, for it makes no asset: see that the code server runs, then launch it"
     " again"

@@ -84,6 +84,8 @@ def test_sensors_that_stand_still_though_the_daemon_lives_are_told(
     for later, wrong in ((300, {}), (301, told), (90_000, told)):
         beat(instance, NOW + later)
         assert Looker(instance, dict, environment).look(NOW + later).wrong == wrong
+    gone = Looker(instance, lambda: {"mine": SimpleNamespace(code_location=None)}, environment)
+    assert gone.look(NOW + 90_000).wrong.keys() == {"code server mine"}  # no sensor ticks without it
     beat(instance, NOW)
     assert Looker(instance, dict, environment).look(NOW + 301).wrong.keys() == {"daemon"}
 

@@ -20,11 +20,11 @@ from assets.support.next_steps import OF_KIND
 from gristmill.environment import read_environment
 from gristmill.errors import RecipeError, StoreError
 from gristmill.recipes.catalogue import Catalogue
+from resources.pages.news import without_news
 from resources.webhook import post
 from sensors.alert_events import _short
 from sensors.alert_messages import Alert, message_of
 from sensors.alerts import alert_sensor, alert_sensors
-from sensors.ticks import without_news
 
 pytestmark = pytest.mark.slow
 

@@ -66,7 +66,7 @@ class Watch:
         return [(address_of(key), str(r.partition_key)) for r in found.run_requests for key in r.asset_selection]
 
     def failed(self) -> dict[str, int]:
-        """What the watchman reads: in how many ticks each list was wrong."""
+        """What the watchman reads: in how many ticks each list, or each asset with such a slice, was wrong."""
         return read_memory(BlocklistMemory, self.cursor, "blocklists").failed
 
     def make(self, asked: Asked) -> None:
@@ -161,11 +161,13 @@ def test_a_slice_whose_table_is_damaged_does_not_hold_back_the_others_and_is_che
     years.block("letter-2")
     assert watch.tick() == [(BLEND_LETTERS, "2023"), (BLEND_LETTERS, "2025")]
     watch.make([(BLEND_LETTERS, "2023"), (BLEND_LETTERS, "2025")])
-    for _ in range(2):
+    for number in (2, 3):
         assert watch.tick() == []
         assert watch.said.startswith(f"1 slice cannot be checked: {BLEND_LETTERS} (2024): {table}")
+        assert watch.failed() == {f"{BLEND_LETTERS} (a slice cannot be checked)": number}
     years.store.put(table, whole)
     assert watch.tick() == [(BLEND_LETTERS, "2024")]
+    assert watch.failed() == {}
 
 
 def test_an_entry_that_stands_nowhere_asks_for_nothing_and_leaves_nothing_to_do(two: Works) -> None:

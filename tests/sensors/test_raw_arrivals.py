@@ -19,7 +19,7 @@ from gristmill.raw_data.remarks import remarks
 from gristmill.raw_data.scan import scan_raw
 from gristmill.recipes.source import RawRoot
 from resources.lake import lake_resource
-from sensors.ticks import without_news
+from resources.pages.news import without_news
 
 RAW = "sources/letters/raw"
 

@@ -38,10 +38,10 @@ from gristmill.raw_data.scan import EMPTY
 from gristmill.recipes.source import Folders, Source
 from gristmill.stages.conversion.step import ConversionStep
 from resources.lake import LakeResource, lake_resource
+from resources.pages.news import without_news
 from sensors.automation import STILL
 from sensors.raw_arrivals import raw_arrival_sensor
 from sensors.raw_looks import Pace
-from sensors.ticks import without_news
 
 RAW = "sources/letters/raw"
 KEYS = "snapshots/letters"

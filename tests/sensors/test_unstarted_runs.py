@@ -17,8 +17,8 @@ from dagster_kit import BLEND_INDEX, COUNT_V0, JOURNEY, LETTERS_V0, Works, lette
 from deployed import free_port
 
 from assets.support.keys import address_of, key_of
-from sensors.alert_events import alert_of, events
-from sensors.unstarted_runs import ATTEMPT, unstarted_sensor
+from sensors.alert_events import ATTEMPT, alert_of, events
+from sensors.unstarted_runs import unstarted_sensor
 
 pytestmark = pytest.mark.slow
 
@@ -85,10 +85,15 @@ class Watch:
         assert found is not None
         return found.tags["dagster/will_retry"]
 
+    def alerts(self) -> list[Any]:
+        """The alerts of all failures, oldest first."""
+        records = events(self.works.instance, dg.DagsterEventType.RUN_FAILURE, 0)
+        return [alert_of(self.works.instance, record.event_log_entry, {}) for record in records]
+
     def alert(self) -> Any:
         """The alert of the only failure."""
-        [record] = events(self.works.instance, dg.DagsterEventType.RUN_FAILURE, 0)
-        return alert_of(self.works.instance, record.event_log_entry, {})
+        [alert] = self.alerts()
+        return alert
 
 
 @pytest.fixture
@@ -160,6 +165,11 @@ def test_after_the_third_time_it_is_left_to_people(watch: Watch) -> None:
         assert request.tags[ATTEMPT] == attempt
     watch.give_up(watch.queued(LETTERS_V0, **{ATTEMPT: "3"}))
     assert watch.tick() == []
+    said = [(alert.next.partition(":")[0], alert.topic) for alert in watch.alerts()]
+    assert [words for words, _ in said] == ["it never started"] * 3 + [
+        "it was launched again three times, and nothing launches it any more"
+    ]
+    assert len({topic for _, topic in said}) == 2  # so the last is posted, however lately the others were
     watch.give_up(watch.queued(LETTERS_V0, **{ATTEMPT: "1", "dagster/retry_number": "2"}))  # Dagster's own count
     assert watch.tick() == []
 

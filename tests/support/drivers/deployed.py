@@ -1,6 +1,7 @@
 """Gristmill as in production: code server, web server, daemon as three processes, with its settings as they stand."""
 
 import os
+import re
 import shutil
 import signal
 import socket
@@ -17,6 +18,8 @@ PRODUCTION = ROOT / "docs" / "production"
 
 SENSORS = """query ($in: RepositorySelector!) { sensorsOrError(repositorySelector: $in) {
     ... on Sensors { results { id name sensorState { status } } } } }"""
+START = """mutation ($in: SensorSelector!) { startSensor(sensorSelector: $in) {
+    __typename ... on Sensor { sensorState { status } } } }"""
 STOP = """mutation ($id: String!) { stopSensor(id: $id) {
     __typename ... on StopSensorMutationResult { instigationState { status } } } }"""
 TICKS = """query ($in: SensorSelector!) { sensorOrError(sensorSelector: $in) {
@@ -33,6 +36,7 @@ class Deployed(Live):
         shelves: packages of recipes besides ours.
         environment: further variables.
         lost: whether the database was lost: the job `sync` goes first, while no daemon runs.
+        settings: other values of dagster.yaml, by a name that stands in it once.
     """
 
     def __init__(
@@ -44,11 +48,15 @@ class Deployed(Live):
         shelves: Sequence[str],
         environment: Mapping[str, str] | None = None,
         lost: bool = False,
+        settings: Mapping[str, object] | None = None,
     ) -> None:
         self._lost = lost
         self._others: dict[str, subprocess.Popen[bytes]] = {}
         self._code_port = free_port()
         text = (PRODUCTION / "dagster.yaml").read_text()
+        for name, value in (settings or {}).items():
+            text, changed = re.subn(rf"^( *{name}:) .*$", rf"\1 {value}", text, flags=re.MULTILINE)
+            assert changed == 1, name
         places = {"GRISTMILL_CODE_HOST": "127.0.0.1", "GRISTMILL_CODE_PORT": str(self._code_port)}
         asked = {"DAGSTER_BACKFILL_RETRY_DEFINITION_CHANGED_ERROR": "1"}  # by docs/how-to/production.md
         patience = {"DAGSTER_GRPC_TIMEOUT_SECONDS": "300"}  # on a machine with much to do
@@ -72,7 +80,7 @@ class Deployed(Live):
         self.port = free_port()
         for name in ("code", "daemon", "web"):
             self.serve(name)
-        self.wait(self._is_up, "the web server and its code")
+        self.wait(self.is_up, "the web server and its code")
 
     def wait(self, until: Callable[[], bool], what: str, seconds: float = 900, every: float = 0.5) -> None:
         """As the web server's, and for the other two as well."""
@@ -111,7 +119,8 @@ class Deployed(Live):
                 start_new_session=True,
             )
 
-    def _is_up(self) -> bool:
+    def is_up(self) -> bool:
+        """Whether the web server and its code answer."""
         found = self.ask(SENSORS, **{"in": REPOSITORY})
         return bool(found and found["sensorsOrError"].get("results"))
 
@@ -119,11 +128,17 @@ class Deployed(Live):
         """Id and name of each sensor."""
         return list(self.ask(SENSORS, **{"in": REPOSITORY})["sensorsOrError"]["results"])
 
-    def pause(self) -> None:
-        """Stops all sensors: from now on nothing is launched that the test did not launch."""
+    def pause(self, *names: str) -> None:
+        """Stops these sensors; without names all: from now on nothing is launched that the test did not launch."""
         for sensor in self.ask_sensors():
-            said = self.ask(STOP, id=sensor["id"])["stopSensor"]
-            assert said["instigationState"]["status"] == "STOPPED", said
+            if not names or sensor["name"] in names:
+                said = self.ask(STOP, id=sensor["id"])["stopSensor"]
+                assert said["instigationState"]["status"] == "STOPPED", said
+
+    def resume(self, name: str) -> None:
+        """Starts a sensor."""
+        said = self.ask(START, **{"in": {**REPOSITORY, "sensorName": name}})["startSensor"]
+        assert said["sensorState"]["status"] == "RUNNING", said
 
     def ticks(self, sensor: str) -> list[dict[str, str]]:
         """The finished ticks of a sensor, newest first."""

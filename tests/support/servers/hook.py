@@ -62,6 +62,11 @@ class Hook:
         self._server.server_close()
 
 
+def told_in(file: Path) -> list[dict[str, Any]]:
+    """The messages in such a file, oldest first."""
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
 @contextmanager
 def hooked() -> Iterator[Hook]:
     """A webhook, until the end of the block."""

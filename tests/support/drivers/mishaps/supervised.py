@@ -1,6 +1,5 @@
 """A whole deployment as docs/production has it, of which any process may be killed: nobody but its units mends it."""
 
-import json
 import os
 import signal
 import subprocess
@@ -13,6 +12,7 @@ from typing import Any
 
 from deployed import Deployed, free_port, runs_below
 from hook import __file__ as hook_file
+from hook import told_in
 from mishaps.units import Unit
 from postgres import Postgres
 from seaweed import Seaweed
@@ -79,7 +79,7 @@ class Supervised(Deployed):
 
     def told(self) -> list[dict[str, Any]]:
         """What the webhook has taken, oldest first."""
-        return [json.loads(line) for line in self._told.read_text().splitlines()]
+        return told_in(self._told)
 
     def kill_unit(self, name: str) -> None:
         """SIGKILL to the process of a unit."""
