@@ -4,7 +4,7 @@ import re
 from typing import NamedTuple
 
 from gristmill.recipes.selection import Selection
-from gristmill.scores.sketch import Sketch, edge_of
+from gristmill.scores.sketch import Sketch, floor_of
 
 _NUMBER = r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)"
 _ORDER = r"(<=|>=|<|>)"
@@ -54,22 +54,22 @@ def curve_of(sketch: Sketch, points: int = POINTS) -> list[tuple[float, float]]:
     """The share of numbers that are a threshold or more, at some thresholds.
 
     Args:
-        sketch: the numbers.
+        sketch: the numbers; floored.
         points: how many thresholds, about: those between which equally many numbers lie.
 
     Returns:
         (threshold, share) in ascending order of thresholds; empty without numbers.
 
     >>> import numpy as np
-    >>> curve_of(Sketch.of(np.array([1.0, 2.0, 2.0, 4.0])))
-    [(1.0, 1.0), (2.0, 0.75), (4.0, 0.25)]
+    >>> curve_of(Sketch.of(np.array([-1.0, 2.0, 2.0, 4.0]), floored=True))
+    [(-1.0, 1.0), (2.0, 0.75), (4.0, 0.25)]
     """
     total = sketch.total
     found: list[tuple[float, float]] = []
     below = last = 0
     for number, (key, count) in enumerate(sketch.counts.items(), start=1):
         if not found or below - last >= total / points or number == len(sketch.counts):
-            found.append((edge_of(key), (total - below) / total))
+            found.append((floor_of(key), (total - below) / total))
             last = below
         below += count
     return found

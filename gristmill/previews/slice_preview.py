@@ -17,7 +17,6 @@ from gristmill.lake.store.protocol import Store
 from gristmill.previews.row_batches import Kinds, NeededBytes, RowBatch, RowReader
 from gristmill.previews.tally import Bits, ExampleRow, RowSizes, ScoreCurve, SliceTally, count_rules
 from gristmill.recipes.drift.drop_reasons import BLOCKED, SAMPLED_OUT
-from gristmill.scores.sketch import Sketch
 from gristmill.stages.mixing.columns.absent_columns import AbsentColumns
 from gristmill.stages.mixing.edits.transforming import transforms_named
 from gristmill.stages.mixing.held_out import HeldOutFlags
@@ -238,9 +237,9 @@ def _curve(values: Any, kept: Bits) -> ScoreCurve:
 
     numbers = pc.fill_null(values, 0).to_numpy().astype(np.float64, copy=False)
     if not values.null_count:
-        return ScoreCurve(Sketch.of(numbers), Sketch.of(numbers[kept]))
+        return ScoreCurve.of(numbers, kept)
     there = pc.is_valid(values).to_numpy()
-    return ScoreCurve(Sketch.of(numbers[there]), Sketch.of(numbers[there & kept]), values.null_count)
+    return ScoreCurve.of(numbers[there], kept[there], values.null_count)
 
 
 def _examples(

@@ -64,7 +64,7 @@ class ScoreCurve(NamedTuple):
     """The numbers of a column.
 
     Attributes:
-        rows: of all rows.
+        rows: of all rows; floored, as kept is.
         kept: of the rows that are kept.
         missing: rows without a number.
     """
@@ -72,6 +72,17 @@ class ScoreCurve(NamedTuple):
     rows: Sketch = Sketch()
     kept: Sketch = Sketch()
     missing: int = 0
+
+    @classmethod
+    def of(cls, numbers: NDArray[np.float64], kept: Bits, missing: int = 0) -> "ScoreCurve":
+        """The curve of some rows.
+
+        Args:
+            numbers: of the rows that have one (n).
+            kept: which of these rows are kept (n).
+            missing: number of the other rows.
+        """
+        return cls(Sketch.of(numbers, floored=True), Sketch.of(numbers[kept], floored=True), missing)
 
     def plus(self, other: "ScoreCurve") -> "ScoreCurve":
         """The numbers of both."""

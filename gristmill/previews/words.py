@@ -9,7 +9,7 @@ from gristmill.previews.mix_preview import StreamPreview
 from gristmill.previews.retention import curve_of, thresholds_of
 from gristmill.previews.tally import NOTHING, Amount
 from gristmill.recipes.drift.drop_reasons import BLOCKED, SAMPLED_OUT
-from gristmill.reports.score_plot import short
+from gristmill.reports.score_plot import exact
 
 MOST_PAIRS = 10
 """Pairs of rules that are listed."""
@@ -75,7 +75,7 @@ def lines_of(preview: StreamPreview) -> Iterator[str]:
     thresholds = thresholds_of(preview.selection)
     for name, curve in sorted(preview.tally.curves.items()):
         if curve.rows.total:
-            points = ", ".join(f"{short(at)}: {share:.0%}" for at, share in curve_of(curve.rows, 8))
+            points = ", ".join(f"{exact(at)}: {share:.0%}" for at, share in curve_of(curve.rows, 8))
             today = "".join(
                 f"; {each.rule}: {each.order} {each.number:g}" for each in thresholds if each.column == name
             )

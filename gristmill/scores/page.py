@@ -8,6 +8,7 @@ from gristmill.reports.score_plot import BINS, draw_scores, short
 from gristmill.reports.small_plot import MOST, draw_small
 from gristmill.scores.described import Described
 from gristmill.scores.examples import Example
+from gristmill.scores.sketch import HUGE
 from gristmill.scores.statistics import LabelStatistics
 
 _LONG_TAIL = 5
@@ -36,8 +37,8 @@ def plot_of(label: LabelStatistics, rows: int) -> str:
         label: its statistics.
         rows: rows of the set.
     """
-    skewed = label.least >= 0 and label.most > _LONG_TAIL * label.sketch.quantile(0.95) > 0
-    edges, counts = label.sketch.binned(BINS, doubling=skewed)
+    skewed = label.least >= 0 and label.most > _LONG_TAIL * label.quantile(0.95) > 0
+    edges, counts = label.sketch.binned(BINS, label.least, label.most, doubling=skewed)
     unit = ("spans in a row" if label.kind == "spans" else "score") + (", logarithmic" if skewed else "")
     return draw_scores(edges, counts, visible(label.name), f"{unit}; {label.rows:,} of {rows:,} rows")
 
@@ -48,7 +49,7 @@ def small_plot_of(label: LabelStatistics) -> str:
     Args:
         label: its statistics.
     """
-    edges, counts = label.sketch.binned(MOST)
+    edges, counts = label.sketch.binned(MOST, label.least, label.most)
     return draw_small(counts, short(edges[0]), short(edges[-1]))
 
 
@@ -61,7 +62,7 @@ def facts_of(label: LabelStatistics, rows: int, *, undeclared: bool = False) -> 
         undeclared: whether it counts as spans only because no tagger declares its kind.
     """
     share = label.rows / rows if rows else 0.0
-    quantiles = {f"{round(100 * q)}%": short(max(label.sketch.quantile(q), label.least)) for q in QUANTILES}
+    quantiles = {f"{round(100 * q)}%": _quantile(label, q) for q in QUANTILES}
     return {
         "label": visible(label.name),
         "kind": "undeclared" if undeclared else label.kind,
@@ -72,6 +73,13 @@ def facts_of(label: LabelStatistics, rows: int, *, undeclared: bool = False) -> 
         "most": short(label.most),
         **quantiles,
     }
+
+
+def _quantile(label: LabelStatistics, share: float) -> str:
+    """A quantile in words: a range if the sketch knows no more."""
+    number = label.quantile(share)
+    low, high = (number, label.most) if number > 0 else (label.least, number)
+    return short(number) if abs(number) < HUGE or low == high else f"{short(low)} to {short(high)}"
 
 
 def page_of(described: Described, examples: Sequence[Example], meanings: Mapping[str, str] | None = None) -> str:
@@ -99,7 +107,7 @@ def page_of(described: Described, examples: Sequence[Example], meanings: Mapping
         f" {described.left_out:,} labels of shards with too many are left out." if described.left_out else "",
         " Numbers of a label with spans are how many spans a row has." if _has_spans(described) else "",
         f" {_UNDECLARED}" if described.undeclared else "",
-        ' <span class="faint">Quantiles are at most 1.6% nearer to 0 than the exact ones.</span></p>',
+        ' <span class="faint">Quantiles are at most 1.6% (or 1e-12) nearer to 0 than the exact ones.</span></p>',
         f'<div class="wide"><table><tr>{head}</tr>{body}</table></div>',
         *(
             _section(

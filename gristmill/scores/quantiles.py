@@ -44,7 +44,7 @@ def quantiles_of(
     found = sorted((added(each) for each in parts.values()), key=lambda label: (-label.rows, label.name))
     frequent = {label.name for label in found[:MOST_SHOWN] if label.rows * FREQUENT >= rows} | set(labels)
     chosen = [label for label in found if label.name in frequent and label.rows]
-    return {label.name: tuple(label.sketch.quantile(share) for share in shares) for label in chosen}
+    return {label.name: tuple(label.quantile(share) for share in shares) for label in chosen}
 
 
 def describe_sampled(store: Store, partition: Place, shards: Sequence[Shard], kinds: Mapping[str, str] | None) -> None:

@@ -1,7 +1,8 @@
 """Sketch: how numbers are distributed, in little memory. Sketches of shards are added up, and nothing else is lost."""
 
+import math
+import sys
 from collections.abc import Iterable
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -10,14 +11,17 @@ from numpy.typing import NDArray
 _BITS = 46
 """Low bits of a double that are dropped. Sign, exponent and 6 bits of the mantissa are left."""
 _SIGN = 1 << 17
-_TINY, _HUGE = 2.0**-40, 2.0**60
+_TINY = 2.0**-40
+HUGE = 2.0**60
+"""Numbers that are farther from 0 than this share a bucket, one for each sign."""
 
 
 class Sketch(msgspec.Struct, frozen=True):
     """Counts of numbers by bucket. A bucket is at most 1/64 of its numbers wide, so there are at most 13,000.
 
     A number is counted as the edge of its bucket that is nearer to 0, which is at most 1.6% less; whole numbers up to
-    128, and shares such as 0.5 and 0.75, are edges. Numbers nearer to 0 than 2**-40 count as 0.
+    128, and shares such as 0.5 and 0.75, are edges. Numbers nearer to 0 than 2**-40 count as 0, and those that are
+    farther than 2**60 as 2**60.
 
     Attributes:
         counts: how many numbers each bucket has, by the bucket's key.
@@ -30,10 +34,19 @@ class Sketch(msgspec.Struct, frozen=True):
     counts: dict[int, int] = {}
 
     @classmethod
-    def of(cls, numbers: NDArray[np.float64]) -> "Sketch":
-        """The sketch of finite numbers."""
+    def of(cls, numbers: NDArray[np.float64], *, floored: bool = False) -> "Sketch":
+        """The sketch of finite numbers.
+
+        Args:
+            numbers: shape (n,).
+            floored: whether each bucket holds its lower edge, also below 0, and no number counts as 2**60: then
+                floor_of() is a threshold that exactly the numbers of this and later buckets reach. Sketches in the
+                lake are not floored.
+        """
+        if floored:
+            numbers = np.where(numbers < 0, np.minimum(np.nextafter(numbers, 0.0), -_TINY), numbers)
         sizes = np.abs(numbers)
-        kept = np.where(sizes < _TINY, 0.0, np.copysign(np.minimum(sizes, _HUGE), numbers))
+        kept = np.where(sizes < _TINY, 0.0, np.copysign(np.minimum(sizes, math.inf if floored else HUGE), numbers))
         buckets = (kept + 0.0).view(np.uint64) >> np.uint64(_BITS)
         if len(buckets) < _SIGN:
             keys, counts = np.unique(buckets, return_counts=True)
@@ -73,34 +86,66 @@ class Sketch(msgspec.Struct, frozen=True):
                 return edge_of(key)
         return 0.0
 
-    def binned(self, bins: int, *, doubling: bool = False) -> tuple[list[float], list[int]]:
-        """A histogram with equal bins from the least to the greatest number.
+    def binned(self, bins: int, least: float, most: float, *, doubling: bool = False) -> tuple[list[float], list[int]]:
+        """A histogram of bins that have whole buckets. So a count is that of all numbers between the edges of its bin.
+
+        A number that is an edge is in the bin on the side away from 0, or in the first or last bin if it is an end.
 
         Args:
-            bins: how many.
-            doubling: whether each edge is the one before times a constant, from the least number above 0; one more bin
-                has the zeros. No number is negative then.
+            bins: how many at most, 2 or more. There are fewer where the buckets are wide.
+            least: the least of the numbers.
+            most: the greatest.
+            doubling: whether the bins widen with their numbers, by a doubling or an equal part of it; one more bin has
+                the zeros. No number is negative then. Else all bins are equally wide.
 
         Returns:
-            The edges of the bins, one more than bins, and the counts. Without numbers, or if all are equal: one bin.
+            The edges of the bins, one more than bins, and the counts. If there are no numbers, or all are in one
+            bucket: one bin from the least to the greatest.
         """
-        if not self.counts:
-            return [0.0, 0.0], [0]
-        least, most = edge_of(next(iter(self.counts))), edge_of(next(reversed(self.counts)))
-        if least == most:
+        if len(self.counts) < 2:
             return [least, most], [self.total]
-        edges: Any = np.linspace(least, most, bins + 1)
-        if doubling:
-            above = next(edge for edge in map(edge_of, self.counts) if edge > 0)
-            edges = np.geomspace(above, most, bins + 1) if above < most else np.array([most, most])
-            edges = np.concatenate(([0.0], edges)) if least == 0 else edges
-        counts = [0] * (len(edges) - 1)
-        for key, count in self.counts.items():
-            place = int(np.searchsorted(edges[1:-1], edge_of(key), "right"))
-            counts[place] += count
-        return edges.tolist(), counts
+        keys = np.array(list(self.counts))
+        low, high = (math.copysign(min(abs(end), HUGE), end) if abs(end) >= _TINY else 0.0 for end in (least, most))
+        edges = _doubling_edges(keys, bins, high) if doubling else _equal_edges(keys, bins, low, high)
+        edges[0], edges[-1] = min(edges[0], least), max(edges[-1], most)  # numbers that count as 0 or 2**60
+        inner, numbers = edges[1:-1], _edges(keys)
+        places = np.where(keys < 0, np.searchsorted(inner, numbers, "left"), np.searchsorted(inner, numbers, "right"))
+        counts = np.zeros(len(edges) - 1, np.int64)
+        np.add.at(counts, places, list(self.counts.values()))
+        return edges.tolist(), counts.tolist()
+
+
+def _equal_edges(keys: NDArray[np.int64], bins: int, low: float, high: float) -> NDArray[np.float64]:
+    """Multiples of a power of two. The widest bucket is not wider, so no bucket has such a multiple inside."""
+    outer = np.where(keys < 0, -low, high)
+    widths = np.minimum(_edges(np.abs(keys) + 1), outer) - np.abs(_edges(keys))
+    part, power = math.frexp(max((high - low) / bins, *widths[keys != 0].tolist()))
+    step = math.ldexp(1.0, power - (part == 0.5))
+    while math.ceil(high / step) - math.floor(low / step) > bins:
+        step *= 2
+    return np.arange(math.floor(low / step), math.ceil(high / step) + 1).astype(np.float64) * step
+
+
+def _doubling_edges(keys: NDArray[np.int64], bins: int, high: float) -> NDArray[np.float64]:
+    """Edges of every so many buckets. A doubling has 64 buckets."""
+    first, last = int(keys[keys > 0][0]), int(keys[-1])
+    last += high > edge_of(last) or last == first
+    step = 1
+    while -(-last // step) - first // step > bins:
+        step *= 2
+    edges = _edges(step * np.arange(first // step, -(-last // step) + 1))
+    return np.concatenate(([0.0], edges)) if keys[0] == 0 else edges
 
 
 def edge_of(key: int) -> float:
     """The edge of a bucket that is nearer to 0."""
-    return float(np.array([abs(key) << _BITS], np.uint64).view(np.float64)[0]) * (-1.0 if key < 0 else 1.0)
+    return float(_edges(np.array([key]))[0])
+
+
+def floor_of(key: int) -> float:
+    """The lower edge of a bucket; the least finite number if that is lower."""
+    return edge_of(key) if key >= 0 else -min(edge_of(1 - key), sys.float_info.max)
+
+
+def _edges(keys: NDArray[np.int64]) -> NDArray[np.float64]:
+    return np.where(keys < 0, -1.0, 1.0) * (np.abs(keys).astype(np.uint64) << np.uint64(_BITS)).view(np.float64)

@@ -56,6 +56,14 @@ class LabelStatistics(msgspec.Struct, frozen=True):
         """The mean of the numbers; 0 without rows."""
         return self.total / self.rows if self.rows else 0.0
 
+    def quantile(self, share: float) -> float:
+        """The quantile of the sketch, but not outside of least and most. A number beyond 2**60 may be farther from 0.
+
+        Args:
+            share: from 0 to 1.
+        """
+        return min(max(self.sketch.quantile(share), self.least), self.most)
+
 
 def numbers_of(
     name: str,

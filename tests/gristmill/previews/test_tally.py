@@ -1,7 +1,7 @@
 import numpy as np
 
 from gristmill.previews.tally import Amount, ExampleRow, RowSizes, ScoreCurve, SliceTally, count_rules
-from gristmill.scores.sketch import Sketch
+from gristmill.scores.sketch import Sketch, floor_of
 
 
 def counted() -> SliceTally:
@@ -18,6 +18,12 @@ def test_each_rule_is_counted_alone_and_with_others() -> None:
     assert tally.judged == {"short": Amount(2, 3, 2), "odd": Amount(2, 6, 2)}
     assert tally.alone == {"short": Amount(1, 1, 1), "odd": Amount(1, 4, 1)}
     assert tally.both == {("short", "odd"): 1}
+
+
+def test_a_curve_has_the_rows_that_are_kept_beside_all() -> None:
+    curve = ScoreCurve.of(np.array([-3.0, -2.0, 1.0]), np.array([True, False, True]), 4)
+    assert (list(map(floor_of, curve.rows.counts)), list(map(floor_of, curve.kept.counts))) == ([-3, -2, 1], [-3, 1])
+    assert (curve.rows.total, curve.kept.total, curve.missing) == (3, 2, 4)
 
 
 def test_tallies_are_added_and_keep_the_first_examples() -> None:

@@ -19,9 +19,16 @@ def test_each_bin_with_numbers_has_a_bar_that_can_be_seen() -> None:
         "0",
         "0.5",
         "1",
-        "1",
         "1.5",
         "score",
+    ]
+
+
+def test_the_range_of_a_bar_is_written_in_full() -> None:
+    root = ET.fromstring(draw_scores([-0.5078125, -0.0078125, 2.197e18], [2, 1], "lp", "score"))
+    assert [bar[0].text for bar in root.findall(f"{NAME}rect")] == [
+        "-0.5078125 to -0.0078125: 2",
+        "-0.0078125 to 2.197e+18: 1",
     ]
 
 

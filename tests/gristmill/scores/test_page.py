@@ -1,3 +1,4 @@
+import re
 from html.parser import HTMLParser
 
 import numpy as np
@@ -5,7 +6,7 @@ import numpy as np
 from gristmill.lake.address import place
 from gristmill.scores.described import Described
 from gristmill.scores.examples import Example
-from gristmill.scores.page import facts_of, page_of, plot_of
+from gristmill.scores.page import facts_of, page_of, plot_of, small_plot_of
 from gristmill.scores.statistics import numbers_of
 
 PLACE = place("sources/tales/v0/attributes/odd-1", "2024")
@@ -62,6 +63,28 @@ def test_a_long_tail_is_drawn_by_doubling() -> None:
     assert "score, logarithmic; 100 of 100 rows" in plot_of(tail, 100)
     flat = numbers_of("n", "score", np.array([1.0, 2.0]), np.arange(2), "a")
     assert "score; 2 of 3 rows" in plot_of(flat, 3)
+
+
+def test_a_bar_tells_a_range_and_how_many_numbers_are_in_it() -> None:
+    years = numbers_of("year", "score", np.arange(1990.0, 2025), np.arange(35), "a")
+    assert re.findall(r"<title>(.*?)</title>", plot_of(years, 35)) == [
+        "1,984 to 2,000: 10",
+        "2,000 to 2,016: 16",
+        "2,016 to 2,032: 9",
+    ]
+    assert ">1,984</text>" in small_plot_of(years)
+    assert ">2,032</text>" in small_plot_of(years)
+
+
+def test_a_quantile_is_not_outside_of_least_and_most_and_a_range_where_no_more_is_known() -> None:
+    def quantiles(*numbers: float) -> tuple[object, ...]:
+        facts = facts_of(numbers_of("n", "score", np.array(numbers), np.arange(len(numbers)), "a"), len(numbers))
+        return facts["1%"], facts["50%"], facts["99%"]
+
+    assert quantiles(-1001.0, -1001.0) == ("-1,001", "-1,001", "-1,001")
+    assert quantiles(1.3e18, 1.75e18, 2.2e18) == ("1.3e+18 to 2.2e+18",) * 3
+    assert quantiles(-2e18, 5.0, 2e18) == ("-2e+18 to -1.153e+18", "5", "1.153e+18 to 2e+18")
+    assert quantiles(2e18) == ("2e+18",) * 3
 
 
 def test_a_set_without_labels_has_a_page() -> None:
