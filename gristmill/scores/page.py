@@ -9,7 +9,7 @@ from gristmill.reports.small_plot import MOST, draw_small
 from gristmill.scores.described import Described
 from gristmill.scores.examples import Example
 from gristmill.scores.sketch import HUGE
-from gristmill.scores.statistics import LabelStatistics
+from gristmill.scores.statistics import GREATEST, LabelStatistics
 
 _LONG_TAIL = 5
 """How often the greatest number is the quantile of 95% where a plot is logarithmic."""
@@ -69,7 +69,7 @@ def facts_of(label: LabelStatistics, rows: int, *, undeclared: bool = False) -> 
         "rows with it": f"{share:.2%}",
         "rows with spans": f"{label.with_spans / rows if rows else 0:.2%}" if label.kind == "spans" else "",
         "least": short(label.least),
-        "mean": short(float(f"{label.mean:.6g}")),
+        "mean": short(float(f"{label.mean:.6g}")) if abs(label.total) < GREATEST else "unknown",
         "most": short(label.most),
         **quantiles,
     }

@@ -1,6 +1,8 @@
 """Statistics of labels: for each label of a shard its distribution and the rows at its extremes; they can be added."""
 
 import heapq
+import math
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
@@ -12,6 +14,8 @@ from gristmill.scores.sketch import Sketch
 
 EXTREMES = 5
 """Rows that are kept at each end of a label: ten together."""
+GREATEST = sys.float_info.max
+"""The greatest finite number."""
 
 
 class Extreme(NamedTuple):
@@ -31,7 +35,7 @@ class LabelStatistics(msgspec.Struct, frozen=True):
         rows: rows that have the label; with spans also those whose list is empty.
         with_spans: rows with at least one span; of a score 0.
         characters: code points in all spans; overlaps count twice.
-        total: sum of all numbers, for the mean.
+        total: sum of all numbers, for the mean; GREATEST or -GREATEST if it is beyond, or unknown.
         least: the least number; 0 without rows.
         most: the greatest.
         sketch: the numbers.
@@ -87,13 +91,15 @@ def numbers_of(
         return LabelStatistics(name, kind)
     up = np.argsort(numbers, kind="stable")[:EXTREMES]
     down = np.argsort(-numbers, kind="stable")[:EXTREMES]
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = float(numbers.sum())
     return LabelStatistics(
         name,
         kind,
         rows=len(numbers),
         with_spans=int(np.count_nonzero(numbers)) if kind == "spans" else 0,
         characters=characters,
-        total=float(numbers.sum()),
+        total=_finite(total, numbers.tolist()),
         least=float(numbers.min()),
         most=float(numbers.max()),
         sketch=Sketch.of(numbers),
@@ -107,19 +113,28 @@ def added(parts: Sequence[LabelStatistics]) -> LabelStatistics:
     full = [part for part in parts if part.rows]
     if len(full) < 2:
         return (full or list(parts))[0]
+    totals = [part.total for part in full]
+    known = max(map(abs, totals)) < GREATEST
     return LabelStatistics(
         full[0].name,
         full[0].kind,
         rows=sum(part.rows for part in full),
         with_spans=sum(part.with_spans for part in full),
         characters=sum(part.characters for part in full),
-        total=sum(part.total for part in full),
+        total=_finite(sum(totals), totals) if known else GREATEST,
         least=min(part.least for part in full),
         most=max(part.most for part in full),
         sketch=Sketch.sum(part.sketch for part in full),
         lowest=tuple(_first((each for part in full for each in part.lowest), 1)),
         highest=tuple(_first((each for part in full for each in part.highest), -1)),
     )
+
+
+def _finite(total: float, numbers: Sequence[float]) -> float:
+    """A sum as JSON can have it. A sum of finite numbers may pass through infinity."""
+    if math.isfinite(total):
+        return total
+    return float(max(-int(GREATEST), min(sum(map(int, numbers)), int(GREATEST))))
 
 
 def _first(extremes: Iterable[Extreme], sign: int) -> list[Extreme]:

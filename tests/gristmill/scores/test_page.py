@@ -87,6 +87,12 @@ def test_a_quantile_is_not_outside_of_least_and_most_and_a_range_where_no_more_i
     assert quantiles(2e18) == ("2e+18",) * 3
 
 
+def test_a_mean_that_no_number_can_be_is_not_told() -> None:
+    huge = numbers_of("n", "score", np.array([1e308, 1e308]), np.arange(2), "a")
+    assert facts_of(huge, 2)["mean"] == "unknown"
+    assert "1e+308 to 1e+308: 2" in plot_of(huge, 2)
+
+
 def test_a_set_without_labels_has_a_page() -> None:
     assert "0 rows, 0 labels" in page_of(Described(PLACE, 0, (), 0, 0), [])
 

@@ -1,14 +1,25 @@
 import random
 
+import msgspec
 import numpy as np
 from draws import draws
 
-from gristmill.scores.statistics import LabelStatistics, added, numbers_of
+from gristmill.scores.statistics import GREATEST, LabelStatistics, added, numbers_of
 
 
 def of(numbers: list[float], shard: str = "a", kind: str = "score") -> LabelStatistics:
     assert kind in {"score", "spans"}
     return numbers_of("n", "spans" if kind == "spans" else "score", np.array(numbers), np.arange(len(numbers)), shard)
+
+
+def test_a_sum_beyond_all_numbers_can_be_stored_and_added() -> None:
+    huge = of([1e308, 1e308, 3.0])
+    assert msgspec.json.decode(msgspec.json.encode(huge), type=LabelStatistics) == huge
+    assert huge.total == GREATEST
+    assert added([huge, huge]).total == GREATEST
+    assert added([of([-1e308]), of([-1e308])]).total == -GREATEST
+    assert added([of([-1e308, -1e308]), of([1e308])]).total == GREATEST  # unknown
+    assert of([1e308, 1e308, -1e308]).total == 1e308
 
 
 def test_the_rows_at_the_ends_are_the_first_of_equal_ones() -> None:
