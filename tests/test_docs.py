@@ -213,6 +213,13 @@ def test_every_function_of_the_library_has_its_arguments_and_errors_described() 
         assert len(node.args.args) < 3 or "Args:" in words, node.name
 
 
+def test_the_architecture_shows_a_whole_step_as_it_is() -> None:
+    step = (ROOT / "gristmill/stages/fingerprints/step.py").read_text()
+    assert len(step.splitlines()) < 60
+    (shown,) = blocks((ROOT / "docs/internals/architecture.md").read_text(), "py")
+    assert shown == step
+
+
 def test_the_worked_examples_of_selections_are_sound() -> None:
     page, declared = "docs/reference/selections.md", [Stream, Stream, Stream, Revision]
     found: list[type] = []

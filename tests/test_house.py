@@ -183,7 +183,7 @@ CLIENTS = {
     "boto3": {"gristmill.lake.store.s3_multipart", "gristmill.lake.store.credentials"},
     "botocore": {"gristmill.lake.store.s3_multipart", "gristmill.lake.store.credentials"},
 }
-FILES_IN_A_FOLDER = 16
+FILES_IN_A_FOLDER = 24
 LINES_IN_A_FILE = 350
 LINES_IN_A_FUNCTION = 50
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gristmill.lake.address import Place
+from gristmill.lake.address import Place, place
 from gristmill.lake.asset_kinds import DOCUMENTS, RAW, kind_of
 from gristmill.lake.identity import hashes_of
 from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.id_index import IdIndex
 from gristmill.lake.ledger.id_search import (
     BUCKET,
@@ -117,6 +118,13 @@ def _raw_place(store: Store, place: Place, shard: Shard, row: int) -> str:
         return f" ({read})"
     unit = "rows" if read.lower().endswith(".parquet") else "bytes"
     return f" ({read}{f', {span.member}' if span.member else ''}, {unit} {span.start}-{span.end})"
+
+
+def aligned_with(asset: str) -> Check:
+    """The check that a partition has the rows of an asset's documents of the same snapshot: see row_alignment()."""
+    return lambda store, partition, shards: row_alignment(
+        read_ledger(store, place(asset, partition.snapshot))[1], shards
+    )
 
 
 def row_alignment(documents: Sequence[Shard], rows: Sequence[Shard]) -> Verdict:

@@ -28,7 +28,7 @@ from gristmill.lake.rows.shard_file import gzip_bytes, unpacked
 from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Store
 
-PLAN_VERSION = 4
+PLAN_VERSION = 5
 """Version of the plans, jobs and items that are stored between plan and commit.
 
 A step whose stored plan has another version is planned again.

@@ -9,6 +9,7 @@ import xxhash
 
 from gristmill.errors import DataError, MalformedRow, Misaligned
 from gristmill.execution.claim import check_claim
+from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.execution.work import Ground, Item, Job, Outcome
 from gristmill.lake.address import Place
 from gristmill.lake.fence import fenced
@@ -32,22 +33,16 @@ OUTSIDE = "spans outside of the text"
 _MEND = "this adopted file must be mended where it was made, or its source converted instead of adopted"
 
 
-class AdoptionSpec(msgspec.Struct, frozen=True):
+class AdoptionSpec(OneAssetSpec, frozen=True):
     """What all shards share.
 
     Attributes:
-        place: the partition that is made.
-        token: token of the run that has claimed it.
-        recipe: digest of its recipe.
         root: where the files are.
         raw: the asset of the files, for the ledger.
         documents: the documents of an attribute set; or those of the version before; None: nothing is compared.
         name: of the attribute set; empty: documents are adopted.
     """
 
-    place: Place
-    token: str
-    recipe: str
     root: Root
     raw: str
     documents: Place | None

@@ -2,16 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from gristmill.errors import DataError, RecipeError, StoreError
-from gristmill.execution.checks import Check, Verdict, counted, ids_stable, ids_unique, row_alignment
-from gristmill.execution.plan import PartitionState, Target, Want
-from gristmill.execution.work import Item, raw
+from gristmill.execution.checks import Check, Verdict, aligned_with, counted, ids_stable, ids_unique
+from gristmill.execution.one_asset import OneAssetStep, ShardPlan
+from gristmill.execution.plan import Target, Want
 from gristmill.lake.address import Place, attributes_asset, documents_asset, place, raw_asset
 from gristmill.lake.ledger.files import read_head, read_ledger
 from gristmill.lake.ledger.model import Input, Recipe, Shard, Upstream
 from gristmill.lake.ledger.receipts import RawVersion, raw_stamps
-from gristmill.lake.store.adopted import Root
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.protocol import Entry, NoFolder, Store
 from gristmill.raw_data.checksums import several
@@ -30,7 +30,7 @@ LOOK = 1 << 30
 
 
 @dataclass(frozen=True)
-class AdoptionStep:
+class AdoptionStep(OneAssetStep):
     """One snapshot of adopted documents, or of an adopted attribute set. No row is written.
 
     Attributes:
@@ -53,11 +53,11 @@ class AdoptionStep:
     stage: str = "adoption"
 
     @property
-    def makes(self) -> tuple[str, ...]:
-        """See Step."""
+    def asset(self) -> str:
+        """The address of the documents or of the set."""
         if self.name:
-            return (attributes_asset(self.source.name, self.version, self.name),)
-        return (documents_asset(self.source.name, self.version),)
+            return attributes_asset(self.source.name, self.version, self.name)
+        return documents_asset(self.source.name, self.version)
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -91,27 +91,18 @@ class AdoptionStep:
     def _compared(self) -> bool:
         return bool(self.before) and isinstance(self.source, Adopted) and self.source.same_metadata
 
-    def code_version(self, asset: str) -> str:  # noqa: ARG002 - makes one asset
-        """See Step."""
-        return self.recipe.digest
-
     def checks(self, asset: str) -> Mapping[str, Check]:  # noqa: ARG002 - makes one asset
-        """See Step."""
         if self.name:
-            return {"row_alignment": self._row_alignment}
+            return {"row_alignment": aligned_with(documents_asset(self.source.name, self.version))}
         if not self._compared:
             return {"ids_unique": ids_unique}
         return {"ids_unique": ids_unique, "ids_stable": self._ids_stable, "metadata_kept": metadata_kept}
-
-    def _row_alignment(self, store: Store, partition: Place, shards: Sequence[Shard]) -> Verdict:
-        documents = place(documents_asset(self.source.name, self.version), partition.snapshot)
-        return row_alignment(read_ledger(store, documents)[1], shards)
 
     def _ids_stable(self, store: Store, partition: Place, shards: Sequence[Shard]) -> Verdict:
         before = place(documents_asset(self.source.name, self.before), partition.snapshot)
         return ids_stable(store, before, read_ledger(store, before)[1], partition, shards)
 
-    def plan(self, store: Store) -> "AdoptionPlan":
+    def plan(self, store: Store) -> ShardPlan[AdoptionItem]:
         """See Step.
 
         Raises:
@@ -126,16 +117,15 @@ class AdoptionStep:
         except NoFolder as error:
             self._refuse_absent(store, folder)
             raise self._no_root(folder) from error
-        made = place(self.makes[0], self.snapshot)
         if not listing.entries and not self.vanished:
             self._refuse_absent(store, folder)
-            self._refuse_empty(store, made, folder.files)
+            self._refuse_empty(store, folder.files)
         shards = {shard: names[0] for shard, names in by_shard(folder.files, listing).items()}
         entries = {shard: listing.entries[name] for shard, name in shards.items()}
         upstream, beside = self._beside(store)
         if self.name:
             self._check_shards(shards, beside, folder.files, listing.entries)
-        known = _StampedFiles(files, raw_stamps(store, made), raw_asset(self.source.name))
+        known = _StampedFiles(files, raw_stamps(store, self.made), raw_asset(self.source.name))
         wants = []
         for shard, entry in entries.items():
             partner = beside.get(shard)
@@ -143,8 +133,19 @@ class AdoptionStep:
             wants.append(known.want(shard, folder.lead + entry.path, entry, inputs))
         files_of = Upstream(raw_asset(self.source.name), self.snapshot, "")
         root = adopted_root(folder.files, folder.lead, self.options)
-        target = Target(made, self.recipe, (*upstream, files_of), tuple(wants), root=root)
-        return AdoptionPlan(self, target, root, folder.lead, entries, beside)
+        target = Target(self.made, self.recipe, (*upstream, files_of), tuple(wants), root=root)
+        spec = partial(
+            AdoptionSpec,
+            root=root,
+            raw=raw_asset(self.source.name),
+            documents=place(self.compared[0], self.snapshot) if self.compared else None,
+            name=self.name,
+        )
+        bodies = {
+            shard: AdoptionItem(folder.lead + entry.path, entry.version, beside.get(shard))
+            for shard, entry in entries.items()
+        }
+        return ShardPlan(target, spec, bodies, lambda body: body.version.size)
 
     def _beside(self, store: Store) -> tuple[list[Upstream], dict[str, Shard]]:
         """The documents that are compared, as an input, and their shards by name."""
@@ -198,14 +199,14 @@ class AdoptionStep:
             " put the folder back, or correct the root in the recipe"
         )
 
-    def _refuse_empty(self, store: Store, made: Place, files: Source) -> None:
+    def _refuse_empty(self, store: Store, files: Source) -> None:
         """Refuses a snapshot without files, unless only another version has it, and this one never had it."""
-        head = read_head(store, made)
+        head = read_head(store, self.made)
         if not self.name and len(self.source.adopts) > 1 and (head is None or not head.totals.get("shards")):
             return
         where = shown(files, files.partition.prefix(self.snapshot))
         raise DataError(
-            f"{made.asset}: snapshot {self.snapshot} has no files with rows (.json.gz, .jsonl.gz, .jsonl.zst, ...)"
+            f"{self.asset}: snapshot {self.snapshot} has no files with rows (.json.gz, .jsonl.gz, .jsonl.zst, ...)"
             f" below {where}; correct the root or the name, or mount its disk"
         )
 
@@ -250,52 +251,3 @@ class _StampedFiles:
             (*inputs, Input(self._asset, name, sha256)),
             raw={name: version} if version != stamp else {},
         )
-
-
-@dataclass(frozen=True)
-class AdoptionPlan:
-    """The files of a partition, by shard.
-
-    Attributes:
-        step: the step that was planned.
-        target: the partition as it should be.
-        root: where the files are.
-        lead: the path of their folder below the root.
-        entries: the file of each shard.
-        beside: the shard of documents that each is compared with, by name.
-    """
-
-    step: AdoptionStep
-    target: Target
-    root: Root
-    lead: str
-    entries: Mapping[str, Entry]
-    beside: Mapping[str, Shard]
-
-    @property
-    def targets(self) -> tuple[Target, ...]:
-        """See StepPlan."""
-        return (self.target,)
-
-    def spec(self, token: str) -> AdoptionSpec:
-        """See StepPlan."""
-        step, target = self.step, self.target
-        compared = place(step.compared[0], step.snapshot) if step.compared else None
-        return AdoptionSpec(
-            place=target.place,
-            token=token,
-            recipe=target.recipe.digest,
-            root=self.root,
-            raw=raw_asset(step.source.name),
-            documents=compared,
-            name=step.name,
-        )
-
-    def items(self, todo: Mapping[str, Sequence[Want]], states: Mapping[str, PartitionState]) -> list[Item]:  # noqa: ARG002
-        """See StepPlan."""
-        items: list[Item] = []
-        for want in todo[self.target.place.asset]:
-            entry = self.entries[want.name]
-            body = AdoptionItem(self.lead + entry.path, entry.version, self.beside.get(want.name))
-            items.append(Item(want.name, entry.size, raw(body)))
-        return items

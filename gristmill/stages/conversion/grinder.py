@@ -7,9 +7,10 @@ from msgspec import UNSET
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.execution.document_writer import DocumentWriter
+from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.execution.write_shards import keep_shard, write_shards
-from gristmill.lake.address import Place, raw_asset
+from gristmill.lake.address import raw_asset
 from gristmill.lake.identity import Pair, digest_of
 from gristmill.lake.ledger.counts import add_counts
 from gristmill.lake.ledger.model import Input
@@ -35,23 +36,17 @@ from gristmill.stages.conversion.quarantine import QuarantineWriter
 _BATCH = 512
 
 
-class ConversionSpec(msgspec.Struct, frozen=True):
+class ConversionSpec(OneAssetSpec, frozen=True):
     """What all shards share.
 
     Attributes:
         source: name of the source.
-        place: the partition that is made.
-        token: token of the run that has claimed it.
-        recipe: digest of the recipe.
         made_by: digest of the parameters of the source that change how a raw object is read.
         raw: root of the raw data as the planning process sees it; empty if they are in the lake.
         code: digest of the source's code; empty: not known.
     """
 
     source: str
-    place: Place
-    token: str
-    recipe: str
     made_by: str
     raw: str = ""
     code: str = ""

@@ -6,9 +6,10 @@ from functools import partial
 
 from gristmill.errors import DataError
 from gristmill.execution.checks import Check, Verdict, ids_unique
+from gristmill.execution.one_asset import OneAssetPlan, OneAssetStep
 from gristmill.execution.plan import PartitionState, Target, Want
 from gristmill.execution.work import Item, raw
-from gristmill.lake.address import Place, documents_asset, place, raw_asset
+from gristmill.lake.address import Place, documents_asset, raw_asset
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.model import Input, Recipe, Shard, Upstream
 from gristmill.lake.ledger.receipts import RawVersion, Receipt, raw_stamps
@@ -31,7 +32,7 @@ LOOK = 1 << 30
 
 
 @dataclass(frozen=True)
-class ConversionStep:
+class ConversionStep(OneAssetStep):
     """One snapshot of a source, from raw objects to v0 documents.
 
     Attributes:
@@ -50,13 +51,12 @@ class ConversionStep:
     stage: str = "conversion"
 
     @property
-    def makes(self) -> tuple[str, ...]:
-        """See Step."""
-        return (documents_asset(self.source.name, "v0"),)
+    def asset(self) -> str:
+        """The address of the documents."""
+        return documents_asset(self.source.name, "v0")
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """See Step."""
         return (raw_asset(self.source.name),)
 
     @property
@@ -64,12 +64,7 @@ class ConversionStep:
         """The recipe of v0: its digest changes when the converter or its parameters do."""
         return Recipe(self.source.name, CONVERSION, self.source.conversion_parameters(), self.source.draft)
 
-    def code_version(self, asset: str) -> str:  # noqa: ARG002 - makes one asset
-        """See Step."""
-        return self.recipe.digest
-
     def checks(self, asset: str) -> Mapping[str, Check]:  # noqa: ARG002 - makes one asset
-        """See Step."""
         own: dict[str, Check] = {} if self.source.checksums is None else {"checksums_match": self._checksums_match}
         if isinstance(self.source.shards, Split):
             own["parts_meet"] = parts_meet
@@ -103,8 +98,7 @@ class ConversionStep:
         check_named(store, self.source)
         raw_store = open_raw(self.source, store, self.options)
         listing = list_raw(self.source, raw_store, self.snapshot)
-        (asset,), (made,) = self.reads, self.makes
-        partition = place(made, self.snapshot)
+        (asset,), partition = self.reads, self.made
         stamps = raw_stamps(store, partition)
         check_targets(self.source, raw_store, self.snapshot, stamps.keys() - listing.entries.keys())
         top = raw_top(self.source) + self.source.partition.prefix(self.snapshot)
@@ -121,8 +115,16 @@ class ConversionStep:
         hashes = partial(named_hashes, self.source, raw_store, listing.checksums)
         upstream = (Upstream(asset, self.snapshot, ""),)
         target = Target(partition, self.recipe, upstream, wants, code_of(self.source), checked=checked)
-        made_by, raw_root = digest_of(self.source.reading_parameters()), raw_address(self.source)
-        return ConversionPlan(self.source.name, store, listing, shards, target, made_by, raw_root, hashes)
+        root = raw_address(self.source)
+        spec = partial(
+            ConversionSpec,
+            source=self.source.name,
+            made_by=digest_of(self.source.reading_parameters()),
+            raw=root,
+            code=target.code.digest,
+        )
+        cut = dict if root else partial(cut_objects, store)
+        return ConversionPlan(target, spec, store, listing, shards, hashes, cut)
 
 
 def _is_erased(store: Store, partition: Place, top: str) -> bool:
@@ -197,46 +199,29 @@ class _Known:
 
 
 @dataclass(frozen=True)
-class ConversionPlan:
+class ConversionPlan(OneAssetPlan):
     """The shards of a conversion, with the raw objects of each.
 
     Attributes:
-        source: name of the recipe.
         store: the lake.
         listing: the raw objects of the snapshot.
         shards: names of the raw objects, by shard.
-        target: the documents as they should be.
-        made_by: see ConversionSpec.
-        raw: see ConversionSpec.
         hashes: reads the checksum files; see named_hashes.
+        cut: reads what erasures have left of the raw objects; see cut_objects.
     """
 
-    source: str
     store: Store
     listing: RawListing
     shards: Mapping[str, list[str]]
-    target: Target
-    made_by: str
-    raw: str = ""
-    hashes: Callable[[], Mapping[str, tuple[NamedHash, ...]]] = dict
-
-    @property
-    def targets(self) -> tuple[Target, ...]:
-        """See StepPlan."""
-        return (self.target,)
-
-    def spec(self, token: str) -> ConversionSpec:
-        """See StepPlan."""
-        target = self.target
-        recipe = target.recipe.digest
-        return ConversionSpec(self.source, target.place, token, recipe, self.made_by, self.raw, target.code.digest)
+    hashes: Callable[[], Mapping[str, tuple[NamedHash, ...]]]
+    cut: Callable[[], Mapping[str, Sequence[str]]]
 
     def items(self, todo: Mapping[str, Sequence[Want]], states: Mapping[str, PartitionState]) -> list[Item]:
         """See StepPlan."""
         asset = self.target.place.asset
         items: list[Item] = []
         hashes = self.hashes() if todo[asset] else {}
-        cut = cut_objects(self.store) if todo[asset] and not self.raw else {}
+        cut = self.cut() if todo[asset] else {}
         for want in todo[asset]:
             names = self.shards[want.name]
             entries = [self.listing.entries[name] for name in names]

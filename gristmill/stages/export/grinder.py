@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.execution.write_shards import write_shards
 from gristmill.lake.address import Place
@@ -24,22 +25,16 @@ from gristmill.stages.export.part import ExportedPart, PartWriter, content_of, s
 from gristmill.stages.mixing.held_out import held_rows
 
 
-class ExportSpec(msgspec.Struct, frozen=True):
+class ExportSpec(OneAssetSpec, frozen=True):
     """What all parts share.
 
     Attributes:
         documents: the slice of the mix.
-        place: the slice of the export.
-        token: token of the run that has claimed it.
-        recipe: digest of its recipe.
         format: the format, as JSON.
         validation: the share of documents that the mix holds out.
     """
 
     documents: Place
-    place: Place
-    token: str
-    recipe: str
     format: dict[str, Any]
     validation: float
 

@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-
-import msgspec
+from functools import partial
 
 from gristmill.execution.checks import Check, Verdict
-from gristmill.execution.plan import PartitionState, Target, Want
-from gristmill.execution.work import Item, raw
+from gristmill.execution.one_asset import OneAssetStep, ShardPlan, lean, wants_of
+from gristmill.execution.plan import Target
 from gristmill.lake.address import Place, export_asset, mix_asset, place
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Input, Recipe, Shard
@@ -23,7 +22,7 @@ from gristmill.stages.mixing.held_out import check_held_out
 
 
 @dataclass(frozen=True)
-class ExportStep:
+class ExportStep(OneAssetStep):
     """One snapshot of a stream's export."""
 
     mix: Mix
@@ -44,13 +43,7 @@ class ExportStep:
         return export_asset(self.mix.name, self.export.name, self.stream)
 
     @property
-    def makes(self) -> tuple[str, ...]:
-        """See Step."""
-        return (self.asset,)
-
-    @property
     def reads(self) -> tuple[str, ...]:
-        """See Step."""
         return (mix_asset(self.mix.name, self.stream),)
 
     @property
@@ -65,19 +58,14 @@ class ExportStep:
             self.mix.draft or self.export.draft,
         )
 
-    def code_version(self, asset: str) -> str:  # noqa: ARG002 - makes one asset
-        """See Step."""
-        return self.recipe.digest
-
     def checks(self, asset: str) -> Mapping[str, Check]:  # noqa: ARG002 - makes one asset
-        """See Step."""
         return {"export_complete": self._export_complete}
 
     def _export_complete(self, store: Store, partition: Place, parts: Sequence[Shard]) -> Verdict:
         documents = place(mix_asset(self.mix.name, self.stream), partition.snapshot)
         return export_complete(store, read_ledger(store, documents)[1], parts, partition)
 
-    def plan(self, store: Store) -> "ExportPlan":
+    def plan(self, store: Store) -> ShardPlan[ExportItem]:
         """See Step."""
         ledger, shards = read_ledger(store, self.documents)
         check_held_out(self.mix.held_out, ledger)
@@ -85,44 +73,12 @@ class ExportStep:
         bodies: dict[str, ExportItem] = {}
         for shard in shards:
             inputs = (Input(self.documents.asset, shard.name, shard.identity),)
-            lean = msgspec.structs.replace(shard, members=(), inputs=())
-            bodies[shard.name] = ExportItem(part_folder(recipe.digest, inputs), lean, inputs)
-        wants = tuple(Want(name, body.inputs) for name, body in bodies.items())
-        target = Target(place(self.asset, self.snapshot), recipe, (ledger.upstream,), wants)
-        return ExportPlan(self, target, bodies)
-
-
-@dataclass(frozen=True)
-class ExportPlan:
-    """The plan of one slice.
-
-    Attributes:
-        step: the step that was planned.
-        target: the partition as it should be.
-        bodies: the work for each part, by the name of the mix's shard.
-    """
-
-    step: ExportStep
-    target: Target
-    bodies: Mapping[str, ExportItem]
-
-    @property
-    def targets(self) -> tuple[Target, ...]:
-        """See StepPlan."""
-        return (self.target,)
-
-    def spec(self, token: str) -> ExportSpec:
-        """See StepPlan."""
-        return ExportSpec(
-            documents=self.step.documents,
-            place=self.target.place,
-            token=token,
-            recipe=self.target.recipe.digest,
-            format=self.target.recipe.parameters["format"],
-            validation=self.step.mix.validation,
+            bodies[shard.name] = ExportItem(part_folder(recipe.digest, inputs), lean(shard), inputs)
+        target = Target(self.made, recipe, (ledger.upstream,), wants_of(bodies))
+        spec = partial(
+            ExportSpec,
+            documents=self.documents,
+            format=recipe.parameters["format"],
+            validation=self.mix.validation,
         )
-
-    def items(self, todo: Mapping[str, Sequence[Want]], states: Mapping[str, PartitionState]) -> list[Item]:  # noqa: ARG002
-        """See StepPlan."""
-        bodies = (self.bodies[want.name] for want in todo[self.target.place.asset])
-        return [Item(body.shard.name, body.shard.length, raw(body)) for body in bodies]
+        return ShardPlan(target, spec, bodies, lambda body: body.shard.length)

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from gristmill.errors import DataError
+from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.execution.write_shards import write_shards
 from gristmill.lake.address import Place
@@ -23,22 +24,16 @@ _BLOCK = 1 << 19
 """Bytes of rows that are processed together, so that they stay in the processor's cache."""
 
 
-class FingerprintSpec(msgspec.Struct, frozen=True):
+class FingerprintSpec(OneAssetSpec, frozen=True):
     """What all shards share.
 
     Attributes:
         documents: the partition that is read.
-        place: the partition that is made.
-        token: of the run that has claimed it.
-        recipe: digest of its recipe.
         unit: the parameters of the unit.
         buckets: into how many ranges the hashes are divided.
     """
 
     documents: Place
-    place: Place
-    token: str
-    recipe: str
     unit: dict[str, Any]
     buckets: int
 

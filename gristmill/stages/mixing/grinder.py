@@ -1,14 +1,17 @@
 """The grinder of mixing: it joins a shard of documents row by row with its attributes, and copies the kept rows."""
 
+from typing import Any
+
 import msgspec
 
 from gristmill.errors import StoreError
 from gristmill.execution.document_writer import DocumentWriter
+from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.execution.write_shards import write_shards
 from gristmill.lake.address import Place, blocklist_path
 from gristmill.lake.ledger.counts import add_counts
-from gristmill.lake.ledger.model import Input, Recipe, Shard
+from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.ledger.receipts import Receipt
 from gristmill.lake.rows.blocklists.blocklist import Blocklist, read_blocklist
 from gristmill.lake.rows.blocklists.blocklist_files import note_entries
@@ -22,23 +25,19 @@ from gristmill.stages.mixing.held_out import HeldOutFlags
 from gristmill.stages.mixing.row_filter import RowFilter
 
 
-class MixingSpec(msgspec.Struct, frozen=True):
+class MixingSpec(OneAssetSpec, frozen=True):
     """What all shards share.
 
     Attributes:
         documents: the partition that is read.
-        place: the partition that is made.
-        token: token of the run that has claimed it.
-        recipe: its recipe; the parameters are those of a selection.
+        selection: the parameters of its recipe, which are those of a selection.
         blocklists: digest of each blocklist when the run was planned, by name.
         optional: names of the columns that all rows of a shard may lack.
         code: digest of the code of its transforms; empty if it has none.
     """
 
     documents: Place
-    place: Place
-    token: str
-    recipe: Recipe
+    selection: dict[str, Any]
     blocklists: dict[str, str]
     optional: tuple[str, ...] = ()
     code: str = ""
@@ -65,13 +64,12 @@ class MixingGrinder:
         self._spec = spec = msgspec.json.decode(job.spec, type=MixingSpec)
         self._store = job.lake.store()
         blocklists = [self._blocklist(name, digest) for name, digest in sorted(spec.blocklists.items())]
-        selection = selection_of(spec.recipe.parameters)
+        selection = selection_of(spec.selection)
         transforms = transforms_named(selection.transforms, job.shelves)
         check_worker(codes_of(transforms), spec.code)
         self._filter = RowFilter(self._store, spec.documents, selection, blocklists, transforms)
         self._absence = AbsentColumns(self._store, spec.documents, selection.read_columns, spec.optional, job.shelves)
         self._held_out = selection.held_out
-        self._recipe = spec.recipe.digest
 
     def _blocklist(self, name: str, digest: str) -> Blocklist:
         blocklist = read_blocklist(self._store, name)
@@ -82,7 +80,7 @@ class MixingGrinder:
 
     def __call__(self, item: Item) -> Outcome:
         body = msgspec.json.decode(item.body, type=MixingItem)
-        output = _StreamOutput(self._store, self._spec, self._recipe, item.name, body.inputs)
+        output = _StreamOutput(self._store, self._spec, item.name, body.inputs)
         return Outcome(write_shards(self._store, [output], lambda: self._select(body, output)))
 
     def _select(self, body: MixingItem, output: "_StreamOutput") -> None:
@@ -101,9 +99,9 @@ class MixingGrinder:
 class _StreamOutput:
     """One shard of the stream while it is written; `dropped`, `counts` and `extra` are of its row of the table."""
 
-    def __init__(self, store: Store, spec: MixingSpec, recipe: str, name: str, inputs: tuple[Input, ...]) -> None:
+    def __init__(self, store: Store, spec: MixingSpec, name: str, inputs: tuple[Input, ...]) -> None:
         self.place, self.token, self._code = spec.place, spec.token, spec.code
-        self._recipe, self._inputs = recipe, inputs
+        self._recipe, self._inputs = spec.recipe, inputs
         self.documents = DocumentWriter(store, spec.place, name)
         self.dropped: dict[str, int] = {}
         self.counts: dict[str, int] = {}

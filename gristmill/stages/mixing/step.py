@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import msgspec
 
 from gristmill.errors import DataError
 from gristmill.execution.checks import Check, Verdict, blocklist_respected, ids_stable, ids_unique
-from gristmill.execution.plan import PartitionState, Target, Want
-from gristmill.execution.work import Item, raw
+from gristmill.execution.one_asset import OneAssetStep, ShardPlan, wants_of
+from gristmill.execution.plan import Target
 from gristmill.lake.address import Place, attributes_asset, blocklist_asset, documents_asset, mix_asset, place
 from gristmill.lake.asset_kinds import checks_of
 from gristmill.lake.ledger.files import read_ledger
@@ -25,7 +26,7 @@ from gristmill.stages.mixing.grinder import MixingItem, MixingSpec
 
 
 @dataclass(frozen=True)
-class MixingStep:
+class MixingStep(OneAssetStep):
     """A selection applied to one snapshot of a dataset version.
 
     Attributes:
@@ -53,22 +54,11 @@ class MixingStep:
         return place(documents_asset(self.source, self.version), self.snapshot)
 
     @property
-    def makes(self) -> tuple[str, ...]:
-        """See Step."""
-        return (self.asset,)
-
-    @property
     def reads(self) -> tuple[str, ...]:
-        """See Step."""
         sets = (attributes_asset(self.source, self.version, name) for name in self.selection.sets)
         return (documents_asset(self.source, self.version), *sets)
 
-    def code_version(self, asset: str) -> str:  # noqa: ARG002 - makes one asset
-        """See Step."""
-        return self.recipe.digest
-
     def checks(self, asset: str) -> Mapping[str, Check]:
-        """See Step."""
         every: dict[str, Check] = {
             "ids_unique": ids_unique,
             "ids_stable": self._ids_stable,
@@ -88,7 +78,7 @@ class MixingStep:
         """The partition of an attribute set that the selection reads."""
         return place(attributes_asset(self.source, self.version, name), self.snapshot)
 
-    def plan(self, store: Store) -> "MixingPlan":
+    def plan(self, store: Store) -> ShardPlan[MixingItem]:
         """See Step.
 
         Raises:
@@ -117,52 +107,20 @@ class MixingStep:
             inputs += blocked_inputs(store, documents, shard, blocked)
             beside = {name: rows[shard.name] for name, rows in sets.items()}
             bodies[shard.name] = MixingItem(shard, beside, tuple(inputs))
-        wants = tuple(Want(name, body.inputs) for name, body in bodies.items())
         transforms = transforms_named(self.selection.transforms, self.shelves)
         recipe = self.recipe
         if any(each.draft for each in transforms):  # its code may change, so what it made is made again
             recipe = msgspec.structs.replace(recipe, draft=True)
-        target = Target(place(self.asset, self.snapshot), recipe, tuple(upstream), wants, codes_of(transforms))
-        return MixingPlan(self, target, bodies, {name: blocklist.digest for name, blocklist in blocklists.items()})
-
-
-@dataclass(frozen=True)
-class MixingPlan:
-    """The shards of a selection, with the inputs of each.
-
-    Attributes:
-        step: the step that was planned.
-        target: the partition as it should be.
-        bodies: the work of each shard.
-        blocklists: the digest of each blocklist.
-    """
-
-    step: MixingStep
-    target: Target
-    bodies: Mapping[str, MixingItem]
-    blocklists: Mapping[str, str]
-
-    @property
-    def targets(self) -> tuple[Target, ...]:
-        """See StepPlan."""
-        return (self.target,)
-
-    def spec(self, token: str) -> MixingSpec:
-        """See StepPlan."""
-        return MixingSpec(
-            documents=self.step.documents,
-            place=self.target.place,
-            token=token,
-            recipe=self.target.recipe,
-            blocklists=dict(self.blocklists),
-            optional=tuple(column.name for column in self.step.selection.read_columns if column.optional),
-            code=self.target.code.digest,
+        target = Target(self.made, recipe, tuple(upstream), wants_of(bodies), codes_of(transforms))
+        spec = partial(
+            MixingSpec,
+            documents=documents,
+            selection=recipe.parameters,
+            blocklists={name: blocklist.digest for name, blocklist in blocklists.items()},
+            optional=tuple(column.name for column in self.selection.read_columns if column.optional),
+            code=target.code.digest,
         )
-
-    def items(self, todo: Mapping[str, Sequence[Want]], states: Mapping[str, PartitionState]) -> list[Item]:  # noqa: ARG002
-        """See StepPlan."""
-        bodies = (self.bodies[want.name] for want in todo[self.target.place.asset])
-        return [Item(body.documents.name, body.documents.length, raw(body)) for body in bodies]
+        return ShardPlan(target, spec, bodies, lambda body: body.documents.length)
 
 
 def check_aligned(documents: Sequence[Shard], rows: Mapping[str, Shard], attributes: Place) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.execution.write_shards import write_shards
-from gristmill.lake.address import Place
 from gristmill.lake.ledger.model import Input
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import Dedupe, Scope
@@ -36,7 +36,7 @@ _MIB = 1 << 20
 _SHARE = 4  # a block of pairs takes this share of the memory
 
 
-class ClustersSpec(msgspec.Struct, frozen=True):
+class ClustersSpec(OneAssetSpec, frozen=True):
     """What the part needs.
 
     Attributes:
@@ -47,9 +47,6 @@ class ClustersSpec(msgspec.Struct, frozen=True):
         memory: most MiB that comparing may use.
         order: the order of snapshots.
         round: number of the round.
-        place: the partition that is made.
-        token: of the run that has claimed it.
-        recipe: digest of the recipe of clusters.
     """
 
     dedupe: str
@@ -59,9 +56,6 @@ class ClustersSpec(msgspec.Struct, frozen=True):
     memory: int
     order: Order
     round: int
-    place: Place
-    token: str
-    recipe: str
 
 
 class ClustersItem(msgspec.Struct, frozen=True):

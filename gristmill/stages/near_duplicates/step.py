@@ -1,12 +1,11 @@
 """The step that finds the clusters of near duplicates of one round."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from gristmill.execution.checks import Check
-from gristmill.execution.plan import PartitionState, Target, Want
-from gristmill.execution.work import Item, raw
-from gristmill.lake.address import attributes_asset, documents_asset, place
+from gristmill.execution.one_asset import OneAssetStep, ShardPlan, wants_of
+from gristmill.execution.plan import Target
+from gristmill.lake.address import attributes_asset, documents_asset
 from gristmill.lake.asset_kinds import CLUSTERS, FINGERPRINTS, HASH_RUNS, VERDICTS
 from gristmill.lake.ledger.model import Recipe
 from gristmill.lake.store.protocol import Store
@@ -20,7 +19,7 @@ CLUSTERING = 2
 
 
 @dataclass(frozen=True)
-class ClustersStep:
+class ClustersStep(OneAssetStep):
     """The clusters of one round.
 
     Attributes:
@@ -47,13 +46,7 @@ class ClustersStep:
         return CLUSTERS.at(dedupe=self.dedupe.name)
 
     @property
-    def makes(self) -> tuple[str, ...]:
-        """See Step."""
-        return (self.asset,)
-
-    @property
     def reads(self) -> tuple[str, ...]:
-        """See Step."""
         name, unit = self.dedupe.name, minhash_of(self.dedupe)
         versions = self.dedupe.versions
         label_set = unit.score.partition("__")[0]
@@ -70,59 +63,22 @@ class ClustersStep:
         """The recipe of the clusters, for their ledger."""
         return recipe_of(self.dedupe)
 
-    def code_version(self, asset: str) -> str:  # noqa: ARG002 - makes one asset
-        """See Step."""
-        return self.recipe.digest
-
-    def checks(self, asset: str) -> Mapping[str, Check]:  # noqa: ARG002 - makes one asset
-        """See Step."""
-        return {}
-
-    def plan(self, store: Store) -> "ClustersPlan":
+    def plan(self, store: Store) -> ShardPlan[ClustersItem]:
         """See Step. The hash runs and the verdicts of the round, and the clusters of those before, must be made."""
         inputs = ClusterInputs.read(store, self.dedupe, self.order, self.round)
-        target = Target(place(self.asset, self.snapshot), self.recipe, inputs.upstream, (Want(WHOLE, inputs.listed),))
-        return ClustersPlan(self, target, inputs.weight)
-
-
-@dataclass(frozen=True)
-class ClustersPlan:
-    """The plan of one round.
-
-    Attributes:
-        step: the step that was planned.
-        target: the partition as it should be.
-        weight: bytes that are read.
-    """
-
-    step: ClustersStep
-    target: Target
-    weight: int
-
-    @property
-    def targets(self) -> tuple[Target, ...]:
-        """See StepPlan."""
-        return (self.target,)
-
-    def spec(self, token: str) -> ClustersSpec:
-        """See StepPlan."""
-        return ClustersSpec(
-            dedupe=self.step.dedupe.name,
-            sources=tuple(self.step.dedupe.sources),
-            unit=self.step.dedupe.unit.parameters,
-            scope=self.step.dedupe.scope,
-            memory=self.step.dedupe.memory,
-            order=self.step.order,
-            round=self.step.round,
-            place=self.target.place,
-            token=token,
-            recipe=self.target.recipe.digest,
+        bodies = {WHOLE: ClustersItem(inputs.listed)}
+        spec = partial(
+            ClustersSpec,
+            dedupe=self.dedupe.name,
+            sources=tuple(self.dedupe.sources),
+            unit=self.dedupe.unit.parameters,
+            scope=self.dedupe.scope,
+            memory=self.dedupe.memory,
+            order=self.order,
+            round=self.round,
         )
-
-    def items(self, todo: Mapping[str, Sequence[Want]], states: Mapping[str, PartitionState]) -> list[Item]:  # noqa: ARG002
-        """See StepPlan."""
-        wants = todo[self.target.place.asset]
-        return [Item(want.name, self.weight, raw(ClustersItem(want.inputs or ()))) for want in wants]
+        target = Target(self.made, self.recipe, inputs.upstream, wants_of(bodies))
+        return ShardPlan(target, spec, bodies, lambda _: inputs.weight)
 
 
 def recipe_of(dedupe: Dedupe) -> Recipe:

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 import msgspec
 
 from gristmill.errors import DataError, GristmillError, RecipeError, StoreError, defined_at, is_failure
+from gristmill.execution.attribute_output import AttributeOutput
+from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.execution.runner import failure_of
 from gristmill.execution.work import Failed, Item, Job, Outcome
 from gristmill.execution.write_shards import write_shards
@@ -14,10 +16,8 @@ from gristmill.lake.identity import IdDigest
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.code import CHANGED_CODE
 from gristmill.lake.ledger.model import Input, Shard
-from gristmill.lake.ledger.receipts import Receipt
 from gristmill.lake.rows.batches import read_rows
 from gristmill.lake.rows.document import Document
-from gristmill.lake.rows.shard_file import ShardWriter
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.batch import Batch
 from gristmill.recipes.code.digest import check_worker, code_of
@@ -28,22 +28,16 @@ from gristmill.stages.models.local_copy import local_files
 from gristmill.stages.tagging.label_lines import LabelLines
 
 
-class SetSpec(msgspec.Struct, frozen=True):
+class SetSpec(OneAssetSpec, frozen=True):
     """One attribute set of the run.
 
     Attributes:
         tagger: name of the tagger.
-        place: the partition that is made.
-        token: token of the run that has claimed it.
-        recipe: digest of the tagger's recipe.
         code: digest of the tagger's code; empty: not known.
         models: the fingerprint of each model that the tagger reads, by name.
     """
 
     tagger: str
-    place: Place
-    token: str
-    recipe: str
     code: str = ""
     models: Mapping[str, str] = {}
 
@@ -67,17 +61,14 @@ class TaggingItem(msgspec.Struct, frozen=True):
     taggers: tuple[str, ...]
 
 
-class _SetOutput:
+class _SetOutput(AttributeOutput):
     """The writer of one shard of one attribute set."""
 
     def __init__(
         self, store: Store, spec: SetSpec, tagger: Tagger, name: str, ids: IdDigest, inputs: tuple[Input, ...]
     ) -> None:
-        self.place, self.token, self._recipe, self._code = spec.place, spec.token, spec.recipe, spec.code
-        self._tagger, self._name, self._ids, self._inputs = tagger, name, ids, inputs
-        self.path = spec.place.shard(name)
-        self._writer = ShardWriter(store, self.path)
-        self.found = 0
+        super().__init__(store, spec, name, inputs, ids.hexdigest, spec.code)
+        self._tagger, self.found = tagger, 0
 
     def add(self, batch: Batch, lines: LabelLines, first: int) -> None:
         """Tags a batch and writes its rows. `first` is the number of its first row in the shard."""
@@ -94,7 +85,7 @@ class _SetOutput:
                 error.add_note(f"{self.path}: tagger {tagger.name!r} failed {self._place(batch, first)}; {self._mend}")
             raise
         columns = [(f"{tagger.name}__{name}", labels[name], tagger.is_exact(name)) for name in sorted(labels)]
-        self._writer.write(lines.of(columns))
+        self.write(lines.of(columns))
         if tagger.searches:
             rows = zip(*labels.values(), strict=True)
             self.found += sum(any(spans is not None and len(spans) for spans in row) for row in rows)
@@ -124,15 +115,6 @@ class _SetOutput:
         tagger = self._tagger
         mend = "mend the tagger" + (" or its labels=" if tagger.labels is not None else "")
         return f"{mend} ({defined_at(tagger.document or tagger.batch or tagger.open)}); {CHANGED_CODE}"
-
-    def close(self) -> Receipt:
-        written = self._writer.close()
-        ids = self._ids.hexdigest()
-        row = Shard.of(self._name, written, ids=ids, recipe=self._recipe, inputs=self._inputs)
-        return Receipt(row, {self.path: written.version}, code=self._code)
-
-    def abort(self) -> None:
-        self._writer.abort()
 
 
 class TaggingGrinder:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gristmill.errors import DataError
-from gristmill.execution.checks import Check, Verdict, row_alignment
+from gristmill.execution.checks import Check, aligned_with
 from gristmill.execution.plan import PartitionState, Target, Want
 from gristmill.execution.work import Item, raw
 from gristmill.lake.address import Place, attributes_asset, documents_asset, place
@@ -76,11 +76,7 @@ class TaggingStep:
 
     def checks(self, asset: str) -> Mapping[str, Check]:  # noqa: ARG002 - all sets have the same
         """See Step."""
-        return {"row_alignment": self._row_alignment}
-
-    def _row_alignment(self, store: Store, partition: Place, shards: Sequence[Shard]) -> Verdict:
-        documents = place(documents_asset(self.source, self.version), partition.snapshot)
-        return row_alignment(read_ledger(store, documents)[1], shards)
+        return {"row_alignment": aligned_with(documents_asset(self.source, self.version))}
 
     def plan(self, store: Store) -> "TaggingPlan":
         """See Step. A model that cannot be read fails its own set, when it is ground; the others are made."""
@@ -135,7 +131,12 @@ class TaggingPlan:
         """See StepPlan."""
         sets = [
             SetSpec(
-                tagger.name, target.place, token, target.recipe.digest, target.code.digest, self.models[tagger.name]
+                place=target.place,
+                token=token,
+                recipe=target.recipe.digest,
+                tagger=tagger.name,
+                code=target.code.digest,
+                models=self.models[tagger.name],
             )
             for tagger, target in zip(self.step.taggers, self.targets, strict=True)
         ]

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from gristmill.errors import StoreError
+from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.execution.write_shards import write_shards
 from gristmill.formats.levanter.cache import CacheReader, copy_range, ranges_of
@@ -27,13 +28,10 @@ from gristmill.stages.token_cache.statistics import add_statistics
 from gristmill.stages.tokenization.files import read_reference, read_tokenizer
 
 
-class TokenCacheSpec(msgspec.Struct, frozen=True):
+class TokenCacheSpec(OneAssetSpec, frozen=True):
     """The settings that all parts share. `format`, `tokenizer` and `options` are arguments of row_encoder."""
 
     documents: Place
-    place: Place
-    token: str
-    recipe: str
     tokenizer: str
     fingerprint: str
     options: TokenizerOptions

@@ -2,14 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from gristmill.errors import RecipeError
 from gristmill.execution.checks import Check, Verdict
+from gristmill.execution.one_asset import OneAssetStep, ShardPlan, lean, wants_of
 from gristmill.execution.plan import PartitionState, Target, Want
-from gristmill.execution.work import Item, raw
+from gristmill.execution.work import Item
 from gristmill.lake.address import Place, cache_asset, mix_asset, place, tokenizer_asset
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.files import read_ledger
@@ -31,7 +33,7 @@ from gristmill.stages.tokenization.files import (
 
 
 @dataclass(frozen=True)
-class TokenCacheStep:
+class TokenCacheStep(OneAssetStep):
     """One snapshot of a stream's token cache."""
 
     mix: Mix
@@ -52,13 +54,7 @@ class TokenCacheStep:
         return cache_asset(self.mix.name, self.tokenizer.name, self.stream)
 
     @property
-    def makes(self) -> tuple[str, ...]:
-        """See Step."""
-        return (self.asset,)
-
-    @property
     def reads(self) -> tuple[str, ...]:
-        """See Step."""
         return (mix_asset(self.mix.name, self.stream), tokenizer_asset(self.tokenizer.name))
 
     def code_version(self, asset: str) -> str:  # noqa: ARG002 - makes one asset
@@ -81,7 +77,6 @@ class TokenCacheStep:
         )
 
     def checks(self, asset: str) -> Mapping[str, Check]:  # noqa: ARG002 - makes one asset
-        """See Step."""
         return {"cache_complete": self._cache_complete}
 
     def _cache_complete(self, store: Store, partition: Place, parts: Sequence[Shard]) -> Verdict:
@@ -126,12 +121,21 @@ class TokenCacheStep:
         bodies: dict[str, TokenCacheItem] = {}
         for name, members in sorted(groups.items()):
             inputs = (*(Input(documents, s.name, s.identity) for s in members), tokenizer_input)
-            lean = tuple(msgspec.structs.replace(s, members=(), inputs=()) for s in members)
-            bodies[name] = TokenCacheItem(folder_names(name, recipe.digest, inputs)[0], lean, inputs, None)
-        wants = tuple(Want(name, body.inputs) for name, body in bodies.items())
+            folder, _ = folder_names(name, recipe.digest, inputs)
+            bodies[name] = TokenCacheItem(folder, tuple(map(lean, members)), inputs, None)
         upstream = (ledger.upstream, Upstream(tokenizer_asset(self.tokenizer.name), "", tokenizer.fingerprint))
-        target = Target(place(self.asset, self.snapshot), recipe, upstream, wants)
-        return TokenCachePlan(self, target, bodies, template)
+        target = Target(self.made, recipe, upstream, wants_of(bodies))
+        spec = partial(
+            TokenCacheSpec,
+            documents=self.documents,
+            tokenizer=self.tokenizer.name,
+            fingerprint=tokenizer.fingerprint,
+            options=self.tokenizer.options(template),
+            validation=self.mix.validation,
+            splits=("train", "validation") if self.mix.validation else ("train",),
+            format=parameters_of(self.mix.stream(self.stream).format),
+        )
+        return TokenCachePlan(target, spec, bodies, lambda body: sum(shard.length for shard in body.shards))
 
     def template_of(self, store: Store) -> str | None:
         """The chat template: the format's or, if it has none, the tokenizer's. None for other formats.
@@ -166,54 +170,17 @@ class TokenCacheStep:
 
 
 @dataclass(frozen=True)
-class TokenCachePlan:
-    """The plan of one slice: the shards of each part.
-
-    Attributes:
-        step: the step that was planned.
-        target: the partition as it should be.
-        bodies: the work for each part, by the part's name.
-        template: the chat template; None for other formats.
-    """
-
-    step: TokenCacheStep
-    target: Target
-    bodies: Mapping[str, TokenCacheItem]
-    template: str | None
-
-    @property
-    def targets(self) -> tuple[Target, ...]:
-        """See StepPlan."""
-        return (self.target,)
-
-    def spec(self, token: str) -> TokenCacheSpec:
-        """See StepPlan."""
-        mix, tokenizer = self.step.mix, self.step.tokenizer
-        return TokenCacheSpec(
-            documents=self.step.documents,
-            place=self.target.place,
-            token=token,
-            recipe=self.target.recipe.digest,
-            tokenizer=tokenizer.name,
-            fingerprint=self.target.recipe.parameters["tokenizer"],
-            options=tokenizer.options(self.template),
-            validation=mix.validation,
-            splits=("train", "validation") if mix.validation else ("train",),
-            format=parameters_of(mix.stream(self.step.stream).format),
-        )
+class TokenCachePlan(ShardPlan[TokenCacheItem]):
+    """The plan of one slice. Unchanged shards are copied from the part that a new one replaces."""
 
     def items(self, todo: Mapping[str, Sequence[Want]], states: Mapping[str, PartitionState]) -> list[Item]:
         """See StepPlan."""
         asset, recipe = self.target.place.asset, self.target.recipe.digest
-        before = states[asset].receipts
-        items: list[Item] = []
-        for want in todo[asset]:
-            body = self.bodies[want.name]
-            old = before.get(want.name)
+        before, bodies = states[asset].receipts, dict(self.bodies)
+        for name in (want.name for want in todo[asset]):
             # If the inputs are the same and the part is due all the same, it was not trusted or a full rebuild was
             # requested. Then nothing of it is copied.
-            same = old is not None and old.row.inputs == body.inputs
-            if old is not None and not same and old.row.recipe == recipe:
-                body = msgspec.structs.replace(body, old=part_records([old.row]).get(want.name))
-            items.append(Item(want.name, sum(s.length for s in body.shards), raw(body)))
-        return items
+            old = before.get(name)
+            if old is not None and old.row.inputs != bodies[name].inputs and old.row.recipe == recipe:
+                bodies[name] = msgspec.structs.replace(bodies[name], old=part_records([old.row]).get(name))
+        return ShardPlan(self.target, self.settings, bodies, self.weight).items(todo, states)

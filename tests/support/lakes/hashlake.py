@@ -119,7 +119,7 @@ class HashLake:
     def matrix(self, number: int) -> dict[tuple[int, int], int]:
         """The matrix of a round."""
         found: Counter[tuple[int, int]] = Counter()
-        for row in self.mill.table(self.verdicts(number).place).values():
+        for row in self.mill.table(self.verdicts(number).made).values():
             for rank, first, count in part_record(row, "").facts["matrix"]:
                 found[rank, first] += count
         return dict(found)
@@ -127,13 +127,13 @@ class HashLake:
     def histogram(self, number: int) -> dict[int, int]:
         """The histogram of a round."""
         found: Counter[int] = Counter()
-        for row in self.mill.table(self.verdicts(number).place).values():
+        for row in self.mill.table(self.verdicts(number).made).values():
             found.update(dict(enumerate(part_record(row, "").facts["histogram"])))
         return {power: count for power, count in found.items() if count}
 
     def largest(self, number: int) -> dict[str, list[list[Any]]]:
         """The hashes of each bucket that occur most often."""
-        table = self.mill.table(self.verdicts(number).place)
+        table = self.mill.table(self.verdicts(number).made)
         return {name: part_record(row, "").facts["largest"] for name, row in table.items()}
 
     def verdict_pairs(self, number: int, rank: int) -> dict[int, tuple[int, int]]:

@@ -9,13 +9,13 @@ import xxhash
 from numpy.typing import NDArray
 
 from gristmill.errors import DataError, RecipeError
+from gristmill.execution.attribute_output import AttributeOutput
+from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.execution.write_shards import write_shards
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.model import Input, Shard
-from gristmill.lake.ledger.receipts import Receipt
-from gristmill.lake.rows.shard_file import ShardWriter, rows_of, unpacked
-from gristmill.lake.store.protocol import Store
+from gristmill.lake.rows.shard_file import rows_of, unpacked
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.shelf import find
 from gristmill.stages.dedupe.labels.marked_rows import MarkedRows
@@ -27,25 +27,19 @@ ROWS = 4096
 """Rows that are written together."""
 
 
-class LabelsSpec(msgspec.Struct, frozen=True):
+class LabelsSpec(OneAssetSpec, frozen=True):
     """What all shards share.
 
     Attributes:
         dedupe: name of the recipe.
-        place: the partition that is made.
         fingerprints: the partition with the ids and spans.
         marks: the partition that says which hashes are duplicates.
-        token: of the run that has claimed the partition.
-        recipe: digest of the set's recipe.
         made_by: digest of the dedupe recipe.
     """
 
     dedupe: str
-    place: Place
     fingerprints: Place
     marks: Place
-    token: str
-    recipe: str
     made_by: str
 
 
@@ -75,35 +69,6 @@ class LabelledRows:
         return iter(self._rows)
 
 
-class _LabelsOutput:
-    """A shard of the set that is being written."""
-
-    def __init__(self, store: Store, spec: LabelsSpec, body: LabelsItem) -> None:
-        self.place, self.token = spec.place, spec.token
-        self._spec, self._body = spec, body
-        self._writer = ShardWriter(store, spec.place.shard(body.fingerprints.name))
-        self.counts: dict[str, int] = {}
-
-    def write(self, rows: bytes) -> None:
-        self._writer.write(rows)
-
-    def close(self) -> Receipt:
-        written = self._writer.close()
-        name = self._body.fingerprints.name
-        row = Shard.of(
-            name,
-            written,
-            ids=self._body.ids,
-            recipe=self._spec.recipe,
-            inputs=self._body.inputs,
-            counts=self.counts,
-        )
-        return Receipt(row, {self.place.shard(name): written.version})
-
-    def abort(self) -> None:
-        self._writer.abort()
-
-
 class LabelsGrinder:
     """Grinds the shards of one partition."""
 
@@ -116,10 +81,10 @@ class LabelsGrinder:
 
     def __call__(self, item: Item) -> Outcome:
         body = msgspec.json.decode(item.body, type=LabelsItem)
-        output = _LabelsOutput(self._store, self._spec, body)
+        output = AttributeOutput(self._store, self._spec, body.fingerprints.name, body.inputs, lambda: body.ids)
         return Outcome(write_shards(self._store, [output], lambda: self._write(body, output)))
 
-    def _write(self, body: LabelsItem, output: _LabelsOutput) -> None:
+    def _write(self, body: LabelsItem, output: AttributeOutput) -> None:
         table = self._spec.fingerprints.table
         name, ids = body.marks.name, self._ids(body, table)
         spans = read_part_file(self._store, body.fingerprints, table, "spans")

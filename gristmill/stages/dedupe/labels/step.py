@@ -2,17 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import msgspec
 
 from gristmill.errors import DataError
-from gristmill.execution.checks import Check, Verdict, row_alignment
-from gristmill.execution.plan import PartitionState, Target, Want
-from gristmill.execution.work import Item, raw
-from gristmill.lake.address import Place, attributes_asset, documents_asset, place
+from gristmill.execution.checks import Check, aligned_with
+from gristmill.execution.one_asset import OneAssetStep, ShardPlan, wants_of
+from gristmill.execution.plan import Target
+from gristmill.lake.address import attributes_asset, documents_asset, place
 from gristmill.lake.asset_kinds import FINGERPRINTS, MARKS, RESOLUTION
 from gristmill.lake.ledger.files import read_ledger
-from gristmill.lake.ledger.model import Input, Ledger, Recipe, Shard
+from gristmill.lake.ledger.model import Input, Ledger, Recipe
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.label import Score, Spans
@@ -25,7 +26,7 @@ LABELLING = 1
 
 
 @dataclass(frozen=True)
-class DedupeLabelsStep:
+class DedupeLabelsStep(OneAssetStep):
     """The attribute set of a dedupe recipe for one snapshot.
 
     Attributes:
@@ -52,13 +53,7 @@ class DedupeLabelsStep:
         return attributes_asset(self.source, self.version, self.dedupe.name)
 
     @property
-    def makes(self) -> tuple[str, ...]:
-        """See Step."""
-        return (self.asset,)
-
-    @property
     def reads(self) -> tuple[str, ...]:
-        """See Step."""
         names = {"dedupe": self.dedupe.name, "source": self.source}
         documents = documents_asset(self.source, self.version)
         return (documents, FINGERPRINTS.at(**names), RESOLUTION.at(**names))
@@ -74,48 +69,46 @@ class DedupeLabelsStep:
         """The labels of the set."""
         return self.dedupe.labels
 
-    def code_version(self, asset: str) -> str:  # noqa: ARG002 - makes one asset
-        """See Step."""
-        return self.recipe.digest
-
     def checks(self, asset: str) -> Mapping[str, Check]:  # noqa: ARG002 - makes one asset
-        """See Step."""
-        return {"row_alignment": self._row_alignment}
+        return {"row_alignment": aligned_with(documents_asset(self.source, self.version))}
 
-    def _row_alignment(self, store: Store, partition: Place, shards: Sequence[Shard]) -> Verdict:
-        documents = place(documents_asset(self.source, self.version), partition.snapshot)
-        return row_alignment(read_ledger(store, documents)[1], shards)
-
-    def plan(self, store: Store) -> "DedupeLabelsPlan":
+    def plan(self, store: Store) -> ShardPlan[LabelsItem]:
         """See Step. The fingerprints and the marks must be those of the last resolution, and of these documents."""
         names = {"dedupe": self.dedupe.name, "source": self.source}
         documents, shards = read_ledger(store, place(documents_asset(self.source, self.version), self.snapshot))
-        prints, printed = read_ledger(store, place(FINGERPRINTS.at(**names), self.snapshot))
-        marks, marked = read_ledger(store, place(MARKS.at(**names), self.snapshot))
+        fingerprints, made = place(FINGERPRINTS.at(**names), self.snapshot), place(MARKS.at(**names), self.snapshot)
+        prints, printed = read_ledger(store, fingerprints)
+        marks, marked = read_ledger(store, made)
         self._check_resolved(store, documents, prints, marks)
         for head, rows in ((prints, printed), (marks, marked)):
             check_recipes(head, rows, place(head.asset, head.snapshot).table)
-        fingerprints, by_name = {row.name: row for row in printed}, {row.name: row for row in marked}
-        wants: list[Want] = []
+        prints_of, marks_of = {row.name: row for row in printed}, {row.name: row for row in marked}
         bodies: dict[str, LabelsItem] = {}
         for shard in shards:
-            if shard.name not in fingerprints or shard.name not in by_name:
+            if shard.name not in prints_of or shard.name not in marks_of:
                 raise DataError(
                     f"{marks.asset} ({self.snapshot}): no marks of shard {shard.name};"
                     f" run {RESOLUTION.at(**names)} again"
                 )
             inputs = (
                 Input(documents.asset, shard.name, shard.content),
-                Input(marks.asset, shard.name, by_name[shard.name].content),
+                Input(marks.asset, shard.name, marks_of[shard.name].content),
             )
-            wants.append(Want(shard.name, inputs))
-            lean = msgspec.structs.replace(by_name[shard.name], inputs=())
             bodies[shard.name] = LabelsItem(
-                msgspec.structs.replace(fingerprints[shard.name], inputs=()), lean, shard.ids, inputs
+                msgspec.structs.replace(prints_of[shard.name], inputs=()),
+                msgspec.structs.replace(marks_of[shard.name], inputs=()),
+                shard.ids,
+                inputs,
             )
-        above = (documents.upstream, marks.upstream)
-        target = Target(place(self.asset, self.snapshot), self.recipe, above, tuple(wants))
-        return DedupeLabelsPlan(self, target, bodies)
+        target = Target(self.made, self.recipe, (documents.upstream, marks.upstream), wants_of(bodies))
+        spec = partial(
+            LabelsSpec,
+            dedupe=self.dedupe.name,
+            fingerprints=fingerprints,
+            marks=made,
+            made_by=self.dedupe.recipe.digest,
+        )
+        return ShardPlan(target, spec, bodies, lambda body: body.fingerprints.bytes)
 
     def _check_resolved(self, store: Store, documents: Ledger, prints: Ledger, marks: Ledger) -> None:
         """Checks that the last resolution is over these documents.
@@ -132,41 +125,3 @@ class DedupeLabelsStep:
                 f"{documents.asset} ({self.snapshot}): {again} has not compared these documents yet; run"
                 f" {prints.asset} for this snapshot, then {again}"
             )
-
-
-@dataclass(frozen=True)
-class DedupeLabelsPlan:
-    """The plan of one snapshot.
-
-    Attributes:
-        step: the step that was planned.
-        target: the partition as it should be.
-        bodies: the work for each shard, by name.
-    """
-
-    step: DedupeLabelsStep
-    target: Target
-    bodies: Mapping[str, LabelsItem]
-
-    @property
-    def targets(self) -> tuple[Target, ...]:
-        """See StepPlan."""
-        return (self.target,)
-
-    def spec(self, token: str) -> LabelsSpec:
-        """See StepPlan."""
-        names = {"dedupe": self.step.dedupe.name, "source": self.step.source}
-        return LabelsSpec(
-            dedupe=self.step.dedupe.name,
-            place=self.target.place,
-            fingerprints=place(FINGERPRINTS.at(**names), self.step.snapshot),
-            marks=place(MARKS.at(**names), self.step.snapshot),
-            token=token,
-            recipe=self.target.recipe.digest,
-            made_by=self.step.dedupe.recipe.digest,
-        )
-
-    def items(self, todo: Mapping[str, Sequence[Want]], states: Mapping[str, PartitionState]) -> list[Item]:  # noqa: ARG002
-        """See StepPlan."""
-        names = [want.name for want in todo[self.target.place.asset]]
-        return [Item(name, self.bodies[name].fingerprints.bytes, raw(self.bodies[name])) for name in names]

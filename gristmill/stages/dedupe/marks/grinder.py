@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gristmill.errors import DataError, RecipeError
+from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.execution.work import Ground, Item, Job, Outcome
 from gristmill.execution.write_shards import write_shards
-from gristmill.lake.address import Place
 from gristmill.lake.ledger.model import Input
 from gristmill.lake.store.json_object import Integer
 from gristmill.recipes.duplicates.dedupe import Dedupe
@@ -23,6 +23,7 @@ from gristmill.stages.dedupe.hash_order import U64
 from gristmill.stages.dedupe.marks.confirmation import Confirmation
 from gristmill.stages.dedupe.marks.first_occurrences import FirstOccurrences
 from gristmill.stages.dedupe.marks.key_numbers import KeyNumbers
+from gristmill.stages.dedupe.neighbours import Neighbours
 from gristmill.stages.dedupe.verdicts.grinder import StoredFile
 from gristmill.stages.fingerprints.binary_part import BinaryPart
 from gristmill.stages.fingerprints.order import Order
@@ -52,13 +53,10 @@ class Confirm(msgspec.Struct, frozen=True):
     documents: dict[int, str]
 
 
-class MarksSpec(msgspec.Struct, frozen=True):
+class MarksSpec(OneAssetSpec, frozen=True):
     """What all parts share.
 
     Attributes:
-        place: the partition that is made.
-        token: token of the run that has claimed it.
-        recipe: digest of its recipe.
         memory: bytes that a worker may use.
         shards: name and inputs of each part, in the order of the names.
         hashes: how many hashes each shard has.
@@ -68,9 +66,6 @@ class MarksSpec(msgspec.Struct, frozen=True):
         firsts: the file `positions` of each bucket, if the documents of each key are numbered.
     """
 
-    place: Place
-    token: str
-    recipe: str
     memory: Integer
     shards: tuple[tuple[str, tuple[Input, ...]], ...]
     hashes: tuple[Integer, ...]
@@ -78,13 +73,6 @@ class MarksSpec(msgspec.Struct, frozen=True):
     found: tuple[StoredFile, ...]
     confirm: Confirm | None = None
     firsts: tuple[StoredFile, ...] = ()
-
-
-class MarksItem(msgspec.Struct, frozen=True):
-    """The shards [first, last)."""
-
-    first: Integer
-    last: Integer
 
 
 class MarksGrinder:
@@ -95,7 +83,7 @@ class MarksGrinder:
         self._store, self._shelves = job.lake.store(), job.shelves
 
     def __call__(self, item: Item) -> Outcome:
-        spec, body = self._spec, msgspec.json.decode(item.body, type=MarksItem)
+        spec, body = self._spec, msgspec.json.decode(item.body, type=Neighbours)
         if spec.firsts:
             return self._numbered(body)
         marks = _Marks(spec.hashes, body.first, body.last)
@@ -114,7 +102,7 @@ class MarksGrinder:
             ground += self._write(number, marks)
         return Outcome(tuple(ground), facts={"bytes spilled": spill.bytes} if spill.bytes else {})
 
-    def _numbered(self, body: MarksItem) -> Outcome:
+    def _numbered(self, body: Neighbours) -> Outcome:
         """Numbers the documents of each key."""
         spec = self._spec
         most = spec.memory // 4 // _READ_BYTES
@@ -139,7 +127,7 @@ class MarksGrinder:
             self._store, self._spec.place, self._spec.token, recipe=self._spec.recipe, name=name, inputs=inputs
         )
 
-    def _refuted(self, confirm: Confirm, body: MarksItem) -> U64:
+    def _refuted(self, confirm: Confirm, body: Neighbours) -> U64:
         """The positions of duplicates whose texts differ from their first occurrences."""
         recipe = find("dedupes", Dedupe, self._shelves, confirm.dedupe)
         if recipe.recipe.digest != confirm.made_by:

@@ -2,24 +2,24 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import msgspec
 
 from gristmill.errors import DataError, RecipeError
-from gristmill.execution.checks import Check
-from gristmill.execution.plan import PartitionState, Target, Want
-from gristmill.execution.work import Item, raw
+from gristmill.execution.one_asset import OneAssetStep
+from gristmill.execution.plan import Target, Want
 from gristmill.lake.address import Place, documents_asset, place
 from gristmill.lake.asset_kinds import DOCUMENTS, FINGERPRINTS, HASH_RUNS, MARKS, VERDICTS, kind_of
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.files import read_head, read_ledger
-from gristmill.lake.ledger.model import Input, Recipe, Upstream
+from gristmill.lake.ledger.model import Input, Ledger, Recipe, Shard, Upstream
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import MIB, Dedupe
 from gristmill.stages.dedupe.columns import FOUND, row_bytes
 from gristmill.stages.dedupe.fingerprint_blocks import hash_files
-from gristmill.stages.dedupe.marks.grinder import Confirm, MarksItem, MarksSpec
-from gristmill.stages.dedupe.neighbours import neighbours
+from gristmill.stages.dedupe.marks.grinder import Confirm, MarksSpec
+from gristmill.stages.dedupe.neighbours import NeighboursPlan
 from gristmill.stages.dedupe.verdicts.grinder import StoredFile
 from gristmill.stages.dedupe.verdicts.step import SnapshotRuns, VerdictsStep, stored_file
 from gristmill.stages.fingerprints.order import Order, round_key
@@ -36,18 +36,18 @@ _NUMBERED_BYTES = 16
 
 
 @dataclass(frozen=True)
-class MarksStep:
+class MarksStep(OneAssetStep):
     """The marks of one snapshot.
 
     Attributes:
-        recipe: the dedupe recipe.
+        dedupe: the recipe.
         order: the order that has the snapshot.
         source: name of the source.
         snapshot: key of the snapshot.
         shelves: the packages that hold the recipes.
     """
 
-    recipe: Dedupe
+    dedupe: Dedupe
     order: Order
     source: str
     snapshot: str
@@ -57,37 +57,23 @@ class MarksStep:
     @property
     def asset(self) -> str:
         """The address of the marks."""
-        return MARKS.at(dedupe=self.recipe.name, source=self.source)
-
-    @property
-    def makes(self) -> tuple[str, ...]:
-        """See Step."""
-        return (self.asset,)
+        return MARKS.at(dedupe=self.dedupe.name, source=self.source)
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """See Step."""
-        name = self.recipe.name
+        name = self.dedupe.name
         fingerprints, runs = (kind.at(dedupe=name, source=self.source) for kind in (FINGERPRINTS, HASH_RUNS))
-        texts = [documents_asset(*each) for each in self.recipe.versions.items() if self.recipe.confirm]
+        texts = [documents_asset(*each) for each in self.dedupe.versions.items() if self.dedupe.confirm]
         return fingerprints, runs, VERDICTS.at(dedupe=name), *texts
 
     @property
-    def made_by(self) -> Recipe:
+    def recipe(self) -> Recipe:
         """The recipe of the marks, for ledgers: that of the verdicts, and whether texts are compared."""
-        of = VerdictsStep(self.recipe, self.order, 1, self.shelves).made_by
-        parameters = {**of.parameters, "confirm": True} if self.recipe.confirm else of.parameters
+        of = VerdictsStep(self.dedupe, self.order, 1, self.shelves).recipe
+        parameters = {**of.parameters, "confirm": True} if self.dedupe.confirm else of.parameters
         return Recipe(of.name, of.version, parameters, of.draft)
 
-    def code_version(self, asset: str) -> str:  # noqa: ARG002 - makes one asset
-        """See Step."""
-        return self.made_by.digest
-
-    def checks(self, asset: str) -> Mapping[str, Check]:  # noqa: ARG002 - what is read is checked as it is read
-        """See Step."""
-        return {}
-
-    def plan(self, store: Store) -> "MarksPlan":
+    def plan(self, store: Store) -> NeighboursPlan:
         """See Step.
 
         Raises:
@@ -95,55 +81,77 @@ class MarksStep:
             DataError: the runs were made from other fingerprints, or the verdicts from other runs.
         """
         rank = self._rank()
-        prints = place(FINGERPRINTS.at(dedupe=self.recipe.name, source=self.source), self.snapshot)
+        prints = place(FINGERPRINTS.at(dedupe=self.dedupe.name, source=self.source), self.snapshot)
         ledger, shards = read_ledger(store, prints)
-        recipe = self.recipe.fingerprint_recipe.digest
-        hashes = [file.hashes for file in hash_files(shards, prints.table, recipe)]
-        runs = SnapshotRuns(store, self.recipe, self.source, self.snapshot)
-        round_ = place(VERDICTS.at(dedupe=self.recipe.name), round_key(self.order.entries[rank].round))
-        verdicts, parts = read_ledger(store, round_)
-        of = VerdictsStep(self.recipe, self.order, 1, self.shelves).made_by.digest
-        wrong = next((row for row in parts if row.recipe != of or row.bytes != row_bytes(FOUND) * row.rows), None)
-        if wrong is not None:
-            raise DataError(
-                f"{round_.table}: part {wrong.name}: not the verdicts of this recipe, or its {wrong.bytes:,} bytes are"
-                f" not {wrong.rows:,} rows; make {round_.asset} ({round_.snapshot}) again"
-            )
+        hashes = [file.hashes for file in hash_files(shards, prints.table, self.dedupe.fingerprint_recipe.digest)]
+        runs = SnapshotRuns(store, self.dedupe, self.source, self.snapshot)
+        round_ = place(VERDICTS.at(dedupe=self.dedupe.name), round_key(self.order.entries[rank].round))
+        verdicts, parts = self._verdicts(store, round_)
         _check_upstream(runs.place, runs.ledger.inputs, ledger.upstream)
         _check_upstream(round_, verdicts.inputs, runs.ledger.upstream)
-        repeats = tuple(runs.file(bucket, "repeats") for bucket in range(self.recipe.buckets))
+        repeats = tuple(runs.file(bucket, "repeats") for bucket in range(self.dedupe.buckets))
         found = tuple(stored_file(row, round_.table, str(rank)) for row in parts)
         inputs: tuple[Input, ...] = (
             Input(runs.place.asset, "repeats", digest_of([file.digest for file in repeats])),
             Input(round_.asset, f"{round_.snapshot}/{rank}", digest_of([file.digest for file in found])),
         )
         names = sorted(shard.name for shard in shards)
-        firsts: tuple[StoredFile, ...] = ()
-        if self.recipe.numbered:  # the names of the shards draw the order
-            firsts = tuple(runs.file(bucket, "positions") for bucket in range(self.recipe.buckets))
+        firsts = tuple[StoredFile, ...]()
+        if self.dedupe.numbered:  # the names of the shards draw the order
+            firsts = tuple(runs.file(bucket, "positions") for bucket in range(self.dedupe.buckets))
             read = digest_of([self.snapshot, names, [file.digest for file in firsts]])
             inputs = (*inputs, Input(runs.place.asset, "positions", read))
-        texts = self._texts(store, rank) if self.recipe.confirm else {}
+        texts = self._texts(store, rank) if self.dedupe.confirm else {}
         if texts:
             read = digest_of([[each, *msgspec.to_builtins(texts[each])] for each in sorted(texts)])
             inputs = (*inputs, Input(texts[rank].asset, "texts", read))
         own = [Input(prints.asset, "hashes", digest_of(pair)) for pair in enumerate(hashes)]
         wants = tuple(Want(name, (each, *inputs)) for name, each in zip(names, own, strict=True))
         upstream = (ledger.upstream, runs.ledger.upstream, verdicts.upstream, *texts.values())
-        target = Target(place(self.asset, self.snapshot), self.made_by, upstream, wants)
+        target = Target(self.made, self.recipe, upstream, wants)
+        memory = self.dedupe.memory * MIB
+        spec = partial(
+            MarksSpec,
+            memory=memory,
+            shards=tuple((want.name, want.inputs or ()) for want in wants),
+            hashes=tuple(hashes),
+            repeats=repeats,
+            found=found,
+            confirm=self._confirm(rank, texts),
+            firsts=firsts,
+        )
+        each = _CONFIRMED_BYTES if self.dedupe.confirm else _NUMBERED_BYTES if firsts else 2
+        return NeighboursPlan(target, spec, tuple(hashes), min(memory // each, -(-sum(hashes) // _ITEMS)))
+
+    def _verdicts(self, store: Store, round_: Place) -> tuple[Ledger, list[Shard]]:
+        """The ledger and the parts of the verdicts of a round.
+
+        Raises:
+            DataError: they are those of another recipe, or their bytes are not the rows that their ledger counts.
+        """
+        verdicts, parts = read_ledger(store, round_)
+        of = VerdictsStep(self.dedupe, self.order, 1, self.shelves).recipe.digest
+        wrong = next((row for row in parts if row.recipe != of or row.bytes != row_bytes(FOUND) * row.rows), None)
+        if wrong is not None:
+            raise DataError(
+                f"{round_.table}: part {wrong.name}: not the verdicts of this recipe, or its {wrong.bytes:,} bytes are"
+                f" not {wrong.rows:,} rows; make {round_.asset} ({round_.snapshot}) again"
+            )
+        return verdicts, parts
+
+    def _confirm(self, rank: int, texts: Mapping[int, Upstream]) -> Confirm | None:
         documents = {each: upstream.fingerprint for each, upstream in texts.items()}
-        confirm = Confirm(self.recipe.name, self.recipe.recipe.digest, self.order, rank, documents)
-        confirmed = confirm if self.recipe.confirm else None
-        return MarksPlan(self, target, tuple(hashes), repeats, found, confirmed, firsts)
+        confirm = Confirm(self.dedupe.name, self.dedupe.recipe.digest, self.order, rank, documents)
+        return confirm if self.dedupe.confirm else None
 
     def _texts(self, store: Store, rank: int) -> dict[int, Upstream]:
         """The documents of the snapshots that are compared with one, by rank, as their fingerprints name them."""
         mine, found = self.order.entries[rank], dict[int, Upstream]()
         for other, entry in enumerate(self.order.entries):
-            near = other == rank or (self.recipe.scope != "snapshot" and entry.source == mine.source)
-            if entry.round > mine.round or not (near or self.recipe.scope == "group"):
+            near = other == rank or (self.dedupe.scope != "snapshot" and entry.source == mine.source)
+            if entry.round > mine.round or not (near or self.dedupe.scope == "group"):
                 continue
-            prints = place(FINGERPRINTS.at(dedupe=self.recipe.name, source=entry.source), entry.snapshot)
+            prints = place(FINGERPRINTS.at(dedupe=self.dedupe.name, source=entry.source), entry.snapshot)
             head = read_head(store, prints)
             found.update((other, up) for up in (head.inputs if head else ()) if kind_of(up.asset) is DOCUMENTS)
         return found
@@ -153,7 +161,7 @@ class MarksStep:
             if (entry.source, entry.snapshot) == (self.source, self.snapshot):
                 return rank
         raise RecipeError(
-            f"dedupe {self.recipe.name!r}: its order has no snapshot {self.snapshot} of {self.source}; resolve it first"
+            f"dedupe {self.dedupe.name!r}: its order has no snapshot {self.snapshot} of {self.source}; resolve it first"
         )
 
 
@@ -164,60 +172,3 @@ def _check_upstream(made: Place, inputs: Sequence[Upstream], wanted: Upstream) -
             f"{made.ledger}: made before {wanted.asset} ({wanted.snapshot}) was changed; make {made.asset}"
             f" ({made.snapshot}) again"
         )
-
-
-@dataclass(frozen=True)
-class MarksPlan:
-    """The plan of one snapshot.
-
-    Attributes:
-        step: the step that was planned.
-        target: the partition as it should be.
-        hashes: how many hashes each shard has, in the order of the shards' names.
-        repeats: the file `repeats` of each bucket.
-        found: the snapshot's verdicts of each bucket.
-        confirm: what texts are compared with; None: they are not.
-        firsts: see MarksSpec.
-    """
-
-    step: MarksStep
-    target: Target
-    hashes: tuple[int, ...]
-    repeats: tuple[StoredFile, ...]
-    found: tuple[StoredFile, ...]
-    confirm: Confirm | None
-    firsts: tuple[StoredFile, ...] = ()
-
-    @property
-    def targets(self) -> tuple[Target, ...]:
-        """See StepPlan."""
-        return (self.target,)
-
-    def spec(self, token: str) -> MarksSpec:
-        """See StepPlan."""
-        return MarksSpec(
-            place=self.target.place,
-            token=token,
-            recipe=self.target.recipe.digest,
-            memory=self.step.recipe.memory * MIB,
-            shards=tuple((want.name, want.inputs or ()) for want in self.target.wants),
-            hashes=self.hashes,
-            repeats=self.repeats,
-            found=self.found,
-            confirm=self.confirm,
-            firsts=self.firsts,
-        )
-
-    def items(self, todo: Mapping[str, Sequence[Want]], states: Mapping[str, PartitionState]) -> list[Item]:  # noqa: ARG002
-        """See StepPlan. An item has the name of its last shard: if that one is finished, so are the others."""
-        numbers = {want.name: number for number, want in enumerate(self.target.wants)}
-        missing = [numbers[want.name] for want in todo[self.target.place.asset]]
-        weights = {number: self.hashes[number] for number in missing}
-        each = _CONFIRMED_BYTES if self.confirm else _NUMBERED_BYTES if self.firsts else 2
-        memory = self.step.recipe.memory * MIB // each
-        most = min(memory, -(-sum(self.hashes) // _ITEMS))
-        names = [want.name for want in self.target.wants]
-        return [
-            Item(names[last - 1], sum(self.hashes[first:last]), raw(MarksItem(first, last)))
-            for first, last in neighbours(weights, most)
-        ]

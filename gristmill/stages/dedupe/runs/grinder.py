@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import msgspec
 
+from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.execution.work import Ground, Item, Job, Outcome
 from gristmill.execution.write_shards import write_shards
-from gristmill.lake.address import Place
 from gristmill.lake.ledger.model import Input
 from gristmill.lake.store.json_object import Integer
 from gristmill.stages.dedupe.columns import Spill
@@ -22,6 +22,7 @@ from gristmill.stages.dedupe.fingerprint_blocks import (
     read_index,
 )
 from gristmill.stages.dedupe.merging import RunWriter
+from gristmill.stages.dedupe.neighbours import Neighbours
 from gristmill.stages.fingerprints.binary_part import BinaryPart
 from gristmill.threads import thread_pool
 
@@ -31,33 +32,20 @@ _PIECE = 512
 """The share of the memory that the hashes of one shard may have, in hashes a byte: 1 / 512."""
 
 
-class RunsSpec(msgspec.Struct, frozen=True):
+class RunsSpec(OneAssetSpec, frozen=True):
     """What all parts share.
 
     Attributes:
-        place: the partition that is made.
-        token: token of the run that has claimed it.
-        recipe: digest of its recipe.
         fingerprints: address of the asset that is read.
         contents: digest of the hashes of each bucket.
         memory: bytes that a worker may use.
         files: the hashes of all shards.
     """
 
-    place: Place
-    token: str
-    recipe: str
     fingerprints: str
     contents: tuple[str, ...]
     memory: Integer
     files: tuple[HashFile, ...]
-
-
-class RunsItem(msgspec.Struct, frozen=True):
-    """The buckets [first, last)."""
-
-    first: Integer
-    last: Integer
 
 
 def bucket_name(bucket: int) -> str:
@@ -77,7 +65,7 @@ class RunsGrinder:
         self._store = job.lake.store()
 
     def __call__(self, item: Item) -> Outcome:
-        spec, body = self._spec, msgspec.json.decode(item.body, type=RunsItem)
+        spec, body = self._spec, msgspec.json.decode(item.body, type=Neighbours)
         ground: list[Ground] = []
         numbers = range(body.first, body.last)
         with Spill(spec.memory) as spill, thread_pool(_THREADS) as threads:
@@ -95,7 +83,7 @@ class RunsGrinder:
                 ground += self._write(number, pieces, reader.hashes, spill)
         return Outcome(tuple(ground), facts={"bytes spilled": spill.bytes} if spill.bytes else {})
 
-    def _block(self, body: RunsItem, file: HashFile, index: BlockIndex) -> memoryview:
+    def _block(self, body: Neighbours, file: HashFile, index: BlockIndex) -> memoryview:
         """The blocks of all buckets of an item, one after another."""
         begin, end = (HASH_BYTES * int(index.offsets[bucket]) for bucket in (body.first, body.last))
         return memoryview(self._store.read_range(file.path, begin, end) if end > begin else b"")

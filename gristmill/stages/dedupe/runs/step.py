@@ -1,14 +1,14 @@
 """The step that merges the fingerprints of a snapshot into hash runs: one part for each bucket."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import xxhash
 
-from gristmill.execution.checks import Check
-from gristmill.execution.plan import PartitionState, Target, Want
-from gristmill.execution.work import Item, raw
+from gristmill.execution.one_asset import OneAssetStep
+from gristmill.execution.plan import Target, Want
 from gristmill.lake.address import Place, place
 from gristmill.lake.asset_kinds import FINGERPRINTS, HASH_RUNS
 from gristmill.lake.ledger.files import read_ledger
@@ -16,8 +16,8 @@ from gristmill.lake.ledger.model import Input, Recipe
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import MIB, Dedupe
 from gristmill.stages.dedupe.fingerprint_blocks import HASH_BYTES, HashFile, hash_files, read_index
-from gristmill.stages.dedupe.neighbours import neighbours
-from gristmill.stages.dedupe.runs.grinder import RunsItem, RunsSpec, bucket_name
+from gristmill.stages.dedupe.neighbours import NeighboursPlan
+from gristmill.stages.dedupe.runs.grinder import RunsSpec, bucket_name
 from gristmill.threads import thread_pool
 
 _ITEMS = 16
@@ -28,17 +28,17 @@ _TOGETHER = 64
 
 
 @dataclass(frozen=True)
-class RunsStep:
+class RunsStep(OneAssetStep):
     """The hash runs of one snapshot.
 
     Attributes:
-        recipe: the dedupe recipe.
+        dedupe: the recipe.
         source: name of the source.
         snapshot: key of the snapshot.
         shelves: the packages that hold the recipes.
     """
 
-    recipe: Dedupe
+    dedupe: Dedupe
     source: str
     snapshot: str
     shelves: tuple[str, ...]
@@ -47,48 +47,36 @@ class RunsStep:
     @property
     def fingerprints(self) -> Place:
         """The partition that is read."""
-        return place(FINGERPRINTS.at(dedupe=self.recipe.name, source=self.source), self.snapshot)
+        return place(FINGERPRINTS.at(dedupe=self.dedupe.name, source=self.source), self.snapshot)
 
     @property
     def asset(self) -> str:
         """The address of the runs."""
-        return HASH_RUNS.at(dedupe=self.recipe.name, source=self.source)
-
-    @property
-    def makes(self) -> tuple[str, ...]:
-        """See Step."""
-        return (self.asset,)
+        return HASH_RUNS.at(dedupe=self.dedupe.name, source=self.source)
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """See Step."""
         return (self.fingerprints.asset,)
 
     @property
-    def made_by(self) -> Recipe:
+    def recipe(self) -> Recipe:
         """The recipe of fingerprints and runs, for ledgers."""
-        return self.recipe.fingerprint_recipe
+        return self.dedupe.fingerprint_recipe
 
-    def code_version(self, asset: str) -> str:  # noqa: ARG002 - makes one asset
-        """See Step."""
-        return self.made_by.digest
-
-    def checks(self, asset: str) -> Mapping[str, Check]:  # noqa: ARG002 - what is read is checked as it is read
-        """See Step."""
-        return {}
-
-    def plan(self, store: Store) -> "RunsPlan":
+    def plan(self, store: Store) -> NeighboursPlan:
         """See Step."""
         ledger, shards = read_ledger(store, self.fingerprints)
-        recipe, table = self.made_by, self.fingerprints.table
-        files = hash_files(shards, table, recipe.digest)
-        sizes, contents = _bucket_contents(store, files, self.recipe.buckets)
+        files = hash_files(shards, self.fingerprints.table, self.recipe.digest)
+        sizes, contents = _bucket_contents(store, files, self.dedupe.buckets)
         asset = self.fingerprints.asset
         wants = tuple(
             Want(bucket_name(bucket), (Input(asset, "hashes", content),)) for bucket, content in enumerate(contents)
         )
-        target = Target(place(self.asset, self.snapshot), recipe, (ledger.upstream,), wants)
-        return RunsPlan(self, target, tuple(files), tuple(sizes), tuple(contents))
+        target = Target(self.made, self.recipe, (ledger.upstream,), wants)
+        memory = self.dedupe.memory * MIB
+        spec = partial(RunsSpec, fingerprints=asset, contents=tuple(contents), memory=memory, files=tuple(files))
+        most = min(memory // 4 // HASH_BYTES, -(-sum(sizes) // _ITEMS))
+        return NeighboursPlan(target, spec, tuple(sizes), most, HASH_BYTES)
 
 
 def _bucket_contents(store: Store, files: Sequence[HashFile], buckets: int) -> tuple[list[int], list[str]]:
@@ -107,53 +95,3 @@ def _bucket_contents(store: Store, files: Sequence[HashFile], buckets: int) -> t
             for index in indexes:
                 sizes += np.diff(index.offsets)
     return sizes.tolist(), [digest.hexdigest() for digest in digests]
-
-
-@dataclass(frozen=True)
-class RunsPlan:
-    """The plan of one snapshot.
-
-    Attributes:
-        step: the step that was planned.
-        target: the partition as it should be.
-        files: the hashes of all shards.
-        sizes: how many hashes each bucket has.
-        contents: digest of the hashes of each bucket.
-    """
-
-    step: RunsStep
-    target: Target
-    files: tuple[HashFile, ...]
-    sizes: tuple[int, ...]
-    contents: tuple[str, ...]
-
-    @property
-    def targets(self) -> tuple[Target, ...]:
-        """See StepPlan."""
-        return (self.target,)
-
-    def spec(self, token: str) -> RunsSpec:
-        """See StepPlan."""
-        recipe = self.step.recipe
-        return RunsSpec(
-            place=self.target.place,
-            token=token,
-            recipe=self.target.recipe.digest,
-            fingerprints=self.step.fingerprints.asset,
-            contents=self.contents,
-            memory=recipe.memory * MIB,
-            files=self.files,
-        )
-
-    def items(self, todo: Mapping[str, Sequence[Want]], states: Mapping[str, PartitionState]) -> list[Item]:  # noqa: ARG002
-        """See StepPlan. Neighbouring buckets are read together, because a request costs more than its bytes.
-
-        An item has the name of its last bucket: if that one is finished, so are the others.
-        """
-        recipe = self.step.recipe
-        weights = {int(want.name): self.sizes[int(want.name)] for want in todo[self.target.place.asset]}
-        most = min(recipe.memory * MIB // 4 // HASH_BYTES, -(-sum(self.sizes) // _ITEMS))
-        return [
-            Item(bucket_name(last - 1), HASH_BYTES * sum(self.sizes[first:last]), raw(RunsItem(first, last)))
-            for first, last in neighbours(weights, most)
-        ]

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gristmill.errors import DataError
+from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.execution.write_shards import write_shards
-from gristmill.lake.address import Place
 from gristmill.lake.ledger.model import Input
 from gristmill.lake.store.json_object import Integer
 from gristmill.lake.store.protocol import Store
@@ -45,21 +45,15 @@ class NewRun(msgspec.Struct, frozen=True):
     counts: StoredFile
 
 
-class VerdictsSpec(msgspec.Struct, frozen=True):
+class VerdictsSpec(OneAssetSpec, frozen=True):
     """What all parts share.
 
     Attributes:
-        place: the partition that is made.
-        token: token of the run that has claimed it.
-        recipe: digest of its recipe.
         buckets: number of buckets.
         memory: bytes that a worker may use.
         families: which snapshots are compared.
     """
 
-    place: Place
-    token: str
-    recipe: str
     buckets: Integer
     memory: Integer
     families: tuple[Family, ...]

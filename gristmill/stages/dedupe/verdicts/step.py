@@ -6,14 +6,14 @@ earlier rounds on their hashes alone.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import msgspec
 
 from gristmill.errors import DataError, RecipeError
-from gristmill.execution.checks import Check
-from gristmill.execution.plan import PartitionState, Target, Want
-from gristmill.execution.work import Item, raw
-from gristmill.lake.address import Place, place
+from gristmill.execution.one_asset import OneAssetStep, ShardPlan, wants_of
+from gristmill.execution.plan import Target
+from gristmill.lake.address import place
 from gristmill.lake.asset_kinds import HASH_RUNS, RESOLUTION, VERDICTS
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.files import read_ledger
@@ -33,17 +33,17 @@ _COLUMNS = {"hashes": HASHES, "positions": POSITIONS, "repeats": REPEATS}
 
 
 @dataclass(frozen=True)
-class VerdictsStep:
+class VerdictsStep(OneAssetStep):
     """The verdicts of one round.
 
     Attributes:
-        recipe: the dedupe recipe.
+        dedupe: the recipe.
         order: the order of the snapshots; what comes after the round changes nothing.
         round: its number, from 1.
         shelves: the packages that hold the recipes.
     """
 
-    recipe: Dedupe
+    dedupe: Dedupe
     order: Order
     round: int
     shelves: tuple[str, ...]
@@ -55,54 +55,44 @@ class VerdictsStep:
         return round_key(self.round)
 
     @property
-    def place(self) -> Place:
-        """The partition that is made."""
-        return place(VERDICTS.at(dedupe=self.recipe.name), self.snapshot)
-
-    @property
-    def makes(self) -> tuple[str, ...]:
-        """See Step."""
-        return (self.place.asset,)
+    def asset(self) -> str:
+        """The address of the verdicts."""
+        return VERDICTS.at(dedupe=self.dedupe.name)
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """See Step."""
         sources = dict.fromkeys(entry.source for entry in self.order.entries if entry.round <= self.round)
-        return tuple(HASH_RUNS.at(dedupe=self.recipe.name, source=source) for source in sources)
+        return tuple(HASH_RUNS.at(dedupe=self.dedupe.name, source=source) for source in sources)
 
     @property
-    def made_by(self) -> Recipe:
+    def recipe(self) -> Recipe:
         """The recipe of the verdicts, for ledgers."""
-        parameters = {**self.recipe.fingerprint_parameters, "scope": self.recipe.scope, "largest": LARGEST}
-        return Recipe(self.recipe.name, FINGERPRINTING, parameters, self.recipe.draft)
+        parameters = {**self.dedupe.fingerprint_parameters, "scope": self.dedupe.scope, "largest": LARGEST}
+        return Recipe(self.dedupe.name, FINGERPRINTING, parameters, self.dedupe.draft)
 
-    def code_version(self, asset: str) -> str:  # noqa: ARG002 - makes one asset
-        """See Step."""
-        return self.made_by.digest
-
-    def checks(self, asset: str) -> Mapping[str, Check]:  # noqa: ARG002 - what is read is checked as it is read
-        """See Step."""
-        return {}
-
-    def plan(self, store: Store) -> "VerdictsPlan":
+    def plan(self, store: Store) -> ShardPlan[VerdictsItem]:
         """See Step.
 
         Raises:
             RecipeError: the order has no such round.
         """
         if not self.order.of_round(self.round):
-            raise RecipeError(f"dedupe {self.recipe.name!r}: its order has no round {self.round}")
+            raise RecipeError(f"dedupe {self.dedupe.name!r}: its order has no round {self.round}")
         runs = {
-            rank: SnapshotRuns(store, self.recipe, entry.source, entry.snapshot)
+            rank: SnapshotRuns(store, self.dedupe, entry.source, entry.snapshot)
             for rank, entry in enumerate(self.order.entries)
             if entry.round <= self.round
         }
         empty = {rank for rank, each in runs.items() if not each.ledger.totals["rows"]}
-        families = families_of(self.order, self.round, self.recipe.scope, empty)
-        items = [self._item(runs, bucket, families) for bucket in range(self.recipe.buckets)]
-        wants = tuple(Want(bucket_name(item.bucket), item.inputs) for item in items)
+        families = families_of(self.order, self.round, self.dedupe.scope, empty)
+        items = [self._item(runs, bucket, families) for bucket in range(self.dedupe.buckets)]
+        bodies = {bucket_name(item.bucket): item for item in items}
         upstream = tuple(each.ledger.upstream for each in runs.values())
-        return VerdictsPlan(self, Target(self.place, self.made_by, upstream, wants), families, tuple(items))
+        target = Target(self.made, self.recipe, upstream, wants_of(bodies))
+        spec = partial(
+            VerdictsSpec, buckets=self.dedupe.buckets, memory=self.dedupe.memory * MIB, families=tuple(families)
+        )
+        return ShardPlan(target, spec, bodies, _weight)
 
     def _item(self, runs: Mapping[int, "SnapshotRuns"], bucket: int, families: Sequence[Family]) -> VerdictsItem:
         """The work of a bucket. A hash file stands for all else of an earlier snapshot."""
@@ -114,7 +104,7 @@ class VerdictsStep:
             read.setdefault(each.place.asset, []).append([rank, each.place.snapshot, *(file.digest for file in files)])
         order = digest_of(msgspec.to_builtins([families, sorted(new)]))
         inputs = (
-            Input(RESOLUTION.at(dedupe=self.recipe.name), "order", order),
+            Input(RESOLUTION.at(dedupe=self.dedupe.name), "order", order),
             *(Input(asset, bucket_name(bucket), digest_of(files)) for asset, files in sorted(read.items())),
         )
         return VerdictsItem(bucket, inputs, new, old)
@@ -178,45 +168,6 @@ def stored_file(row: Shard, table: str, name: str) -> StoredFile:
     path, _ = file_of_part(row, table, name)
     record = part_record(row, table)
     return StoredFile(path, record.contents[name], record.objects[path][1])
-
-
-@dataclass(frozen=True)
-class VerdictsPlan:
-    """The plan of one round.
-
-    Attributes:
-        step: the step that was planned.
-        target: the partition as it should be.
-        families: which snapshots are compared.
-        bodies: the work of each bucket.
-    """
-
-    step: VerdictsStep
-    target: Target
-    families: tuple[Family, ...]
-    bodies: tuple[VerdictsItem, ...]
-
-    @property
-    def targets(self) -> tuple[Target, ...]:
-        """See StepPlan."""
-        return (self.target,)
-
-    def spec(self, token: str) -> VerdictsSpec:
-        """See StepPlan."""
-        recipe = self.step.recipe
-        return VerdictsSpec(
-            place=self.target.place,
-            token=token,
-            recipe=self.target.recipe.digest,
-            buckets=recipe.buckets,
-            memory=recipe.memory * MIB,
-            families=self.families,
-        )
-
-    def items(self, todo: Mapping[str, Sequence[Want]], states: Mapping[str, PartitionState]) -> list[Item]:  # noqa: ARG002
-        """See StepPlan."""
-        bodies = (self.bodies[int(want.name)] for want in todo[self.target.place.asset])
-        return [Item(bucket_name(body.bucket), _weight(body), raw(body)) for body in bodies]
 
 
 def _weight(body: VerdictsItem) -> int:

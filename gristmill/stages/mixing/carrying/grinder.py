@@ -5,16 +5,16 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from gristmill.errors import MalformedRow, Misaligned
+from gristmill.execution.attribute_output import AttributeOutput
+from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.execution.write_shards import write_shards
 from gristmill.lake.address import Place, attributes_beside
 from gristmill.lake.identity import IdDigest, Pair
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.model import Input, Shard
-from gristmill.lake.ledger.receipts import Receipt
 from gristmill.lake.rows.attribute import AttributeRow, encode_row, exact_spans, parse_rows
 from gristmill.lake.rows.batches import RowFeed, TextRow, check_same_ids, read_rows
-from gristmill.lake.rows.shard_file import ShardWriter
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.edits.carried import carried_name
 from gristmill.recipes.rules import Column
@@ -26,25 +26,19 @@ from gristmill.stages.mixing.edits.stretches import Marked, SpanOutside
 _AGAIN = "make the attribute set again: it is of other texts"
 
 
-class CarryingSpec(msgspec.Struct, frozen=True):
+class CarryingSpec(OneAssetSpec, frozen=True):
     """What all shards share.
 
     Attributes:
         name: of the set that is carried.
         before: the documents that it belongs to.
         after: the documents of the next version.
-        place: the partition that is made.
-        token: token of the run that has claimed it.
-        recipe: digest of its recipe.
         carry: what is carried.
     """
 
     name: str
     before: Place
     after: Place
-    place: Place
-    token: str
-    recipe: str
     carry: CarrySpec
 
 
@@ -57,34 +51,20 @@ class CarryingItem(msgspec.Struct, frozen=True):
     inputs: tuple[Input, ...]
 
 
-class _CarriedOutput:
+class _CarriedOutput(AttributeOutput):
     """The shard of the carried set while it is written."""
 
     def __init__(self, store: Store, spec: CarryingSpec, item: CarryingItem) -> None:
-        self.place, self.token = spec.place, spec.token
-        self._recipe, self._item = spec.recipe, item
-        self._path = spec.place.shard(item.after.name)
-        self._writer = ShardWriter(store, self._path)
-        self._prefix = f"{carried_name(spec.name)}__"
-        self._ids = IdDigest()
-        self.counts: dict[str, int] = {}
+        self._pairs, self._prefix = IdDigest(), f"{carried_name(spec.name)}__"
+        super().__init__(store, spec, item.after.name, item.inputs, self._pairs.hexdigest)
 
-    def write(self, rows: Sequence[AttributeRow]) -> None:
+    def add(self, rows: Sequence[AttributeRow]) -> None:
         lines = [
             encode_row(row.id, row.source, {self._prefix + name: exact_spans(s) for name, s in row.labels.items()})
             for row in rows
         ]
-        self._writer.write(b"".join(line + b"\n" for line in lines))
-        self._ids.update([(row.source, row.id) for row in rows])
-
-    def close(self) -> Receipt:
-        written = self._writer.close()
-        ids, item = self._ids.hexdigest(), self._item
-        row = Shard.of(item.after.name, written, ids=ids, recipe=self._recipe, inputs=item.inputs, counts=self.counts)
-        return Receipt(row, {self._path: written.version})
-
-    def abort(self) -> None:
-        self._writer.abort()
+        self.write(b"".join(line + b"\n" for line in lines))
+        self._pairs.update([(row.source, row.id) for row in rows])
 
 
 class CarryingGrinder:
@@ -119,7 +99,7 @@ class CarryingGrinder:
                     again = f"make {self._spec.after.asset} again"
                     raise MalformedRow(kept.path, kept.row - 1, str(error), again) from error
                 found.append(AttributeRow(row.id, row.source, carried))
-            output.write(found)
+            output.add(found)
         sets.finish(path)
         kept.finish(path)
         output.counts = carrier.counts

@@ -5,11 +5,12 @@ It reads both versions, and applies only the edits again. So the documents need 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from gristmill.errors import OutOfDate
-from gristmill.execution.checks import Check, Verdict, row_alignment
-from gristmill.execution.plan import PartitionState, Target, Want
-from gristmill.execution.work import Item, raw
+from gristmill.execution.checks import Check, aligned_with
+from gristmill.execution.one_asset import OneAssetStep, ShardPlan, wants_of
+from gristmill.execution.plan import Target
 from gristmill.lake.address import Place, attributes_asset, documents_asset, place
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Input, Ledger, Recipe, Shard, Upstream
@@ -27,7 +28,7 @@ CARRYING = 1
 
 
 @dataclass(frozen=True)
-class CarryingStep:
+class CarryingStep(OneAssetStep):
     """A carried set of one snapshot.
 
     Attributes:
@@ -58,11 +59,6 @@ class CarryingStep:
         return attributes_asset(self.source.name, self.version, carried_name(self.name))
 
     @property
-    def makes(self) -> tuple[str, ...]:
-        """See Step."""
-        return (self.asset,)
-
-    @property
     def documents(self) -> tuple[Place, Place]:
         """The documents of both versions."""
         before, after = self.reads[:2]
@@ -77,7 +73,6 @@ class CarryingStep:
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """See Step."""
         return (
             documents_asset(self.source.name, self.before),
             documents_asset(self.source.name, self.version),
@@ -113,19 +108,10 @@ class CarryingStep:
         name = f"{self.source.name}/{self.version}/{carried_name(self.name)}"
         return Recipe(name, CARRYING, parameters, self.source.draft)
 
-    def code_version(self, asset: str) -> str:  # noqa: ARG002 - makes one asset
-        """See Step."""
-        return self.recipe.digest
-
     def checks(self, asset: str) -> Mapping[str, Check]:  # noqa: ARG002 - makes one asset
-        """See Step."""
-        return {"row_alignment": self._row_alignment}
+        return {"row_alignment": aligned_with(documents_asset(self.source.name, self.version))}
 
-    def _row_alignment(self, store: Store, partition: Place, shards: Sequence[Shard]) -> Verdict:
-        documents = place(documents_asset(self.source.name, self.version), partition.snapshot)
-        return row_alignment(read_ledger(store, documents)[1], shards)
-
-    def plan(self, store: Store) -> "CarryingPlan":
+    def plan(self, store: Store) -> ShardPlan[CarryingItem]:
         """See Step.
 
         Raises:
@@ -152,9 +138,9 @@ class CarryingStep:
             read += [(attributes_asset(self.source.name, self.before, name), row) for name, row in beside.items()]
             inputs = tuple(Input(asset, row.name, row.content) for asset, row in read)
             bodies[shard.name] = CarryingItem(by_name[shard.name], shard, beside, inputs)
-        wants = tuple(Want(name, body.inputs) for name, body in bodies.items())
-        target = Target(place(self.asset, self.snapshot), self.recipe, tuple(above), wants)
-        return CarryingPlan(self, target, bodies)
+        target = Target(self.made, self.recipe, tuple(above), wants_of(bodies))
+        spec = partial(CarryingSpec, name=self.name, before=before, after=after, carry=self.carry)
+        return ShardPlan(target, spec, bodies, lambda body: body.before.length + body.after.length)
 
     def _check_current(self, new: Ledger, above: Sequence[Upstream]) -> None:
         """Checks that the version was made by its recipe as it is now, from documents and sets as they are now."""
@@ -167,35 +153,3 @@ class CarryingStep:
                 raise OutOfDate(
                     f"{new.asset} ({self.snapshot}): {each.asset} has changed since it was made; make it again first"
                 )
-
-
-@dataclass(frozen=True)
-class CarryingPlan:
-    """The shards of a carried set, with the inputs of each.
-
-    Attributes:
-        step: the step that was planned.
-        target: the partition as it should be.
-        bodies: the work of each shard, by name.
-    """
-
-    step: CarryingStep
-    target: Target
-    bodies: Mapping[str, CarryingItem]
-
-    @property
-    def targets(self) -> tuple[Target, ...]:
-        """See StepPlan."""
-        return (self.target,)
-
-    def spec(self, token: str) -> CarryingSpec:
-        """See StepPlan."""
-        step = self.step
-        before, after = step.documents
-        digest = self.target.recipe.digest
-        return CarryingSpec(step.name, before, after, self.target.place, token, digest, step.carry)
-
-    def items(self, todo: Mapping[str, Sequence[Want]], states: Mapping[str, PartitionState]) -> list[Item]:  # noqa: ARG002
-        """See StepPlan."""
-        bodies = (self.bodies[want.name] for want in todo[self.target.place.asset])
-        return [Item(body.after.name, body.before.length + body.after.length, raw(body)) for body in bodies]

@@ -4,30 +4,24 @@ import msgspec
 import numpy as np
 
 from gristmill.errors import DataError
+from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.execution.write_shards import write_shards
-from gristmill.lake.address import Place
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.stages.fingerprints.binary_part import BinaryPart, file_of_part
 from gristmill.stages.near_duplicates.cluster_files import MEMBER, digest_of_records, records_of
 from gristmill.stages.near_duplicates.mark_records import NEAR_MARK
 
 
-class NearMarksSpec(msgspec.Struct, frozen=True):
+class NearMarksSpec(OneAssetSpec, frozen=True):
     """What all shards share.
 
     Attributes:
-        place: the partition that is made.
-        token: of the run that has claimed it.
-        recipe: digest of the recipe.
         rank: rank of the snapshot.
         table: path of the table of the clusters.
         clusters: the part of the clusters.
     """
 
-    place: Place
-    token: str
-    recipe: str
     rank: int
     table: str
     clusters: Shard

@@ -1,16 +1,15 @@
 """The step that divides the clusters of a round into the marks of one snapshot's shards."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from gristmill.errors import DataError
-from gristmill.execution.checks import Check
-from gristmill.execution.plan import PartitionState, Target, Want
-from gristmill.execution.work import Item, raw
+from gristmill.execution.one_asset import OneAssetStep, ShardPlan, wants_of
+from gristmill.execution.plan import Target
 from gristmill.lake.address import place
 from gristmill.lake.asset_kinds import CLUSTERS, FINGERPRINTS, MARKS
 from gristmill.lake.ledger.files import read_ledger
-from gristmill.lake.ledger.model import Input, Recipe, Shard
+from gristmill.lake.ledger.model import Input, Recipe
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.stages.fingerprints.binary_part import read_part_file
@@ -21,7 +20,7 @@ from gristmill.stages.near_duplicates.step import recipe_of
 
 
 @dataclass(frozen=True)
-class NearMarksStep:
+class NearMarksStep(OneAssetStep):
     """The marks of near duplicates of one snapshot.
 
     Attributes:
@@ -45,13 +44,7 @@ class NearMarksStep:
         return MARKS.at(dedupe=self.dedupe.name, source=self.source)
 
     @property
-    def makes(self) -> tuple[str, ...]:
-        """See Step."""
-        return (self.asset,)
-
-    @property
     def reads(self) -> tuple[str, ...]:
-        """See Step."""
         name = self.dedupe.name
         return (FINGERPRINTS.at(dedupe=name, source=self.source), CLUSTERS.at(dedupe=name))
 
@@ -59,14 +52,6 @@ class NearMarksStep:
     def recipe(self) -> Recipe:
         """The recipe of the marks, for their ledger."""
         return recipe_of(self.dedupe)
-
-    def code_version(self, asset: str) -> str:  # noqa: ARG002 - makes one asset
-        """See Step."""
-        return self.recipe.digest
-
-    def checks(self, asset: str) -> Mapping[str, Check]:  # noqa: ARG002 - makes one asset
-        """See Step."""
-        return {}
 
     @property
     def rank(self) -> int:
@@ -80,7 +65,7 @@ class NearMarksStep:
                 return rank
         raise DataError(f"dedupe {self.dedupe.name!r}: {self.source} ({self.snapshot}) is not resolved yet; resolve it")
 
-    def plan(self, store: Store) -> "NearMarksPlan":
+    def plan(self, store: Store) -> ShardPlan[NearMarksItem]:
         """See Step."""
         rank = self.rank
         of_round = place(CLUSTERS.at(dedupe=self.dedupe.name), round_key(self.order.entries[rank].round))
@@ -103,39 +88,6 @@ class NearMarksStep:
             digest = block["digest"].decode()
             inputs = (Input(clusters.asset, f"{rank}/{shard.name}", digest), Input(prints.asset, shard.name, shard.ids))
             bodies[shard.name] = NearMarksItem(inputs, int(block["first"]), int(block["count"]), digest)
-        wants = tuple(Want(name, body.inputs) for name, body in bodies.items())
-        target = Target(place(self.asset, self.snapshot), self.recipe, (prints.upstream, clusters.upstream), wants)
-        return NearMarksPlan(target, bodies, of_round.table, parts[0], rank)
-
-
-@dataclass(frozen=True)
-class NearMarksPlan:
-    """The plan of one snapshot.
-
-    Attributes:
-        target: the partition as it should be.
-        bodies: the work for each shard, by name.
-        table: path of the table of the clusters.
-        clusters: the part of the clusters.
-        rank: rank of the snapshot.
-    """
-
-    target: Target
-    bodies: Mapping[str, NearMarksItem]
-    table: str
-    clusters: Shard
-    rank: int
-
-    @property
-    def targets(self) -> tuple[Target, ...]:
-        """See StepPlan."""
-        return (self.target,)
-
-    def spec(self, token: str) -> NearMarksSpec:
-        """See StepPlan."""
-        return NearMarksSpec(self.target.place, token, self.target.recipe.digest, self.rank, self.table, self.clusters)
-
-    def items(self, todo: Mapping[str, Sequence[Want]], states: Mapping[str, PartitionState]) -> list[Item]:  # noqa: ARG002
-        """See StepPlan."""
-        names = [want.name for want in todo[self.target.place.asset]]
-        return [Item(name, 1 + self.bodies[name].count, raw(self.bodies[name])) for name in names]
+        target = Target(self.made, self.recipe, (prints.upstream, clusters.upstream), wants_of(bodies))
+        spec = partial(NearMarksSpec, rank=rank, table=of_round.table, clusters=parts[0])
+        return ShardPlan(target, spec, bodies, lambda body: 1 + body.count)

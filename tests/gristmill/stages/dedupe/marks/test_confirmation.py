@@ -104,14 +104,13 @@ def test_a_changed_first_occurrence_is_compared_again(pages: Mill) -> None:
     resolved(pages, NAME)
     assert labels(pages, NAME, "b")["x1"] == {"duplicate": [[0, 8, 1], [9, 17, 1]]}
     order, _ = read_order(pages.store, NAME)
-    plan = MarksStep(RECIPE, order, "pages", "b", ()).plan(pages.store)
-    assert plan.confirm is not None
+    confirm = MarksStep(RECIPE, order, "pages", "b", ()).plan(pages.store).spec("").confirm
     found = FirstOccurrences.read(pages.store, RECIPE, order, 1, (0, 1))
     columns = zip(*(column.tolist() for column in found), strict=True)
     assert sorted(columns) == [(0, 0, 0), (1, 0, 1), (2, 0, 1)]
-    assert len(Confirmation(pages.store, RECIPE, order, plan.confirm.documents).refuted(1, found)) == 0
+    assert len(Confirmation(pages.store, RECIPE, order, confirm.documents).refuted(1, found)) == 0
     resolved(pages, "sources/pages/v0/documents")
     put(pages, "a", "x", "Red hen.")
     resolved(pages, "sources/pages/v0/documents")
     with pytest.raises(DataError, match=r"documents \(a\): changed after it was compared; make its fingerprints again"):
-        Confirmation(pages.store, RECIPE, order, plan.confirm.documents).refuted(1, found)
+        Confirmation(pages.store, RECIPE, order, confirm.documents).refuted(1, found)
