@@ -10,6 +10,7 @@ import xxhash
 from gristmill.errors import DataError, MalformedRow, Misaligned
 from gristmill.execution.claim import check_claim
 from gristmill.execution.one_asset import OneAssetSpec
+from gristmill.execution.shard_grinder import ShardGrinder
 from gristmill.execution.work import Ground, Item, Job, Outcome
 from gristmill.lake.address import Place
 from gristmill.lake.fence import fenced
@@ -57,17 +58,16 @@ class AdoptionItem(msgspec.Struct, frozen=True):
     beside: Shard | None
 
 
-class AdoptionGrinder:
+class AdoptionGrinder(ShardGrinder[AdoptionSpec, AdoptionItem]):
     """Reads the files of one partition."""
 
     def __init__(self, job: Job) -> None:
-        self._spec = msgspec.json.decode(job.spec, type=AdoptionSpec)
-        self._store = job.lake.store()
+        super().__init__(job)
         self._files = AdoptedFiles(self._spec.root)
         self._documents = msgspec.json.Decoder(Document)
 
-    def __call__(self, item: Item) -> Outcome:
-        spec, body = self._spec, msgspec.json.decode(item.body, type=AdoptionItem)
+    def grind(self, item: Item, body: AdoptionItem) -> Outcome:
+        spec = self._spec
         path = f"{spec.root.url}/{body.at}"
         before = self._store.head(spec.place.index(item.name))
         file = ForeignFile(self._files.stream(path, body.version), path)
@@ -186,6 +186,4 @@ def metadata_digest(document: Document) -> bytes:
     return xxhash.xxh3_128_digest(_canonical.encode(document.metadata or None))
 
 
-def grinder(job: Job) -> AdoptionGrinder:
-    """Opens the grinder of a job: see gristmill.execution.runner."""
-    return AdoptionGrinder(job)
+grinder = AdoptionGrinder

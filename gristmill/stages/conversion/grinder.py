@@ -8,6 +8,7 @@ from msgspec import UNSET
 from gristmill.errors import DataError, RecipeError
 from gristmill.execution.document_writer import DocumentWriter
 from gristmill.execution.one_asset import OneAssetSpec
+from gristmill.execution.shard_grinder import ShardGrinder
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.execution.write_shards import keep_shard, write_shards
 from gristmill.lake.address import raw_asset
@@ -219,12 +220,11 @@ def _problem(row: Document) -> str | None:
     return None
 
 
-class ConversionGrinder:
+class ConversionGrinder(ShardGrinder[ConversionSpec, ConversionItem]):
     """Grinds shards of one source."""
 
     def __init__(self, job: Job) -> None:
-        self._spec = msgspec.json.decode(job.spec, type=ConversionSpec)
-        self._store = job.lake.store()
+        super().__init__(job)
         self._source = find("sources", Source, job.shelves, self._spec.source)
         self._raw_store = open_raw(self._source, self._store, job.lake.options, self._spec.raw)
         if digest_of(self._source.reading_parameters()) != self._spec.made_by:
@@ -232,8 +232,7 @@ class ConversionGrinder:
         check_worker(code_of(self._source), self._spec.code)
         self._hashes = Hashes()  # of the raw object that is read
 
-    def __call__(self, item: Item) -> Outcome:
-        body = msgspec.json.decode(item.body, type=ConversionItem)
+    def grind(self, item: Item, body: ConversionItem) -> Outcome:
         same = self._same(body)
         if same is not None:
             kept = keep_shard(self._store, self._spec.place, self._spec.token, same)
@@ -307,6 +306,4 @@ def _is_cut(body: ConversionItem, output: _Output) -> bool:
     return any(each.content in body.cut for each in output.inputs)
 
 
-def grinder(job: Job) -> ConversionGrinder:
-    """Opens the grinder of a job: see gristmill.execution.runner."""
-    return ConversionGrinder(job)
+grinder = ConversionGrinder

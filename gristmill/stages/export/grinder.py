@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from gristmill.execution.one_asset import OneAssetSpec
+from gristmill.execution.shard_grinder import ShardGrinder
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.execution.write_shards import write_shards
 from gristmill.lake.address import Place
@@ -47,18 +48,16 @@ class ExportItem(msgspec.Struct, frozen=True):
     inputs: tuple[Input, ...]
 
 
-class ExportGrinder:
+class ExportGrinder(ShardGrinder[ExportSpec, ExportItem]):
     """Grinds the parts of one slice."""
 
     def __init__(self, job: Job) -> None:
-        self._spec = msgspec.json.decode(job.spec, type=ExportSpec)
-        self._store = job.lake.store()
+        super().__init__(job)
         self._codec = codec_of(format_of_parameters(self._spec.format))
 
-    def __call__(self, item: Item) -> Outcome:
-        body = msgspec.json.decode(item.body, type=ExportItem)
+    def grind(self, item: Item, body: ExportItem) -> Outcome:
         output = _ExportOutput(self._store, self._spec, body, self._codec)
-        path, shard = self._spec.documents.shard(body.shard.name), body.shard
+        path, shard = self._spec.documents.shard(item.name), body.shard
         return Outcome(
             write_shards(self._store, [output], lambda: write_documents(self._store, path, shard, output.part))
         )
@@ -124,6 +123,4 @@ class _ExportOutput:
         self.part.abort()
 
 
-def grinder(job: Job) -> ExportGrinder:
-    """See gristmill.execution.runner."""
-    return ExportGrinder(job)
+grinder = ExportGrinder

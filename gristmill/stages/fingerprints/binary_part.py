@@ -12,7 +12,7 @@ import msgspec
 import xxhash
 
 from gristmill.errors import DataError
-from gristmill.lake.address import Place
+from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.model import Input, Ledger, Shard
 from gristmill.lake.ledger.receipts import Receipt
@@ -156,32 +156,20 @@ class BinaryPart:
 
     Args:
         store: the lake.
-        place: the partition.
-        token: of the run that has claimed it.
-        recipe: digest of the recipe.
-        name: of the part in the ledger's table.
+        spec: the settings of the partition.
+        name: name of the part in the ledger's table.
         inputs: what the part is made from.
         ids: digest of the (source, id) pairs of its rows, if it has rows of documents.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        place: Place,
-        token: str,
-        *,
-        recipe: str,
-        name: str,
-        inputs: tuple[Input, ...],
-        ids: str = "",
-    ) -> None:
-        self.place, self.token, self.ids = place, token, ids
-        self.folder = f"{place.folder}{part_name(recipe, name, inputs)}/"
+    def __init__(self, store: Store, spec: OneAssetSpec, name: str, inputs: tuple[Input, ...], ids: str = "") -> None:
+        self.place, self.token, self.ids = spec.place, spec.token, ids
+        self.folder = f"{spec.place.folder}{part_name(spec.recipe, name, inputs)}/"
         self.rows = 0
         self.counts: dict[str, int] = {}
         self.dropped: dict[str, int] = {}
         self.facts: dict[str, Any] = {}
-        self._store, self._recipe, self._name, self._inputs = store, recipe, name, inputs
+        self._store, self._recipe, self._name, self._inputs = store, spec.recipe, name, inputs
         self._files: dict[str, _PartFile] = {}
 
     def file(self, name: str) -> _PartFile:

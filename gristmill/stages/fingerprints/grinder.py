@@ -6,6 +6,7 @@ import msgspec
 
 from gristmill.errors import DataError
 from gristmill.execution.one_asset import OneAssetSpec
+from gristmill.execution.shard_grinder import ShardGrinder
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.execution.write_shards import write_shards
 from gristmill.lake.address import Place
@@ -45,20 +46,19 @@ class FingerprintItem(msgspec.Struct, frozen=True):
     inputs: tuple[Input, ...]
 
 
-class FingerprintGrinder:
+class FingerprintGrinder(ShardGrinder[FingerprintSpec, FingerprintItem]):
     """Grinds the shards of one snapshot."""
 
     def __init__(self, job: Job) -> None:
-        self._spec = msgspec.json.decode(job.spec, type=FingerprintSpec)
-        self._store = job.lake.store()
+        super().__init__(job)
         self._unit: Unit = unit_of_parameters(self._spec.unit)
         key = self._unit.key if isinstance(self._unit, DocumentUnits) else "text"
         self._decoder: msgspec.json.Decoder[TextRow] = msgspec.json.Decoder(keyed_row(key))
         self._mend = MEND if "." in key else ""
 
-    def __call__(self, item: Item) -> Outcome:
-        body, spec = msgspec.json.decode(item.body, type=FingerprintItem), self._spec
-        part = BinaryPart(self._store, spec.place, spec.token, recipe=spec.recipe, name=item.name, inputs=body.inputs)
+    def grind(self, item: Item, body: FingerprintItem) -> Outcome:
+        spec = self._spec
+        part = BinaryPart(self._store, spec, item.name, body.inputs)
         output = _FingerprintOutput(part, self._unit, spec.buckets)
         return Outcome(write_shards(self._store, [output], lambda: self._read(body.documents, output.writer)))
 
@@ -101,6 +101,4 @@ class _FingerprintOutput:
         self._part.abort()
 
 
-def grinder(job: Job) -> FingerprintGrinder:
-    """See gristmill.execution.runner."""
-    return FingerprintGrinder(job)
+grinder = FingerprintGrinder

@@ -7,6 +7,7 @@ import msgspec
 from gristmill.errors import StoreError
 from gristmill.execution.document_writer import DocumentWriter
 from gristmill.execution.one_asset import OneAssetSpec
+from gristmill.execution.shard_grinder import ShardGrinder
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.execution.write_shards import write_shards
 from gristmill.lake.address import Place, blocklist_path
@@ -57,12 +58,12 @@ class MixingItem(msgspec.Struct, frozen=True):
     inputs: tuple[Input, ...]
 
 
-class MixingGrinder:
+class MixingGrinder(ShardGrinder[MixingSpec, MixingItem]):
     """Grinds shards of one stream."""
 
     def __init__(self, job: Job) -> None:
-        self._spec = spec = msgspec.json.decode(job.spec, type=MixingSpec)
-        self._store = job.lake.store()
+        super().__init__(job)
+        spec = self._spec
         blocklists = [self._blocklist(name, digest) for name, digest in sorted(spec.blocklists.items())]
         selection = selection_of(spec.selection)
         transforms = transforms_named(selection.transforms, job.shelves)
@@ -78,8 +79,7 @@ class MixingGrinder:
         note_entries(self._store, name)  # before a row is left out: whether an entry is lost is asked later
         return blocklist
 
-    def __call__(self, item: Item) -> Outcome:
-        body = msgspec.json.decode(item.body, type=MixingItem)
+    def grind(self, item: Item, body: MixingItem) -> Outcome:
         output = _StreamOutput(self._store, self._spec, item.name, body.inputs)
         return Outcome(write_shards(self._store, [output], lambda: self._select(body, output)))
 
@@ -116,6 +116,4 @@ class _StreamOutput:
         self.documents.abort()
 
 
-def grinder(job: Job) -> MixingGrinder:
-    """Opens the grinder of a job: see gristmill.execution.runner."""
-    return MixingGrinder(job)
+grinder = MixingGrinder

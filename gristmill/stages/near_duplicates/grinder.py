@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from gristmill.execution.one_asset import OneAssetSpec
+from gristmill.execution.shard_grinder import ShardGrinder
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.execution.write_shards import write_shards
 from gristmill.lake.ledger.model import Input
@@ -20,7 +21,7 @@ from gristmill.stages.fingerprints.order import Order
 from gristmill.stages.near_duplicates.cluster_files import Records, write_members
 from gristmill.stages.near_duplicates.earlier_clusters import EarlierClusters
 from gristmill.stages.near_duplicates.grouping import Values, grouped
-from gristmill.stages.near_duplicates.inputs import WHOLE, ClusterInputs
+from gristmill.stages.near_duplicates.inputs import ClusterInputs
 from gristmill.stages.near_duplicates.labelled import clusters_of, largest_of, members_of, pairs_of, sizes_by_power
 from gristmill.stages.near_duplicates.nodes import Nodes, rank_of
 from gristmill.stages.near_duplicates.pairs.candidates import members_of_buckets
@@ -64,20 +65,20 @@ class ClustersItem(msgspec.Struct, frozen=True):
     inputs: tuple[Input, ...]
 
 
-class ClustersGrinder:
+class ClustersGrinder(ShardGrinder[ClustersSpec, ClustersItem]):
     """Grinds the one part of a round."""
 
     def __init__(self, job: Job) -> None:
-        self._spec = spec = msgspec.json.decode(job.spec, type=ClustersSpec)
-        self._store = job.lake.store()
+        super().__init__(job)
+        spec = self._spec
         unit = unit_of_parameters(spec.unit)
         self._dedupe = Dedupe(name=spec.dedupe, unit=unit, sources=spec.sources, scope=spec.scope, memory=spec.memory)
 
-    def __call__(self, item: Item) -> Outcome:
-        body, spec = msgspec.json.decode(item.body, type=ClustersItem), self._spec
+    def grind(self, item: Item, body: ClustersItem) -> Outcome:
+        spec = self._spec
         inputs = ClusterInputs.read(self._store, self._dedupe, spec.order, spec.round)
         inputs.check_same(body.inputs)
-        output = BinaryPart(self._store, spec.place, spec.token, recipe=spec.recipe, name=WHOLE, inputs=body.inputs)
+        output = BinaryPart(self._store, spec, item.name, body.inputs)
         made = Round(self._store, inputs)
         return Outcome(write_shards(self._store, [output], lambda: made.write(output)))
 
@@ -160,6 +161,4 @@ class Round:
         return self._printed.lengths(nodes).astype(np.float64)
 
 
-def grinder(job: Job) -> ClustersGrinder:
-    """See gristmill.execution.runner."""
-    return ClustersGrinder(job)
+grinder = ClustersGrinder

@@ -8,6 +8,7 @@ from gristmill.errors import DataError, GristmillError, RecipeError, StoreError,
 from gristmill.execution.attribute_output import AttributeOutput
 from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.execution.runner import failure_of
+from gristmill.execution.shard_grinder import ShardGrinder
 from gristmill.execution.work import Failed, Item, Job, Outcome
 from gristmill.execution.write_shards import write_shards
 from gristmill.lake.address import Place
@@ -117,17 +118,14 @@ class _SetOutput(AttributeOutput):
         return f"{mend} ({defined_at(tagger.document or tagger.batch or tagger.open)}); {CHANGED_CODE}"
 
 
-class TaggingGrinder:
+class TaggingGrinder(ShardGrinder[TaggingSpec, TaggingItem]):
     """Grinds shards for the sets of one run."""
 
     def __init__(self, job: Job) -> None:
-        self._spec = msgspec.json.decode(job.spec, type=TaggingSpec)
-        self._store = job.lake.store()
-        self._shelves = job.shelves
+        super().__init__(job)
         self._ready: dict[str, Tagger | BaseException] = {}
 
-    def __call__(self, item: Item) -> Outcome:
-        body = msgspec.json.decode(item.body, type=TaggingItem)
+    def grind(self, item: Item, body: TaggingItem) -> Outcome:
         names = set(body.taggers)
         asked = [spec for spec in self._spec.sets if spec.tagger in names]
         specs = [spec for spec in asked if spec.place.asset not in item.without]
@@ -197,6 +195,4 @@ class TaggingGrinder:
             ids.update([(document.source, document.id) for document in documents])
 
 
-def grinder(job: Job) -> TaggingGrinder:
-    """Opens the grinder of a job: see gristmill.execution.runner."""
-    return TaggingGrinder(job)
+grinder = TaggingGrinder

@@ -11,6 +11,7 @@ import msgspec
 
 from gristmill.errors import StoreError
 from gristmill.execution.one_asset import OneAssetSpec
+from gristmill.execution.shard_grinder import ShardGrinder
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.execution.write_shards import write_shards
 from gristmill.formats.levanter.cache import CacheReader, copy_range, ranges_of
@@ -56,12 +57,12 @@ class TokenCacheItem(msgspec.Struct, frozen=True):
     old: PartRecord | None
 
 
-class TokenCacheGrinder:
+class TokenCacheGrinder(ShardGrinder[TokenCacheSpec, TokenCacheItem]):
     """Grinds the parts of one stream's snapshot."""
 
     def __init__(self, job: Job) -> None:
-        self._spec = spec = msgspec.json.decode(job.spec, type=TokenCacheSpec)
-        self._store = job.lake.store()
+        super().__init__(job)
+        spec = self._spec
         ledger, data = read_tokenizer(self._store, spec.tokenizer)
         if ledger.fingerprint != spec.fingerprint:
             raise StoreError(f"tokenizer {spec.tokenizer}: changed since this run was planned; start the run again")
@@ -72,8 +73,7 @@ class TokenCacheGrinder:
             self._store, self._encoder, vocabulary, self._format.on_trouble, spec.validation
         )
 
-    def __call__(self, item: Item) -> Outcome:
-        body = msgspec.json.decode(item.body, type=TokenCacheItem)
+    def grind(self, item: Item, body: TokenCacheItem) -> Outcome:
         old = body.old if body.old and self._proven(body.old) else None
         part = Part(self._store, self._spec.place, body.folder, self._spec.splits, self._format.dtypes)
         output = _PartOutput(self._spec, item.name, body, part, self._encoder.metadata)
@@ -159,6 +159,4 @@ class _PartOutput:
         self._part.abort()
 
 
-def grinder(job: Job) -> TokenCacheGrinder:
-    """See gristmill.execution.runner."""
-    return TokenCacheGrinder(job)
+grinder = TokenCacheGrinder

@@ -11,6 +11,7 @@ import xxhash
 from numpy.typing import NDArray
 from testkit import Mill
 
+from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.lake.address import Place, place
 from gristmill.lake.asset_kinds import FINGERPRINTS, MARKS
 from gristmill.lake.ledger.files import compose, dump, pack_table
@@ -53,7 +54,8 @@ def put_fingerprints(
     rows: list[Shard] = []
     for name, files in sorted(shards.items()):
         inputs = (Input(f"sources/{source}/v0/documents", name, xxhash.xxh3_128_hexdigest(files["hashes"])),)
-        part = BinaryPart(store, where, "run", recipe=made_by.digest, name=name, inputs=inputs)
+        spec = OneAssetSpec(place=where, token="run", recipe=made_by.digest)
+        part = BinaryPart(store, spec, name, inputs)
         for file, data in files.items():
             part.file(file).write(data)
         part.facts = {"hashes": len(files["hashes"]) // 20}

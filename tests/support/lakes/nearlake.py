@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 from nearrecipes import NEAR
 
+from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.execution.runner import Inline
 from gristmill.execution.step import Step, make
 from gristmill.lake.address import Place, attributes_asset, documents_asset, place
@@ -172,7 +173,8 @@ class Near:
     def _part(
         self, here: Place, name: str, files: Mapping[str, bytes], rows: int = 0, ids: str = "", spans: int = 0
     ) -> Shard:
-        part = BinaryPart(self.store, here, "", recipe=RECIPE.digest, name=name, inputs=(), ids=ids)
+        spec = OneAssetSpec(place=here, token="", recipe=RECIPE.digest)
+        part = BinaryPart(self.store, spec, name, (), ids)
         part.rows, part.facts = rows, {"spans": spans}
         for file, data in files.items():
             part.file(file).write(data)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from gristmill.errors import DataError, RecipeError
 from gristmill.execution.attribute_output import AttributeOutput
 from gristmill.execution.one_asset import OneAssetSpec
+from gristmill.execution.shard_grinder import ShardGrinder
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.execution.write_shards import write_shards
 from gristmill.lake.address import Place
@@ -69,19 +70,17 @@ class LabelledRows:
         return iter(self._rows)
 
 
-class LabelsGrinder:
+class LabelsGrinder(ShardGrinder[LabelsSpec, LabelsItem]):
     """Grinds the shards of one partition."""
 
     def __init__(self, job: Job) -> None:
-        self._spec = msgspec.json.decode(job.spec, type=LabelsSpec)
-        self._store = job.lake.store()
+        super().__init__(job)
         self._dedupe = find("dedupes", Dedupe, job.shelves, self._spec.dedupe)
         if self._dedupe.recipe.digest != self._spec.made_by:
             raise RecipeError(f"dedupe {self._dedupe.name!r}: this worker has another recipe than the run; update it")
 
-    def __call__(self, item: Item) -> Outcome:
-        body = msgspec.json.decode(item.body, type=LabelsItem)
-        output = AttributeOutput(self._store, self._spec, body.fingerprints.name, body.inputs, lambda: body.ids)
+    def grind(self, item: Item, body: LabelsItem) -> Outcome:
+        output = AttributeOutput(self._store, self._spec, item.name, body.inputs, lambda: body.ids)
         return Outcome(write_shards(self._store, [output], lambda: self._write(body, output)))
 
     def _write(self, body: LabelsItem, output: AttributeOutput) -> None:
@@ -120,6 +119,4 @@ class LabelsGrinder:
         return rows_of(plain) if plain else []
 
 
-def grinder(job: Job) -> LabelsGrinder:
-    """Opens the grinder of a job: see gristmill.execution.runner."""
-    return LabelsGrinder(job)
+grinder = LabelsGrinder

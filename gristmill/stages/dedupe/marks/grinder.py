@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.execution.one_asset import OneAssetSpec
-from gristmill.execution.work import Ground, Item, Job, Outcome
+from gristmill.execution.shard_grinder import ShardGrinder
+from gristmill.execution.work import Ground, Item, Outcome
 from gristmill.execution.write_shards import write_shards
 from gristmill.lake.ledger.model import Input
 from gristmill.lake.store.json_object import Integer
@@ -75,15 +76,11 @@ class MarksSpec(OneAssetSpec, frozen=True):
     firsts: tuple[StoredFile, ...] = ()
 
 
-class MarksGrinder:
+class MarksGrinder(ShardGrinder[MarksSpec, Neighbours]):
     """Grinds the shards of one snapshot."""
 
-    def __init__(self, job: Job) -> None:
-        self._spec = msgspec.json.decode(job.spec, type=MarksSpec)
-        self._store, self._shelves = job.lake.store(), job.shelves
-
-    def __call__(self, item: Item) -> Outcome:
-        spec, body = self._spec, msgspec.json.decode(item.body, type=Neighbours)
+    def grind(self, item: Item, body: Neighbours) -> Outcome:  # noqa: ARG002 - the name is that of its last shard
+        spec = self._spec
         if spec.firsts:
             return self._numbered(body)
         marks = _Marks(spec.hashes, body.first, body.last)
@@ -123,9 +120,7 @@ class MarksGrinder:
 
     def _part(self, number: int) -> BinaryPart:
         name, inputs = self._spec.shards[number]
-        return BinaryPart(
-            self._store, self._spec.place, self._spec.token, recipe=self._spec.recipe, name=name, inputs=inputs
-        )
+        return BinaryPart(self._store, self._spec, name, inputs)
 
     def _refuted(self, confirm: Confirm, body: Neighbours) -> U64:
         """The positions of duplicates whose texts differ from their first occurrences."""
@@ -201,6 +196,4 @@ class _Marks:
         return np.flatnonzero(self._marked[begin:end]).astype("<u4")
 
 
-def grinder(job: Job) -> MarksGrinder:
-    """See gristmill.execution.runner."""
-    return MarksGrinder(job)
+grinder = MarksGrinder

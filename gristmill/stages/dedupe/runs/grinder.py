@@ -5,10 +5,9 @@ Files of a part: `hashes`, `positions`, `repeats` and `counts`; see gristmill.st
 
 from collections.abc import Iterator
 
-import msgspec
-
 from gristmill.execution.one_asset import OneAssetSpec
-from gristmill.execution.work import Ground, Item, Job, Outcome
+from gristmill.execution.shard_grinder import ShardGrinder
+from gristmill.execution.work import Ground, Item, Outcome
 from gristmill.execution.write_shards import write_shards
 from gristmill.lake.ledger.model import Input
 from gristmill.lake.store.json_object import Integer
@@ -57,15 +56,11 @@ def bucket_name(bucket: int) -> str:
     return f"{bucket:05d}"
 
 
-class RunsGrinder:
+class RunsGrinder(ShardGrinder[RunsSpec, Neighbours]):
     """Grinds the buckets of one snapshot."""
 
-    def __init__(self, job: Job) -> None:
-        self._spec = msgspec.json.decode(job.spec, type=RunsSpec)
-        self._store = job.lake.store()
-
-    def __call__(self, item: Item) -> Outcome:
-        spec, body = self._spec, msgspec.json.decode(item.body, type=Neighbours)
+    def grind(self, item: Item, body: Neighbours) -> Outcome:  # noqa: ARG002 - the name is that of its last shard
+        spec = self._spec
         ground: list[Ground] = []
         numbers = range(body.first, body.last)
         with Spill(spec.memory) as spill, thread_pool(_THREADS) as threads:
@@ -91,7 +86,7 @@ class RunsGrinder:
     def _write(self, number: int, pieces: Iterator[PlacedHashes], hashes: int, spill: Spill) -> tuple[Ground, ...]:
         spec, name = self._spec, bucket_name(number)
         inputs = (Input(spec.fingerprints, "hashes", spec.contents[number]),)
-        part = BinaryPart(self._store, spec.place, spec.token, recipe=spec.recipe, name=name, inputs=inputs)
+        part = BinaryPart(self._store, spec, name, inputs)
 
         def write() -> None:
             run = RunWriter(spill)
@@ -110,6 +105,4 @@ def _cut(block: memoryview, index: BlockIndex, first: int, bucket: int) -> memor
     return block[begin:end]
 
 
-def grinder(job: Job) -> RunsGrinder:
-    """See gristmill.execution.runner."""
-    return RunsGrinder(job)
+grinder = RunsGrinder

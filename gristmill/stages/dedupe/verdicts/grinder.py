@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from gristmill.errors import DataError
 from gristmill.execution.one_asset import OneAssetSpec
-from gristmill.execution.work import Item, Job, Outcome
+from gristmill.execution.shard_grinder import ShardGrinder
+from gristmill.execution.work import Item, Outcome
 from gristmill.execution.write_shards import write_shards
 from gristmill.lake.ledger.model import Input
 from gristmill.lake.store.json_object import Integer
@@ -75,16 +76,12 @@ class VerdictsItem(msgspec.Struct, frozen=True):
     old: dict[int, StoredFile]
 
 
-class VerdictsGrinder:
+class VerdictsGrinder(ShardGrinder[VerdictsSpec, VerdictsItem]):
     """Grinds the buckets of one round."""
 
-    def __init__(self, job: Job) -> None:
-        self._spec = msgspec.json.decode(job.spec, type=VerdictsSpec)
-        self._store = job.lake.store()
-
-    def __call__(self, item: Item) -> Outcome:
-        spec, body = self._spec, msgspec.json.decode(item.body, type=VerdictsItem)
-        part = BinaryPart(self._store, spec.place, spec.token, recipe=spec.recipe, name=item.name, inputs=body.inputs)
+    def grind(self, item: Item, body: VerdictsItem) -> Outcome:
+        spec = self._spec
+        part = BinaryPart(self._store, spec, item.name, body.inputs)
         with Spill(spec.memory) as spill:
 
             def write() -> None:
@@ -210,6 +207,4 @@ class _Bucket:
         self.histogram[: len(more)] += more
 
 
-def grinder(job: Job) -> VerdictsGrinder:
-    """See gristmill.execution.runner."""
-    return VerdictsGrinder(job)
+grinder = VerdictsGrinder

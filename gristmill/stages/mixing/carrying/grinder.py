@@ -7,7 +7,8 @@ import msgspec
 from gristmill.errors import MalformedRow, Misaligned
 from gristmill.execution.attribute_output import AttributeOutput
 from gristmill.execution.one_asset import OneAssetSpec
-from gristmill.execution.work import Item, Job, Outcome
+from gristmill.execution.shard_grinder import ShardGrinder
+from gristmill.execution.work import Item, Outcome
 from gristmill.execution.write_shards import write_shards
 from gristmill.lake.address import Place, attributes_beside
 from gristmill.lake.identity import IdDigest, Pair
@@ -54,9 +55,9 @@ class CarryingItem(msgspec.Struct, frozen=True):
 class _CarriedOutput(AttributeOutput):
     """The shard of the carried set while it is written."""
 
-    def __init__(self, store: Store, spec: CarryingSpec, item: CarryingItem) -> None:
+    def __init__(self, store: Store, spec: CarryingSpec, name: str, inputs: tuple[Input, ...]) -> None:
         self._pairs, self._prefix = IdDigest(), f"{carried_name(spec.name)}__"
-        super().__init__(store, spec, item.after.name, item.inputs, self._pairs.hexdigest)
+        super().__init__(store, spec, name, inputs, self._pairs.hexdigest)
 
     def add(self, rows: Sequence[AttributeRow]) -> None:
         lines = [
@@ -67,16 +68,11 @@ class _CarriedOutput(AttributeOutput):
         self._pairs.update([(row.source, row.id) for row in rows])
 
 
-class CarryingGrinder:
+class CarryingGrinder(ShardGrinder[CarryingSpec, CarryingItem]):
     """Grinds shards of one carried set."""
 
-    def __init__(self, job: Job) -> None:
-        self._spec = msgspec.json.decode(job.spec, type=CarryingSpec)
-        self._store = job.lake.store()
-
-    def __call__(self, item: Item) -> Outcome:
-        body = msgspec.json.decode(item.body, type=CarryingItem)
-        output = _CarriedOutput(self._store, self._spec, body)
+    def grind(self, item: Item, body: CarryingItem) -> Outcome:
+        output = _CarriedOutput(self._store, self._spec, item.name, body.inputs)
         return Outcome(write_shards(self._store, [output], lambda: self._carry(body, output)))
 
     def _carry(self, body: CarryingItem, output: _CarriedOutput) -> None:
@@ -183,6 +179,4 @@ class _SetsBeside:
             feed.finish(path)
 
 
-def grinder(job: Job) -> CarryingGrinder:
-    """Opens the grinder of a job: see gristmill.execution.runner."""
-    return CarryingGrinder(job)
+grinder = CarryingGrinder

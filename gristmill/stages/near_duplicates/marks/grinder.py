@@ -5,7 +5,8 @@ import numpy as np
 
 from gristmill.errors import DataError
 from gristmill.execution.one_asset import OneAssetSpec
-from gristmill.execution.work import Item, Job, Outcome
+from gristmill.execution.shard_grinder import ShardGrinder
+from gristmill.execution.work import Item, Outcome
 from gristmill.execution.write_shards import write_shards
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.stages.fingerprints.binary_part import BinaryPart, file_of_part
@@ -43,16 +44,12 @@ class NearMarksItem(msgspec.Struct, frozen=True):
     digest: str
 
 
-class NearMarksGrinder:
+class NearMarksGrinder(ShardGrinder[NearMarksSpec, NearMarksItem]):
     """Grinds the shards of one snapshot."""
 
-    def __init__(self, job: Job) -> None:
-        self._spec = msgspec.json.decode(job.spec, type=NearMarksSpec)
-        self._store = job.lake.store()
-
-    def __call__(self, item: Item) -> Outcome:
-        body, spec = msgspec.json.decode(item.body, type=NearMarksItem), self._spec
-        output = BinaryPart(self._store, spec.place, spec.token, recipe=spec.recipe, name=item.name, inputs=body.inputs)
+    def grind(self, item: Item, body: NearMarksItem) -> Outcome:
+        spec = self._spec
+        output = BinaryPart(self._store, spec, item.name, body.inputs)
         return Outcome(write_shards(self._store, [output], lambda: self._write(output, body)))
 
     def _write(self, output: BinaryPart, body: NearMarksItem) -> None:
@@ -72,6 +69,4 @@ class NearMarksGrinder:
         output.counts = {"in clusters": len(marks)}
 
 
-def grinder(job: Job) -> NearMarksGrinder:
-    """See gristmill.execution.runner."""
-    return NearMarksGrinder(job)
+grinder = NearMarksGrinder

@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from gristmill.errors import DataError
+from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.lake.address import place
 from gristmill.lake.ledger.model import Input
 from gristmill.lake.store.open import Lake
@@ -12,11 +14,12 @@ from gristmill.stages.fingerprints.binary_part import BinaryPart, part_record, r
 
 PLACE = place("dedupe/lines-1/fingerprints/wiki", "2024")
 INPUTS = (Input("sources/wiki/v0/documents", "a", "digest"),)
+SPEC = OneAssetSpec(place=PLACE, token="run", recipe="r")
 
 
 def test_files_are_read_back_and_a_changed_byte_is_an_error(tmp_path: Path) -> None:
     store = Lake(str(tmp_path)).store()
-    part = BinaryPart(store, PLACE, "run", recipe="r", name="a", inputs=INPUTS, ids="i")
+    part = BinaryPart(store, SPEC, "a", INPUTS, ids="i")
     file = part.file("hashes")
     file.write(b"one")
     file.write(memoryview(b"two"))
@@ -33,10 +36,10 @@ def test_files_are_read_back_and_a_changed_byte_is_an_error(tmp_path: Path) -> N
 
 def test_other_inputs_give_another_folder_and_equal_files_equal_rows(tmp_path: Path) -> None:
     store = Lake(str(tmp_path)).store()
-    first = BinaryPart(store, PLACE, "run", recipe="r", name="a", inputs=INPUTS)
-    again = BinaryPart(store, PLACE, "other", recipe="r", name="a", inputs=INPUTS)
+    first = BinaryPart(store, SPEC, "a", INPUTS)
+    again = BinaryPart(store, replace(SPEC, token="other"), "a", INPUTS)
     first.file("hashes").write(b"x")
     row = first.close().row
     again.file("hashes").write(b"x")
     assert again.close().row == row
-    assert BinaryPart(store, PLACE, "run", recipe="s", name="a", inputs=INPUTS).folder != first.folder
+    assert BinaryPart(store, replace(SPEC, recipe="s"), "a", INPUTS).folder != first.folder

@@ -11,6 +11,7 @@ from hashlake import hash_files
 from testkit import Mill
 
 from gristmill.errors import DataError
+from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.lake.address import place
 from gristmill.lake.asset_kinds import FINGERPRINTS, MARKS
 from gristmill.lake.ledger.files import compose, dump, pack_table, read_ledger
@@ -44,7 +45,8 @@ def forge(mill: Mill, snapshot: str) -> None:
     ledger, rows = read_ledger(mill.store, where)
     forged: list[Shard] = []
     for row in rows:
-        part = BinaryPart(mill.store, where, "run", recipe=row.recipe, name=row.name, inputs=row.inputs, ids=row.ids)
+        spec = OneAssetSpec(place=where, token="run", recipe=row.recipe)
+        part = BinaryPart(mill.store, spec, row.name, row.inputs, row.ids)
         part.rows, part.counts, part.facts = row.rows, dict(row.counts), part_record(row, where.table).facts
         ones = np.ones(part.facts["hashes"], np.uint64)
         files = {name: read_part_file(mill.store, row, where.table, name) for name in ("ids.gz", "spans")}
