@@ -152,11 +152,3 @@ def as_index_of_dataset(copy: Path) -> Iterator[None]:
         yield
     except DataError as error:
         raise DataError(str(error).replace(str(copy), meta_path(INDEX))) from error
-
-
-def has_samples(path: Path) -> bool:
-    """Whether an index has the tables of samples, so that media can be added to it."""
-    try:
-        return {"samples", "sample_parts"} <= index_tables(path)
-    except DataError:
-        return False

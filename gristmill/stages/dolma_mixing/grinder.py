@@ -76,6 +76,4 @@ class MixGrinder:
         return path, blocks(unpacked(packed, path), path, _BLOCK)
 
 
-def grinder(job: Job) -> MixGrinder:
-    """Opens the grinder of a job: see gristmill.execution.runner."""
-    return MixGrinder(job)
+grinder = MixGrinder

@@ -139,6 +139,4 @@ def _lines(batch: Batch, spec: OutputSpec, labels: dict[str, Rows]) -> Iterator[
         yield msgspec.json.encode({"id": document.id, "attributes": attributes, "source": document.source})
 
 
-def grinder(job: Job) -> DolmaGrinder:
-    """Opens the grinder of a job: see gristmill.execution.runner."""
-    return DolmaGrinder(job)
+grinder = DolmaGrinder
