@@ -6,6 +6,7 @@ packed anew, as one unit. An object that is not packed is one unit.
 """
 
 import bz2
+import codecs
 import lzma
 import zlib
 from bisect import bisect_left, bisect_right
@@ -223,7 +224,8 @@ def _disjoint(ranges: Iterable[Range]) -> list[Range]:
 def widened(pieces: Iterable[bytes], cuts: Iterable[Range]) -> list[Range]:
     """Cuts that take the line end behind a record with it, if the record is a line of its own.
 
-    Behind a record of WARC stand two line ends. They are taken too.
+    Behind a record of WARC stand two line ends. They are taken too. A byte order mark before the first record stays,
+    unless nothing else is left.
 
     Args:
         pieces: the bytes, from the begin.
@@ -232,7 +234,8 @@ def widened(pieces: Iterable[bytes], cuts: Iterable[Range]) -> list[Range]:
     Returns:
         The cuts, sorted and disjoint.
     """
-    asked = {at for start, end in cuts for at in (*range(start - 1, start + len(_WARC)), *range(end, end + _BEHIND))}
+    mark = len(codecs.BOM_UTF8)
+    asked = {at for start, end in cuts for at in (*range(start - mark, start + len(_WARC)), *range(end, end + _BEHIND))}
     at = 0
     known: dict[int, int] = {}
     for piece in pieces:
@@ -243,12 +246,15 @@ def widened(pieces: Iterable[bytes], cuts: Iterable[Range]) -> list[Range]:
         return bytes(known[each] for each in range(start, start + length) if each in known)
 
     wide: list[Range] = []
+    marked = at_place(0, mark) == codecs.BOM_UTF8
     for start, end in sorted(cuts):
         ends = (2 * _CRLF,) if at_place(start, len(_WARC)) == _WARC else ()
         found = next((each for each in (*ends, _CRLF, b"\n") if at_place(end, len(each)) == each), b"")
-        own = start == 0 or at_place(start - 1, 1) == b"\n"
+        own = start == (mark if marked else 0) or at_place(start - 1, 1) == b"\n"
         wide.append((start, end + len(found) if own else end))
-    return _disjoint(wide)
+    ranges = _disjoint(wide)
+    only_mark = marked and at - mark == sum(end - start for start, end in ranges)
+    return [(0, mark), *ranges] if only_mark else ranges
 
 
 def without(pieces: Iterable[bytes], cuts: Iterable[Range]) -> Iterator[bytes]:

@@ -57,6 +57,16 @@ def test_what_is_left_of_random_lines_are_the_other_lines(end: bytes) -> None:
         assert b"".join(without(pieces, cuts)) == b"".join(ends), (lines, gone)
 
 
+@pytest.mark.parametrize("packing", ["", *PACK])
+def test_a_byte_order_mark_stays_when_the_first_line_goes(packing: str) -> None:
+    mark, path = b"\xef\xbb\xbf", f"a.jsonl{packing}"
+    packed = PACK.get(packing, bytes)(mark + b"a0\na1\n")
+    made, cuts = found(packed, path, [(3, 5)], 2)
+    assert (unpacked_whole(made, path) if packing else made) == mark + b"a1\n"
+    assert cuts.left == 6
+    assert found(packed, path, [(3, 5), (6, 8)])[1].left == 0
+
+
 @pytest.mark.parametrize("packing", PACK)
 def test_units_without_a_cut_keep_their_bytes(packing: str) -> None:
     pack, path = PACK[packing], f"a.jsonl{packing}"
