@@ -11,7 +11,7 @@ from itertools import chain, islice
 
 from gristmill.errors import RecipeError
 from gristmill.execution.finding import AuditedStore, Finding, guarded
-from gristmill.execution.mend import with_mend
+from gristmill.execution.mend import REMOVE_STRAY, with_mend
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, documents_asset, place, place_of_ledger
 from gristmill.lake.asset_kind import AssetKind
@@ -48,6 +48,8 @@ from gristmill.verification.lake_file import audit_unledgered
 from gristmill.verification.reencoding import reencoding_findings
 from gristmill.verification.shard import ReadDocuments
 from gristmill.verification.token_caches import cache_findings, tokenizer_findings
+
+_BETWEEN = "no ledger names this object: it is in no asset's place, but a trainer that takes all files here reads it"
 
 
 def _silent(_: str) -> None:
@@ -172,9 +174,9 @@ def audited_ledgers(
         store: the lake.
         prefix: an asset's address, or its first folders (`sources/wiki/v0`); empty: the whole lake.
         say: receives a note on each partition that a run has claimed and that has no ledger yet.
-        beside: receives the findings on what belongs to no ledger: things below the prefix that can be no object, as
-            a link to nothing is, and, without a prefix, `lake.json` and the releases. None: the first such thing is an
-            error.
+        beside: receives the findings on what belongs to no ledger: below the prefix, things that can be no object, as
+            a link to nothing is, and objects between the places of assets; and, without a prefix, `lake.json` and the
+            releases. None: the first thing that can be no object is an error.
         shelves: the packages that hold the recipes, which the data cards of releases repeat.
     """
 
@@ -182,7 +184,10 @@ def audited_ledgers(
         if beside is not None and found.path.startswith(prefix):
             beside.append(Finding(found.path, None, found.reason))
 
-    paths = due_ledgers(store, prefix, say, None if beside is None else take)
-    if beside is not None and not prefix:
-        beside += audit_unledgered(store, say, shelves)
+    strays: list[str] = []
+    paths = due_ledgers(store, prefix, say, None if beside is None else take, strays.append)
+    if beside is not None:
+        beside += [Finding(path, None, _BETWEEN, REMOVE_STRAY) for path in sorted(strays) if path.startswith(prefix)]
+        if not prefix:
+            beside += audit_unledgered(store, say, shelves)
     return paths

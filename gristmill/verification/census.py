@@ -1,14 +1,17 @@
 """What a lake should hold: the ledgers that exist, and those that must exist because objects of theirs do."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 
 from gristmill.errors import DataError
 from gristmill.execution.work import Say
 from gristmill.lake.address import place_of_ledger
+from gristmill.lake.asset_kind import expression_of
 from gristmill.lake.asset_kinds import (
     KINDS,
     LABELS,
     MODEL,
+    PARTITIONED,
     RAW,
     TOKENIZER,
     kind_of,
@@ -24,8 +27,13 @@ TOPS = tuple(dict.fromkeys(kind.top for kind in KINDS if kind.ledger))
 _FLAT = {TOKENIZER.top, LABELS.top, MODEL.top}
 """The first folders of kinds whose files lie in the asset's folder itself."""
 
+_SHARED = tuple(re.compile(expression_of(re.sub(r"(/{\w+})+$", "", kind.address)) + "/") for kind in PARTITIONED)
+"""The folders that the shards of several assets or snapshots share. Who reads all files below one reads strays too."""
 
-def due_ledgers(store: Store, prefix: str, say: Say, tell: Tell | None = None) -> list[str]:
+
+def due_ledgers(
+    store: Store, prefix: str, say: Say, tell: Tell | None = None, stray: Callable[[str], object] | None = None
+) -> list[str]:
     """Paths of all ledgers below a prefix that the lake should have, upstream assets first.
 
     A partition without a ledger counts, unless a run has claimed it: that run will write the ledger.
@@ -35,12 +43,18 @@ def due_ledgers(store: Store, prefix: str, say: Say, tell: Tell | None = None) -
         prefix: an asset's address, or its first folders (`sources/wiki/v0`); empty: the whole lake.
         say: receives a note on each partition that a run has claimed and that has no ledger yet.
         tell: takes what can be no object, such as a link to nothing; None: that is an error.
+        stray: takes the path of each object in a folder of shards that lies in the place of no asset, in any order.
     """
     word = prefix.rstrip("/")
     paths = set(_objects(store, tell))
+    ledgers: dict[str, tuple[str, str]] = {}
+    for path in paths:
+        owner = ledger_of_object(path) or ""
+        asset, _ = ledgers.get(owner) or ledgers.setdefault(owner, _asset(owner))
+        if stray and not asset and any(folder.match(path) for folder in _SHARED):
+            stray(path)
     due: list[tuple[tuple[object, ...], str]] = []
-    for ledger in {each for path in paths if (each := ledger_of_object(path)) is not None}:
-        asset, claim = _asset(ledger)
+    for ledger, (asset, claim) in ledgers.items():
         if not asset or not (not word or asset == word or asset.startswith(f"{word}/")):
             continue
         if ledger not in paths and claim in paths:

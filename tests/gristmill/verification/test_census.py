@@ -1,10 +1,13 @@
 """What a lake should hold follows from the objects that it holds."""
 
+from typing import Any
+
 from lies import LEDGERS, audit
 from testkit import Mill
 from wholelake import DOCUMENTS, WORDS
 
 from gristmill.lake.address import place
+from gristmill.verification.audit import audited_ledgers
 from gristmill.verification.census import due_ledgers
 
 
@@ -63,3 +66,25 @@ def test_one_asset_is_asked_for_by_whole_words(whole: Mill) -> None:
     assert due(whole, "sources/pages/v")[0] == []
     whole.store.put(place(DOCUMENTS.asset, "2025").shard("a"), b"")
     assert due(whole, DOCUMENTS.asset)[0] == [DOCUMENTS.ledger, place(DOCUMENTS.asset, "2025").ledger]
+
+
+def test_objects_between_the_places_of_assets_are_findings(whole: Mill) -> None:
+    strays = [
+        "exports/even/dolma/evil.jsonl.gz",
+        "mixes/even/documents/evil.jsonl.gz",
+        "mixes/even/documents/other/evil.jsonl.gz",
+        "mixes/even/documents/pages/evil.jsonl.gz",
+        "sources/pages/v0/documents/a..b/evil.jsonl.gz",
+        "sources/pages/v1/attributes/words-1/evil.jsonl.gz",
+        "sources/pages/v1/documents/evil.jsonl.gz",
+        "token_caches/even/tiny-1/pages/train/evil.jsonl.gz",
+    ]
+    for path in (*strays, "sources/pages/notes/evil.jsonl.gz", "sources/pages/raw/2025/a.jsonl.gz"):
+        whole.store.put(path, b"{}")
+    found: list[Any] = []
+    assert audited_ledgers(whole.store, beside=found) == LEDGERS
+    assert [each.path for each in found] == strays
+    assert "no ledger names this object" in str(found[0])
+    below: list[Any] = []
+    audited_ledgers(whole.store, "sources/pages/v1", beside=below)
+    assert [each.path for each in below] == strays[5:7]
