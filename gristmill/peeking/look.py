@@ -32,6 +32,8 @@ _SHARD_BYTES = 256 << 20
 """Bytes of raw data in such a shard."""
 _RESULTS = 5000
 """Results of a reader after which no further document is waited for."""
+_FEW = 0.1
+"""So many files that no reader knows, for each one that is read, are left out by name."""
 _BESIDE = re.compile(r"(?i)(readme|licen[cs]e|notice|changelog)\b")
 """Names of files that say something about the data beside them."""
 _RULES = "gristmill.recipes.source"
@@ -194,7 +196,7 @@ def _in_snapshots(draft: Draft, files: Sequence[Path]) -> Draft:
         return draft
     paths = _selected(draft, files) or [each.head.path for each in draft.guesses]
     options, note = first_folders([each.relative_to(draft.top) for each in paths], draft.guesses[0].format.reader)
-    return replace(draft, options={**draft.options, **options}, notes=(note,))
+    return replace(draft, options={**draft.options, **options}, notes=(*draft.notes, note))
 
 
 def _sharded(draft: Draft, files: Sequence[Path]) -> Draft:
@@ -238,7 +240,8 @@ def _draft(root: Path, group: list[Guess], others: list[Guess], shared: set[str]
         name = name_of(first.head.path.name)
     name = next(each for each in (name, *(f"{name}-{n}" for n in range(2, len(taken) + 3))) if each not in taken)
     reader = first.format.call(name, first.facts)
-    select = _select([each.head.name for each in group], shared if top == root else None)
+    bad = _few_unread(group, others)
+    select = _select([each.head.name for each in group], shared if top == root else None, bad)
     folder = _own_folder(top, group, others) if top == root else ""
     options: dict[str, Any] = {"name": name, "select": folder or select}
     names = [each.head.path.relative_to(top).as_posix() for each in group]
@@ -253,7 +256,19 @@ def _draft(root: Path, group: list[Guess], others: list[Guess], shared: set[str]
         pattern = options["select"].made()
         group = [each for each, below in zip(group, names, strict=True) if re.search(pattern, below)]
     options["raw"] = str(top.resolve())
-    return Draft(tuple(group), reader or Call("", ""), {**options, **first.facts.more}, top)
+    told = bad and top == root and options["select"] == select
+    notes = (f"`select` leaves out, as no reader knows them: {', '.join(sorted(bad))}",) if told else ()
+    return Draft(tuple(group), reader or Call("", ""), {**options, **first.facts.more}, top, notes=notes)
+
+
+def _few_unread(group: list[Guess], others: list[Guess]) -> set[str]:
+    """The names of the other files with a group's endings, if they are few and no reader knows them; else none."""
+    names = {each.head.name for each in group}
+    ends = {ending(name) for name in names}
+    like = [each for each in others if ending(each.head.name) in ends]
+    bad = {each.head.name for each in like}
+    alike = "" in ends or bad & names or any(each.format.module for each in like)
+    return set() if alike or len(like) > len(group) * _FEW else bad
 
 
 def _own_folder(top: Path, group: list[Guess], others: list[Guess]) -> str:
@@ -268,18 +283,20 @@ def _own_folder(top: Path, group: list[Guess], others: list[Guess]) -> str:
     return rf"^({either})/.*({'|'.join(sorted(map(re.escape, ends)))})$"
 
 
-def _select(names: list[str], shared: set[str] | None) -> str:
+def _select(names: list[str], shared: set[str] | None, bad: set[str]) -> str:
     """A pattern for the names of the raw objects.
 
     Args:
         names: those of the files.
         shared: endings that files of other formats have too; None: of all.
+        bad: the names of all other files with these endings, if they are left out by name.
     """
-    if shared is None or any(ending(name) in {*shared, ""} for name in names):
+    if shared is None or (not bad and any(ending(name) in {*shared, ""} for name in names)):
         each = [re.escape(name) for name in sorted(set(names))]
         return rf"(^|/){each[0]}$" if len(each) == 1 else rf"(^|/)({'|'.join(each)})$"
     ends = sorted({ending(name) for name in names})
-    return rf"({'|'.join(map(re.escape, ends))})$" if len(ends) > 1 else rf"{re.escape(ends[0])}$"
+    end = rf"({'|'.join(map(re.escape, ends))})$" if len(ends) > 1 else rf"{re.escape(ends[0])}$"
+    return rf"(^|/)(?!({'|'.join(map(re.escape, sorted(bad)))})$)[^/]+{end}" if bad else end
 
 
 class _Renamed:

@@ -277,6 +277,19 @@ def test_files_of_kinds_without_a_draft_are_not_selected(tmp_path: Path) -> None
     assert not crawl.wants("labels/a.jsonl")
 
 
+def test_a_few_files_that_no_reader_knows_are_left_out_by_name_and_files_that_were_not_opened_are_read(
+    tmp_path: Path,
+) -> None:
+    texts = {f"t{number:02}.txt": b"A tale of mills.\n" for number in range(10)}
+    [source] = write(tmp_path / "a", {**texts, "bad.txt": bytes(range(256))})
+    assert (source.wants("t99.txt"), source.wants("x/t99.txt")) == (True, True)
+    assert (source.wants("bad.txt"), source.wants("x/bad.txt")) == (False, False)
+    [draft] = drafts(tmp_path / "a", map(guess, files_of(tmp_path / "a")))
+    assert draft.notes[0] == "`select` leaves out, as no reader knows them: bad.txt"
+    [half] = write(tmp_path / "b", {"a.txt": b"A tale of mills.\n", "bad.txt": bytes(range(256))})
+    assert half.select == r"(^|/)a\.txt$"
+
+
 def test_a_tree_of_code_is_read_as_code_with_the_ids_of_a_run(tmp_path: Path) -> None:
     root = tmp_path / "mills"
     write(root, {"one/src/a.py": b"import os\n", "one/README.md": b"# One\n", "two/b.rs": b"fn main() {}\n"})
