@@ -192,7 +192,7 @@ def cache_facts(parts: Sequence[Shard]) -> dict[str, Any]:
         return {}
     histogram = Histogram(tuple(edges_of(len(facts.lengths))), facts.lengths)
     return {
-        "bytes of text a token": round(facts.bytes / tokens, 3),
+        **({"bytes of text a token": round(facts.bytes / tokens, 3)} if facts.bytes else {}),  # prebuilt rows: no text
         "tokens inside a character (%)": percent(facts.fragments, tokens),
         "unknown tokens (%)": percent(facts.unknown, tokens),
         "lengths in short": _lengths_in_short(histogram, tokens),

@@ -24,9 +24,10 @@ def reading_lines(title: str, mix: Mix, reading: Reading) -> Iterator[str]:
             [f"  {row[stream].ljust(widths[stream])}", *(row[each].rjust(widths[each]) for each in numbers)]
         )
     if bounding := mix.bounding(reading):
+        streams, bound = ("stream", "bounds") if len(bounding) == 1 else ("streams", "bound")
         yield (
-            f"  stream {' and '.join(map(repr, bounding))} bounds it: more tokens in these shares would read it more"
-            " often than it may be read; a larger most_epochs or a token_budget allows that"
+            f"  {streams} {' and '.join(map(repr, bounding))} {bound} it: more tokens in these shares would read it"
+            " more often than it may be read; a larger most_epochs or a token_budget allows that"
         )
     for warning in reading.warnings:
         yield f"  warning: {warning}"

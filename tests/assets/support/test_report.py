@@ -16,16 +16,18 @@ from dagster_kit import (
     letter,
     letters,
 )
+from packedlake import make_caches, mix_of
 from panics import panic
 from steered import before_any
-from testkit import lines
+from testkit import SNAPSHOT, Mill, lines
 
-from assets.support.report import failures
+from assets.support.report import cache_facts, failures
 from definitions import build
 from gristmill.environment import read_environment
 from gristmill.errors import DataError, RecipeError, Superseded
 from gristmill.execution.claim import claimed_by
 from gristmill.lake.address import place
+from gristmill.lake.ledger.files import read_table
 from resources.lake import lake_resource
 
 GRIND = "sources__letters__v1__attributes.grind"
@@ -172,3 +174,16 @@ def test_a_panic_of_native_code_is_a_failure_without_retries_and_an_interrupt_go
     assert failed.value.allow_retries is False
     with pytest.raises(DagsterExecutionInterruptedError), failures(lake):
         raise DagsterExecutionInterruptedError
+
+
+def test_bytes_of_text_are_told_where_tokens_are_made_of_text(tmp_path: Path) -> None:
+    mill = Mill(tmp_path)
+    built = {"kind": "built", "ids": [100, 100, 100]}
+    mill.raw("built.jsonl.gz", [{"id": "0", "text": "", "source": "pages", "metadata": built}])
+    make_caches(mill, mix_of("texts", "built"), texts=(4, 6))
+    told = {}
+    for stream in ("texts", "built"):
+        cache = place(f"token_caches/packed/bytes-1/{stream}", SNAPSHOT)
+        told[stream] = cache_facts(read_table(mill.store, cache))
+    assert told["texts"]["bytes of text a token"] == 1
+    assert told["built"].keys() == told["texts"].keys() - {"bytes of text a token"}

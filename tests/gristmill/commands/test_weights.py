@@ -69,6 +69,10 @@ def test_the_stream_that_bounds_the_proportions_is_named() -> None:
     title, *_, bound = reading_lines("counted", mix, mix.reading(tokens))
     assert title == "mix blend, counted: training reads 200 tokens"
     assert bound.startswith("  stream 'code' bounds it: more tokens in these shares would read it more often")
+    talks = Stream(source="talks", version="v0")
+    third = Mix(name="blend", streams=(WEB, CODE, talks), proportions={"web": 0.25, "code": 0.25, "talks": 0.5})
+    *_, both = reading_lines("counted", third, third.reading({"web": 100, "code": 100, "talks": 700}))
+    assert both.startswith("  streams 'web' and 'code' bound it: ")
     budgeted, repeated = replace(mix, token_budget=100), replace(mix, proportions=None, temperature=1.0)
     for other in (budgeted, repeated):
         assert len(list(reading_lines("counted", other, other.reading(tokens)))) == 4
