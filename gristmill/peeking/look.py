@@ -256,18 +256,17 @@ def _draft(root: Path, group: list[Guess], others: list[Guess], shared: set[str]
         pattern = options["select"].made()
         group = [each for each, below in zip(group, names, strict=True) if re.search(pattern, below)]
     options["raw"] = str(top.resolve())
-    told = bad and top == root and options["select"] == select
-    notes = (f"`select` leaves out, as no reader knows them: {', '.join(sorted(bad))}",) if told else ()
+    left_out = sorted(bad) if top == root and options["select"] == select else []
+    notes = tuple(f"`select` leaves out {each}, which no reader knows" for each in left_out)
     return Draft(tuple(group), reader or Call("", ""), {**options, **first.facts.more}, top, notes=notes)
 
 
 def _few_unread(group: list[Guess], others: list[Guess]) -> set[str]:
     """The names of the other files with a group's endings, if they are few and no reader knows them; else none."""
     names = {each.head.name for each in group}
-    ends = {ending(name) for name in names}
-    like = [each for each in others if ending(each.head.name) in ends]
+    like = [each for each in others if ending(each.head.name) in set(map(ending, names))]
     bad = {each.head.name for each in like}
-    alike = "" in ends or bad & names or any(each.format.module for each in like)
+    alike = "" in map(ending, names) or bad & names or any(each.format.module for each in like)
     return set() if alike or len(like) > len(group) * _FEW else bad
 
 

@@ -285,7 +285,7 @@ def test_a_few_files_that_no_reader_knows_are_left_out_by_name_and_files_that_we
     assert (source.wants("t99.txt"), source.wants("x/t99.txt")) == (True, True)
     assert (source.wants("bad.txt"), source.wants("x/bad.txt")) == (False, False)
     [draft] = drafts(tmp_path / "a", map(guess, files_of(tmp_path / "a")))
-    assert draft.notes[0] == "`select` leaves out, as no reader knows them: bad.txt"
+    assert draft.notes[0] == "`select` leaves out bad.txt, which no reader knows"
     [half] = write(tmp_path / "b", {"a.txt": b"A tale of mills.\n", "bad.txt": bytes(range(256))})
     assert half.select == r"(^|/)a\.txt$"
 
