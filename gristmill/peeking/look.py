@@ -18,6 +18,7 @@ from gristmill.peeking.draft import ADOPTED, SOURCE, Call, name_of, source_text
 from gristmill.peeking.formats import FORMATS, Format, recognise
 from gristmill.peeking.head import Head, head_of
 from gristmill.peeking.layouts import code_tree, dolma_datasets, first_folders, hub_options, in_snapshots, oscar_options
+from gristmill.peeking.selection import ending, selection
 from gristmill.peeking.sniffers import Facts
 from gristmill.recipes.raw_object import Copied, LeftOut, Limits, RawObject, Refused
 from gristmill.recipes.raw_rules import is_hidden
@@ -142,16 +143,6 @@ def chosen(files: Iterable[Path]) -> list[Path]:
     return sorted(islice(ordered, LOOKED_AT))
 
 
-def ending(name: str) -> str:
-    """The ending of a file's name, with that of its packing.
-
-    >>> ending("part-1.en.jsonl.gz"), ending("README"), ending("1342-0.txt")
-    ('.jsonl.gz', '', '.txt')
-    """
-    found = re.search(r"(\.[A-Za-z][A-Za-z0-9]{0,9})?(\.(gz|bz2|xz|zst|zstd))?$", name)
-    return found[0] if found and found.start() else ""
-
-
 def drafts(root: Path, guesses: Iterable[Guess], files: Sequence[Path] = ()) -> list[Draft]:
     """A draft for each format that a reader knows, that of the most files first. Cards and licences get no draft.
 
@@ -241,7 +232,7 @@ def _draft(root: Path, group: list[Guess], others: list[Guess], shared: set[str]
     name = next(each for each in (name, *(f"{name}-{n}" for n in range(2, len(taken) + 3))) if each not in taken)
     reader = first.format.call(name, first.facts)
     bad = _few_unread(group, others)
-    select = _select([each.head.name for each in group], shared if top == root else None, bad)
+    select = selection([each.head.name for each in group], shared if top == root else None, bad)
     folder = _own_folder(top, group, others) if top == root else ""
     options: dict[str, Any] = {"name": name, "select": folder or select}
     names = [each.head.path.relative_to(top).as_posix() for each in group]
@@ -280,22 +271,6 @@ def _own_folder(top: Path, group: list[Guess], others: list[Guess]) -> str:
         return ""
     either = "|".join(sorted(re.escape(folder) for [folder] in first))
     return rf"^({either})/.*({'|'.join(sorted(map(re.escape, ends)))})$"
-
-
-def _select(names: list[str], shared: set[str] | None, bad: set[str]) -> str:
-    """A pattern for the names of the raw objects.
-
-    Args:
-        names: those of the files.
-        shared: endings that files of other formats have too; None: of all.
-        bad: the names of all other files with these endings, if they are left out by name.
-    """
-    if shared is None or (not bad and any(ending(name) in {*shared, ""} for name in names)):
-        each = [re.escape(name) for name in sorted(set(names))]
-        return rf"(^|/){each[0]}$" if len(each) == 1 else rf"(^|/)({'|'.join(each)})$"
-    ends = sorted({ending(name) for name in names})
-    end = rf"({'|'.join(map(re.escape, ends))})$" if len(ends) > 1 else rf"{re.escape(ends[0])}$"
-    return rf"(^|/)(?!({'|'.join(map(re.escape, sorted(bad)))})$)[^/]+{end}" if bad else end
 
 
 class _Renamed:

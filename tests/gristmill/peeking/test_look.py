@@ -17,7 +17,7 @@ import pytest
 
 from gristmill.lake.store.folder import FolderStore
 from gristmill.peeking.draft import name_of
-from gristmill.peeking.look import MANY, SMALL, chosen, drafts, ending, files_of, guess, read
+from gristmill.peeking.look import MANY, SMALL, chosen, drafts, files_of, guess, read
 from gristmill.readers.jsonl import JsonLines
 from gristmill.recipes.adopted.dataset import Adopted
 from gristmill.recipes.raw_object import RawObject
@@ -228,13 +228,6 @@ def test_many_small_files_are_drafted_with_shards_of_many_and_few_or_large_ones_
         large.truncate(MANY * SMALL + 1)  # a hole, which takes no room
     [draft] = drafts(tmp_path, map(guess, chosen(files[1:])), files)
     assert "shards" not in draft.options
-
-
-@pytest.mark.parametrize(
-    ("name", "end"), [("a.b.jsonl.gz", ".jsonl.gz"), ("a", ""), ("a.2024", ""), ("v1.5.txt", ".txt")]
-)
-def test_the_ending_of_a_name(name: str, end: str) -> None:
-    assert ending(name) == end
 
 
 def write(root: Path, files: dict[str, bytes]) -> list[Source]:
