@@ -12,7 +12,7 @@ from gristmill.commands._shared.lake_word import is_path
 from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import cache_index, export_index
-from gristmill.lake.asset_kinds import ledger_of_asset, names_of
+from gristmill.lake.asset_kinds import MIX, ledger_of_asset, names_of
 from gristmill.lake.ledger.folders.pinned_upload import RELEASES
 from gristmill.lake.store.protocol import Store
 from gristmill.pipeline.planner import Planner
@@ -93,7 +93,7 @@ def _release(store: Store, arguments: Namespace, mix: str, tokenizer: str, name:
             known("export", catalogue.exports, export, "release")
     release = pinned_release(store, name, mix, tokenizer, tuple(arguments.export))
     if store.head(pinned_path(name)) is None:  # a release that is there never changes, whatever came after it
-        targets = read_targets(catalogue, [f"mixes/{mix}"])
+        targets = read_targets(catalogue, [MIX.made_by.format(mix=mix)])
         _check_finished(
             Planner(catalogue, shelves_of(arguments), lake_of(arguments), targets), release, arguments.export
         )
@@ -123,6 +123,7 @@ def _check_finished(planner: Planner, release: PinnedRelease, exports: Sequence[
     Raises:
         DataError: `make` would make something of the release again or close one of its indexes anew, or cannot say so.
     """
+    target = MIX.made_by.format(mix=release.mix)
     indexes = {cache_index(release.mix, release.tokenizer), *(export_index(release.mix, each) for each in exports)}
     pinned = {(ledger.asset, ledger.snapshot) for ledger in release.ledgers}
     sources = {names_of(asset).get("source") for asset, _ in pinned}
@@ -132,7 +133,7 @@ def _check_finished(planner: Planner, release: PinnedRelease, exports: Sequence[
         ours = asset in indexes or (asset, snapshot) in pinned
         follows = state == "follow" and asset in indexes  # it follows any snapshot that is new
         if ours and not follows and state not in {"finished", "note", "wait"}:
-            mend = f"; run `gristmill make` for mixes/{release.mix} first" if state in {"make", "follow"} else ""
+            mend = f"; run `gristmill make` for {target} first" if state in {"make", "follow"} else ""
             raise DataError(f"{where}: is not up to date: {why}{mend}")
         if state in {"wait", "wrong"} and (ours or names_of(asset).get("source") in sources):
             show(f"note: {where}: {why}")
