@@ -4,6 +4,8 @@ import dagster as dg
 import pytest
 from dagster_kit import Result, Works
 
+from assets.pausing import pausing_jobs
+from gristmill.recipes.catalogue import Catalogue
 from resources.pauses import paused
 
 
@@ -26,7 +28,7 @@ def test_the_jobs_pause_and_resume_by_name(works: Works) -> None:
 
 
 def test_a_name_that_is_none_is_refused_before_there_is_a_run(works: Works) -> None:
-    with pytest.raises(dg.DagsterInvalidConfigError, match="not in enum type SourceMixOrDedupe got lettres"):
+    with pytest.raises(dg.DagsterInvalidConfigError, match=r"not in enum type SourceMixOrDedupe_\w{6} got lettres"):
         launch(works, "pause", ["letters", "lettres"])
     assert works.instance.get_runs() == []
     assert paused(works.instance) == frozenset()
@@ -36,3 +38,15 @@ def test_another_dagster_knows_nothing_of_it(works: Works) -> None:
     assert launch(works, "pause", ["letters"]).success
     with dg.DagsterInstance.ephemeral() as other:
         assert paused(other) == frozenset()
+
+
+def test_another_catalogue_of_the_process_has_names_of_its_own(works: Works) -> None:
+    for name, other in (("letters", "diary"), ("diary", "letters")):
+        one = Catalogue({name: works.catalogue.sources[name]}, {}, {}, {})
+        pause, _ = pausing_jobs(one, {})
+        config = {"ops": {"pause_automation": {"config": {"names": [name]}}}}
+        assert pause.execute_in_process(instance=works.instance, run_config=config).success
+        with pytest.raises(dg.DagsterInvalidConfigError, match=f"got {other}"):
+            pause.execute_in_process(
+                instance=works.instance, run_config={"ops": {"pause_automation": {"config": {"names": [other]}}}}
+            )
