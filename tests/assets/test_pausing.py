@@ -1,11 +1,11 @@
 from collections.abc import Sequence
+from dataclasses import replace
 
 import dagster as dg
 import pytest
 from dagster_kit import Result, Works
 
 from assets.pausing import pausing_jobs
-from gristmill.recipes.catalogue import Catalogue
 from resources.pauses import paused
 
 
@@ -41,12 +41,12 @@ def test_another_dagster_knows_nothing_of_it(works: Works) -> None:
 
 
 def test_another_catalogue_of_the_process_has_names_of_its_own(works: Works) -> None:
-    for name, other in (("letters", "diary"), ("diary", "letters")):
-        one = Catalogue({name: works.catalogue.sources[name]}, {}, {}, {})
-        pause, _ = pausing_jobs(one, {})
-        config = {"ops": {"pause_automation": {"config": {"names": [name]}}}}
-        assert pause.execute_in_process(instance=works.instance, run_config=config).success
-        with pytest.raises(dg.DagsterInvalidConfigError, match=f"got {other}"):
-            pause.execute_in_process(
-                instance=works.instance, run_config={"ops": {"pause_automation": {"config": {"names": [other]}}}}
-            )
+    without = replace(works.catalogue, mixes={}, tokenizers={}, exports={}, labels={}, models={})
+    config = {"ops": {"pause_automation": {"config": {"names": ["blend"]}}}}
+    for catalogue in (works.catalogue, without, works.catalogue):
+        job, _ = pausing_jobs(catalogue, {})
+        if catalogue is without:
+            with pytest.raises(dg.DagsterInvalidConfigError, match="got blend"):
+                job.execute_in_process(instance=works.instance, run_config=config)
+        else:
+            assert job.execute_in_process(instance=works.instance, run_config=config).success
