@@ -92,7 +92,7 @@ def run(arguments: Namespace) -> int:
     if not arguments.json:
         verb = "would be added to" if arguments.dry_run else "added to"
         show(f"{len(new)} of {len(wanted)} documents {verb} {blocklist_path(name)}")
-    return 1 if search.unsearched or nowhere or any(not slice_.by for slice_ in due) else 0
+    return 1 if search.unsearched or nowhere or nobody or any(not slice_.by for slice_ in due) else 0
 
 
 def _told(skipped: Sequence[Unsearched]) -> int:

@@ -56,8 +56,9 @@ def unknown(store: Store, wanted: Wanted, search: Search) -> dict[Pair, str]:
         DataError: a blocklist or the record of an erasure is wrong.
         StoreError: the lake does not answer.
     """
-    placed = {each.pair for each in search.found if each.area != "labels"}
-    labelled = {each.pair for each in search.found}  # a row that people brought says no source of its own
+    placed = {each.pair for each in search.found if each.area != "labels" and not each.by_id_of}
+    labelled = {each.pair for each in search.found if each.area == "labels"}  # what people brought has no source
+    by_id = {(each.by_id_of, each.pair) for each in search.found if each.by_id_of}
     nowhere = [pair for pair in wanted.reasons if pair not in placed]
     if not nowhere:
         return {}
@@ -68,6 +69,8 @@ def unknown(store: Store, wanted: Wanted, search: Search) -> dict[Pair, str]:
         others = seen.others(pair)
         misnamed = [other for recipe, other in others if recipe == pair[0] and not seen.makes(recipe, pair[0])]
         if (pair in named and not misnamed) or (pair in labelled and pair[0] in seen.sources):
+            continue
+        if any(pair == other and (pair[0] == recipe or seen.makes(recipe, pair[0])) for recipe, other in by_id):
             continue
         near = misnamed or [other for _, other in others]
         near += [] if near else [(pair[0], name) for name in seen.near_ids(pair)]

@@ -54,6 +54,8 @@ class FoundPlace(msgspec.Struct, frozen=True, omit_defaults=True):
         shard: name of the shard.
         where: the file, and the place in it, in words.
         row: number of the row in the shard, from 0; -1 where it is no row of documents or of a mix.
+        by_id_of: name of the recipe whose row it is, if the row says no source of its own: then its id alone was
+            compared. Empty otherwise.
     """
 
     source: str
@@ -64,6 +66,7 @@ class FoundPlace(msgspec.Struct, frozen=True, omit_defaults=True):
     shard: str
     where: str
     row: int = -1
+    by_id_of: str = ""
 
     @property
     def pair(self) -> Pair:

@@ -167,7 +167,8 @@ def quarantine_places(
         found = _pairs(row, source, wanted)
         for pair in found:
             where = f"{path}: row {number} ({row.reason})"
-            yield FoundPlace(*pair, "quarantine", there.asset, there.snapshot, shard, where)
+            recipe = names_of(there.asset)["source"]
+            yield FoundPlace(*pair, "quarantine", there.asset, there.snapshot, shard, where, by_id_of=recipe)
         whole = bool(row.id or row.raw or row.reason == EMPTY_LINE) and len(row.raw.encode()) < HEAD
         why = "" if found or whole else _why_unsearched(store, documents, row, wanted)
         if why:

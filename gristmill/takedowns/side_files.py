@@ -137,17 +137,19 @@ def printed_places(store: Store, clusters: Partition, wanted: Wanted) -> Iterato
         record = part_record(row, clusters.place.table)
         for path in record.objects:
             if path.endswith(".parquet"):
-                for number, name in _numbers(store.read(path), set(ids)):
+                for number, recipe, name in _numbers(store.read(path), set(ids)):
                     for pair in ids[name]:
-                        yield _place(pair, "dedupe", clusters.place, row.name, f"{path}: row {number}")
+                        found = _place(pair, "dedupe", clusters.place, row.name, f"{path}: row {number}")
+                        yield msgspec.structs.replace(found, by_id_of=recipe)
 
 
-def _numbers(data: bytes, ids: set[str]) -> Iterator[tuple[int, str]]:
+def _numbers(data: bytes, ids: set[str]) -> Iterator[tuple[int, str, str]]:
     import pyarrow as pa  # noqa: PLC0415 - takes 0.4 s to import
     import pyarrow.parquet as pq  # noqa: PLC0415 - the same
 
-    column = pq.read_table(pa.BufferReader(data), columns=["id"])["id"].to_pylist()
-    yield from ((number, value) for number, value in enumerate(column) if value in ids)
+    table = pq.read_table(pa.BufferReader(data), columns=["source", "id"])
+    rows = zip(table["source"].to_pylist(), table["id"].to_pylist(), strict=True)
+    yield from ((number, recipe, name) for number, (recipe, name) in enumerate(rows) if name in ids)
 
 
 def column_places(

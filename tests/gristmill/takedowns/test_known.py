@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from dedupelake import resolved
 from testkit import Mill
 
 from gristmill.__main__ import main
@@ -125,3 +126,26 @@ def test_a_row_of_another_source_is_near_though_others_have_the_recipes_own(
     assert (code, line.endswith("; near: 'doc-8' of 'forums'")) == (1, True)
     mill.store.put(LIST, b'{"source":"pages","id":"doc-8","reason":"x"}\n')
     assert run(mill, capsys, PAGES, "--prove")[0] == 0  # a list names it, and the recipe has documents of this source
+
+
+@pytest.mark.parametrize(("source", "code"), [("page", 1), ("pages", 0)])
+@pytest.mark.parametrize("name", ["a0", "r0"])
+def test_a_row_that_has_only_the_id_of_a_document_makes_no_misspelt_source_known(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, source: str, code: int
+) -> None:
+    """The clusters for people have a0; the quarantine has r0, which is nowhere else."""
+    (tmp_path / "lake").mkdir()
+    mill = Mill(tmp_path / "lake")
+    refused = b'{"id": "r0", "source": "pages"}'
+    texts = [
+        "the mill stands at the river and grinds the corn of the whole valley",
+        "nothing of this is said elsewhere",
+    ]
+    rows = [{"id": f"a{number}", "text": text, "source": "pages"} for number, text in enumerate([*texts, texts[0]])]
+    mill.raw("a.jsonl.gz", [*rows, refused], snapshot="2024-01")
+    resolved(mill, "dedupe/near-1")
+    found, lines = run(mill, capsys, json.dumps({"source": source, "id": name}))
+    assert any(("clusters.parquet: row" if name == "a0" else "quarantine") in line for line in lines)
+    assert (found, any(line.startswith("not added: ") for line in lines)) == (code, bool(code))
+    found, lines = run(mill, capsys, json.dumps({"source": source, "id": name}), "--prove")
+    assert any(line.startswith("asked for: not proven: ") for line in lines) == bool(code)
