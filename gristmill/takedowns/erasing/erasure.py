@@ -5,7 +5,7 @@ step. So a command that was killed has either replaced an object or left it as i
 was to become; by that the next command sees which of both it is.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
 from gristmill.errors import DataError
@@ -65,7 +65,7 @@ def unfinished(store: Store, wanted: Wanted) -> dict[str, list[str]]:
     for path, record in erasures(store):
         if record.done or not any(each[:2] in wanted.reasons for each in record.documents):
             continue
-        now = {name: _settled(store, name, each) for name, each in record.objects.items()}
+        now = _settled(store, record.objects, {each[:2] for each in record.documents})
         left = [name for name, each in now.items() if each.after is None and store.head(name) is not None]
         words = [f"{name} is not replaced" for name in left] + list(record.left)
         found[path] = words or ["every object is replaced, but it was killed before its end"]
@@ -91,7 +91,7 @@ def erase(store: Store, wanted: Wanted, search: Search, plan: ErasurePlan, say: 
         StoreError: the lake does not answer.
     """
     record = _KeptRecord(store, wanted, search.texts)
-    earlier = {name: _settled(store, name, each) for name, each in record.earlier.items()}
+    earlier = _settled(store, record.earlier, wanted.reasons.keys())
     left = [each for each in plan.impossible if not any(_is_removed(store, name, earlier) for name in each.missing)]
     left += [NotErasable(each.pair, each.where, _mend(each.asset)) for each in _of(search, "labels")]
     left += [each for name, old in earlier.items() for each in _staying(name, old, wanted)]
@@ -108,7 +108,7 @@ def erase(store: Store, wanted: Wanted, search: Search, plan: ErasurePlan, say: 
         try:
             made = rewrite_object(store, cut, wanted, partial(announce, cut))
         except DataError as error:
-            objects |= {name: _settled(store, name, earlier[name])} if name in earlier else {}
+            objects |= _settled(store, {name: earlier[name]}, wanted.reasons.keys()) if name in earlier else {}
             left += [NotErasable(pair, name, str(error).removeprefix(f"{name}: ")) for pair in wanted.reasons]
             continue
         objects[name] = ErasedObject(made.before, made.after, made.records, stays=made.stays)
@@ -183,14 +183,38 @@ def _staying(path: str, cut: ErasedObject, wanted: Wanted) -> list[NotErasable]:
     return [NotErasable(pair, path, cut.stays) for pair in wanted.reasons if cut.stays]
 
 
-def _settled(store: Store, path: str, old: ErasedObject) -> ErasedObject:
-    """What became of an object whose replacement had begun when a command was killed."""
-    if old.coming is None:
-        return old
-    now = sha256_of(store, path) if store.head(path) is not None else ""
-    if now != old.coming:  # not replaced yet; another command may be about to
-        return old
-    return ErasedObject(old.before, now, old.records, stays=old.stays)
+def _settled(store: Store, objects: Mapping[str, ErasedObject], pairs: Collection[Pair]) -> dict[str, ErasedObject]:
+    """What became of objects whose replacement had begun, or was to begin, when a command was killed.
+
+    An object is replaced if it has the announced bytes, or had them when another erasure began with it. Or another
+    erasure has replaced the object of before, and its documents were cut there too.
+    """
+    others: list[ErasureRecord] | None = None
+    settled = dict(objects)
+    for path, old in objects.items():
+        if old.after is not None:
+            continue
+        now = sha256_of(store, path) if store.head(path) is not None else ""
+        if now == old.coming:
+            settled[path] = ErasedObject(old.before, now, old.records, stays=old.stays)
+        elif now != old.before:
+            others = [record for _, record in erasures(store)] if others is None else others
+            settled[path] = _replaced_by_others(others, path, old, pairs)
+    return settled
+
+
+def _replaced_by_others(
+    others: Sequence[ErasureRecord], path: str, old: ErasedObject, pairs: Collection[Pair]
+) -> ErasedObject:
+    for record in others:
+        cut = record.objects.get(path)
+        if cut is None:
+            continue
+        if old.coming is not None and cut.before == old.coming:
+            return ErasedObject(old.before, old.coming, old.records, stays=old.stays)
+        if cut.before == old.before and cut.after is not None and {*pairs} <= {each[:2] for each in record.documents}:
+            return ErasedObject(old.before, cut.after, old.records, stays=cut.stays)
+    return old
 
 
 def _is_removed(store: Store, path: str, earlier: Mapping[str, ErasedObject]) -> bool:

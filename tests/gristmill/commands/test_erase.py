@@ -234,6 +234,40 @@ def test_of_two_commands_that_erase_the_same_documents_the_record_tells_what_bec
 
 
 @pytest.mark.slow
+def test_what_another_erasure_has_replaced_is_no_object_that_waits_for_ever(
+    mill: Mill, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An erasure of document 8 is killed; one of 0 and 8, which are in one file, ends; then the first one again."""
+    one, two, tried = tmp_path / "one.jsonl", tmp_path / "two.jsonl", tmp_path / "tried"
+    one.write_text('{"source":"pages","id":"doc-8"}\n')
+    two.write_text(one.read_text() + '{"source":"pages","id":"doc-0"}\n')
+
+    def erase(asked: Path = one) -> int:
+        return main(["erase", str(tried), "--ids", str(asked), *SHELF])
+
+    def again() -> None:
+        shutil.rmtree(tried, ignore_errors=True)
+        link(mill.root, tried, shared=False)
+
+    killed = set[str | None]()
+    for _ in deaths(tried, erase, again, every=3):
+        path = tried / record_path({("pages", "doc-8"): ""})
+        [begun] = json.loads(path.read_bytes())["objects"].values() if path.exists() else [{}]
+        killed.add("replaced" if begun.get("after") else "announced" if begun.get("coming") else None)
+        for asked in (two, one):
+            Mill(tried).convert()
+            erase(asked)  # 1 if nothing has a document any more
+        now = {hashlib.sha256(each.read_bytes()).hexdigest() for each in tried.rglob("raw/2024/a.jsonl.gz")}
+        records = [json.loads(each.read_bytes()) for each in (tried / "withdrawn").glob("*.json")]
+        cut = [each for record in records for each in record["objects"].values()]
+        assert all(record["done"] for record in records)
+        assert now <= {each["after"] for each in cut}
+        assert {each["after"] for each in cut} <= now | {each["before"] for each in cut}
+    assert killed >= {None, "announced"}
+    capsys.readouterr()
+
+
+@pytest.mark.slow
 def test_after_a_kill_at_any_moment_the_record_is_as_if_there_had_been_none(
     mill: Mill, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
