@@ -12,7 +12,7 @@ from gristmill.commands._shared.lake_word import is_path
 from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import cache_index, export_index
-from gristmill.lake.asset_kinds import MIX, ledger_of_asset, names_of
+from gristmill.lake.asset_kinds import DOCUMENTS, MIX, kind_of, ledger_of_asset, names_of
 from gristmill.lake.ledger.folders.pinned_upload import RELEASES
 from gristmill.lake.store.protocol import Store
 from gristmill.pipeline.planner import Planner
@@ -131,9 +131,9 @@ def _check_finished(planner: Planner, release: PinnedRelease, exports: Sequence[
         asset, snapshot, state = prospect.asset, prospect.snapshot, prospect.state
         where, why = f"{asset} ({snapshot})" if snapshot else asset, "; ".join(prospect.why)
         ours = asset in indexes or (asset, snapshot) in pinned
-        follows = state == "follow" and asset in indexes  # it follows any snapshot that is new
-        if ours and not follows and state not in {"finished", "note", "wait"}:
-            mend = f"; run `gristmill make` for {target} first" if state in {"make", "follow"} else ""
+        # What only follows is told by what it follows: that comes before it, and may be of a snapshot that is new.
+        if ours and (state in {"make", "refused"} or (state == "wrong" and kind_of(asset) is not DOCUMENTS)):
+            mend = f"; run `gristmill make` for {target} first" if state == "make" else ""
             raise DataError(f"{where}: is not up to date: {why}{mend}")
         if state in {"wait", "wrong"} and (ours or names_of(asset).get("source") in sources):
             show(f"note: {where}: {why}")

@@ -227,16 +227,16 @@ def read_shares(
     # Fractions are exact on all machines: with a budget of five times its tokens, a stream is read exactly 5 times.
     whole = sum(wanted.values()) or Fraction(1)
     shares = {name: share / whole for name, share in wanted.items()}
-    # Without a budget, training reads as much as it can in these shares before one stream is repeated too often.
+    # Without a budget, training reads as much as it can in these shares before one stream is repeated too often. This
+    # stream is read exactly so often: a budget in whole tokens would leave a part of it out.
     bounds = [_exactly(each.most) * usable[each.name] / shares[each.name] for each in present if shares[each.name]]
-    total = budget if budget is not None else int(min(bounds, default=0))
+    exact = Fraction(budget) if budget is not None else min(bounds, default=Fraction(0))
     streams = [
-        _stream(each, tokens.get(each.name, 0), usable.get(each.name, 0), shares.get(each.name, Fraction(0)), total)
+        _stream(each, tokens.get(each.name, 0), usable.get(each.name, 0), shares.get(each.name, Fraction(0)), exact)
         for each in portions
     ]
-    if sequences is None:
-        return Reading(total, tuple(streams))
-    return _in_sequences(Reading(total, tuple(streams), length), shares, fill, sequences)
+    reading = Reading(int(exact), tuple(streams), None if sequences is None else length)
+    return reading if sequences is None else _in_sequences(reading, shares, fill, sequences)
 
 
 def read_weights(portions: Sequence[Portion], tokens: Mapping[str, int]) -> Reading:
@@ -309,9 +309,9 @@ def _exactly(number: float) -> Fraction:
     return Fraction(repr(number))
 
 
-def _stream(portion: Portion, tokens: int, usable: int, share: Fraction, total: int) -> StreamReading:
+def _stream(portion: Portion, tokens: int, usable: int, share: Fraction, total: Fraction) -> StreamReading:
     """What training reads of one stream that has this share."""
-    read = round(share * total)
+    read = round(share * int(total))
     epochs = float(share * total / usable) if usable else 0.0
     most = math.inf if portion.most_epochs is None else portion.most_epochs * usable
     rounding = max(0.5, _TOLERANCE * total)

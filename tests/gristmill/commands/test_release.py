@@ -4,6 +4,8 @@ import pytest
 from dagster_kit import letters
 from releasekit import release_of_whole, write_older
 from testkit import Mill, packed, put_list
+from widelake import SHELVES as WIDE
+from widelake import arrive, make_targets
 
 from gristmill.__main__ import main
 from gristmill.lake.address import blocklist_path
@@ -149,3 +151,26 @@ def test_a_snapshot_that_was_never_made_is_in_no_release_and_one_that_is_finishe
     )
     blend.make()
     assert blend.release("second").startswith("0 ")
+
+
+def test_raw_data_that_are_gone_are_told_and_stop_no_release(blend: Blend) -> None:
+    blend.raw(11, snapshot="2023")  # else the whole source would have no raw data
+    blend.mill.store.delete(["sources/letters/raw/2024/a.jsonl.gz"])
+    said = blend.release("first")
+    assert said.startswith("0 note: sources/letters/v0/documents (2024): ")
+    assert "releases/first.json: " in said
+
+
+@pytest.mark.slow
+def test_a_new_snapshot_that_a_dedupe_has_not_compared_stops_no_release(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Labels of the pinned snapshots follow the resolution, which only the new snapshot makes due."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    mill = make_targets(tmp_path / "lake")
+    arrive(mill, "2026")
+    shelves = ["--shelves", ",".join(WIDE)]
+    assert main(["plan", str(mill.root), "reading", *shelves]) == 1
+    assert "follow   sources/papers/v0/attributes/once-1 (2024)" in capsys.readouterr().out
+    assert main(["release", str(mill.root), "reading", "tiny-1", "first", *shelves]) == 0
+    assert "releases/first.json: " in capsys.readouterr().out

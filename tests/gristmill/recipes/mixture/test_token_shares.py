@@ -103,3 +103,12 @@ def test_shares_add_up_and_what_is_read_is_the_budget(
     free = read_shares(portions, tokens, temperature=temperature)
     for portion, each in zip(portions, free.streams, strict=True):
         assert (each.epochs or 0) <= portion.repeats * (1 + 1e-6)
+
+
+def test_a_stream_that_bounds_the_total_is_read_exactly_so_often_though_the_total_is_no_whole_number() -> None:
+    portions = [Portion("once", "once"), Portion("more", "more", repeats=1.5)]
+    found = read_shares(portions, {"once": 101, "more": 103})  # 101 + 154.5 tokens
+    assert found.total == 255
+    assert [each.epochs for each in found.streams] == [1.0, 1.5]
+    assert [each.rate for each in found.streams] == [1.0, 1.0]
+    assert found.shortages == []
