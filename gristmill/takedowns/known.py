@@ -68,7 +68,7 @@ def unknown(store: Store, wanted: Wanted, search: Search) -> dict[Pair, str]:
     for pair in nowhere:
         others = seen.others(pair)
         misnamed = [other for recipe, other in others if recipe == pair[0] and not seen.makes(recipe, pair[0])]
-        if (pair in named and not misnamed) or (pair in labelled and pair[0] in seen.sources):
+        if (pair in named and not misnamed) or (pair in labelled and pair[0] in seen.sources and not others):
             continue
         if any(pair == other and (pair[0] == recipe or seen.makes(recipe, pair[0])) for recipe, other in by_id):
             continue

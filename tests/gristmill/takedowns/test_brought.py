@@ -73,3 +73,17 @@ def test_the_text_of_an_erased_document_is_still_known(
     assert f"excerpts and labels: remains: {ROWS}: row 1" in capsys.readouterr().out
     judged.store.put(ROWS, lines([]))
     assert main(["erase", *command]) == 0
+
+
+def test_a_row_with_the_id_makes_a_document_of_a_wrong_source_no_better_known(
+    judged: Mill, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The source `forums` exists, but doc-3 is of `pages`. `more`, which is in the set alone, may be of any source."""
+    judged.raw("b.jsonl.gz", [{"id": "doc-9", "source": "forums", "text": "a forum"}])
+    judged.convert()
+    asked = tmp_path / "asked.jsonl"
+    command = ["takedown", str(judged.root), "--ids", str(asked), "--shelves", ",".join(SHELVES)]
+    for name, code in (("doc-3", 1), ("more", 0)):
+        asked.write_bytes(lines([{"source": "forums", "id": name}]))
+        assert main(command) == code
+        assert ("near: 'doc-3' of 'pages'" in capsys.readouterr().out) == bool(code)
