@@ -11,6 +11,7 @@ import numpy as np
 
 from gristmill.errors import DataError
 from gristmill.execution.finding import Finding, guarded
+from gristmill.execution.mend import replace
 from gristmill.execution.work import Say
 from gristmill.formats.levanter.cache import CacheReader, ranges_of
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, load_ledger
@@ -68,7 +69,9 @@ def reencoding_findings(
                 if not old.is_counted:
                     say(f"{partition.asset} ({partition.snapshot}): shard {name} was made by version 0.1; not compared")
                     continue
-                stored = _StoredShard(documents.shard(name), partition.table, old, readers)
+                stored = _StoredShard(
+                    documents.shard(name), partition.table, old, readers, replace(store, partition.table)
+                )
                 yield from guarded(store, partition.ledger, stored.findings(tokenizer, shard))
                 compared += stored.documents
                 encoded |= {name} if stored.is_encoded else set()
@@ -114,8 +117,9 @@ class _StoredShard:
         documents: how many there are.
     """
 
-    def __init__(self, path: str, table: str, old: PartShard, readers: Mapping[str, CacheReader]) -> None:
+    def __init__(self, path: str, table: str, old: PartShard, readers: Mapping[str, CacheReader], mend: str) -> None:
         self._path, self._table, self._old = path, table, old
+        self._mend = mend  # of the cache: the document that a finding names is sound
         self._splits = {split: _StoredRows(readers[split], bounds) for split, bounds in old.ranges.items()}
         self._findings: list[Finding] = []
         self.is_encoded, self.documents = False, 0
@@ -133,14 +137,14 @@ class _StoredShard:
         other = next((n for n, pair in enumerate(zip(places, recorded, strict=True)) if pair[0] != pair[1]), None)
         if other is not None:
             what = f"the ledger says that its row is in {recorded[other]}, but encoded again it is in {places[other]}"
-            self._findings.append(Finding(self._path, other, what))
+            self._findings.append(Finding(self._path, other, what, self._mend))
             return
         for split, stored in self._splits.items():
             rows = [number for number, place in enumerate(places) if place == split]
             if stored.other:
                 number, what = stored.other
                 row = old.ranges[split][0] + number
-                self._findings.append(Finding(self._path, rows[number], f"{what} ({split} row {row})"))
+                self._findings.append(Finding(self._path, rows[number], f"{what} ({split} row {row})", self._mend))
             if stored.rows != old.ranges[split][1]:
                 what = f"shard {shard.name}: it has {old.ranges[split][1]} rows in {split}, encoded again {stored.rows}"
                 self._findings.append(Finding(self._table, None, what))

@@ -84,6 +84,15 @@ def test_other_ids_and_statistics_are_found(talks: Mill) -> None:
     assert found(talks)[0][-1].what == "shard a: its statistics are not those of its documents"
 
 
+def test_what_the_finding_says_mends_the_cache(talks: Mill) -> None:
+    forged(talks, held=pack_bits(np.arange(10) == 1))
+    [finding] = found(talks)[0]
+    assert finding.mend.startswith(f"remove {HERE.table}, then run `")
+    talks.store.delete([HERE.table])
+    build(talks, mix_of(Chat(chat_template=TEMPLATE, on_trouble="drop"), parts=2, validation=0.3))
+    assert found(talks)[0] == []
+
+
 def test_a_shard_that_changed_since_is_not_compared(talks: Mill) -> None:
     reseal_shard(talks, DOCUMENTS, "a", content="0")
     [finding] = found(talks)[0]
