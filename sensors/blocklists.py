@@ -83,7 +83,7 @@ class BlocklistMemory(msgspec.Struct, omit_defaults=True):
     """The cursor.
 
     Attributes:
-        failed: of how many ticks in a row each list was wrong, by its path with what is wrong, or an asset had a slice
+        failed: number of ticks in a row in which each list was wrong, by its path with what is wrong, or an asset had a slice
             that cannot be checked, by its address. In words of ours alone.
         marks: the progress with each asset, by its address.
     """

@@ -81,7 +81,7 @@ class OneAssetStep(ABC):
         return self.recipe.digest
 
     def checks(self, asset: str) -> Mapping[str, Check]:  # noqa: ARG002 - makes one asset
-        """See Step. By default there are none: a worker checks what it reads."""
+        """See Step. The default is no check: workers check what they read."""
         return {}
 
     @abstractmethod

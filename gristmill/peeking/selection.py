@@ -17,9 +17,9 @@ def selection(names: list[str], shared: set[str] | None, bad: set[str]) -> str:
     """A pattern for the names of the raw objects.
 
     Args:
-        names: those of the files.
-        shared: endings that files of other formats have too; None: of all.
-        bad: the names of all other files with these endings, if they are left out by name.
+        names: names of the files.
+        shared: endings that files of other formats have too; None: all files have this format.
+        bad: names of all other files with these endings, if the pattern leaves them out by name.
     """
     if shared is None or (not bad and any(ending(name) in {*shared, ""} for name in names)):
         each = [re.escape(name) for name in sorted(set(names))]

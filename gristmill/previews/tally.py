@@ -64,7 +64,7 @@ class ScoreCurve(NamedTuple):
     """The numbers of a column.
 
     Attributes:
-        rows: of all rows; floored, as kept is.
+        rows: sketch of the numbers of all rows. It is floored, and so is that of the kept ones.
         kept: of the rows that are kept.
         missing: rows without a number.
     """
@@ -78,9 +78,9 @@ class ScoreCurve(NamedTuple):
         """The curve of some rows.
 
         Args:
-            numbers: of the rows that have one (n).
-            kept: which of these rows are kept (n).
-            missing: number of the other rows.
+            numbers: numbers of the rows that have one; shape (n,).
+            kept: flags of these rows: whether the mix keeps them; shape (n,).
+            missing: number of rows without a number.
         """
         return cls(Sketch.of(numbers, floored=True), Sketch.of(numbers[kept], floored=True), missing)
 

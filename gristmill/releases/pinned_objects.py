@@ -41,7 +41,7 @@ def whole_ledger(store: Store, asset: str) -> WholeLedger:
         asset: address of the asset.
 
     Raises:
-        DataError: there is no such ledger any more, or it is damaged.
+        DataError: the ledger is gone, or it is damaged.
     """
     path = ledger_of_asset(asset)
     tagged = store.read_tagged(path)
@@ -58,7 +58,7 @@ def index_at(store: Store, asset: str) -> IndexLedger:
         asset: address of the index.
 
     Raises:
-        DataError: there is none, or it is damaged.
+        DataError: the lake has no such index, or its ledger is damaged.
     """
     ledger = read_index_ledger(store, ledger_of_asset(asset))
     if ledger is None:
@@ -71,7 +71,7 @@ def named_objects(store: Store, ledgers: Sequence[PinnedLedger], tokenizer: str)
 
     Args:
         store: the lake.
-        ledgers: of the release: which assets are read. What they say is not compared.
+        ledgers: ledgers of the release. They say which assets are read; their contents are not compared.
         tokenizer: name of the tokenizer.
 
     Raises:

@@ -106,7 +106,7 @@ def described_before(
         store: the lake.
         partition: of the set.
         shards: the rows of its ledger's table.
-        kinds: of labels, as their tagger declares them. Columns of other kinds count as they are.
+        kinds: kinds of the labels, as their tagger declares them. Columns of other kinds count as they are.
 
     Raises:
         StoreError: the lake does not answer.

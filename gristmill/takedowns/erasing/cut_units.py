@@ -103,8 +103,8 @@ def find_cuts(pieces: Iterable[bytes], path: str, size: int, records: Iterable[R
 
     Args:
         pieces: the bytes of the object.
-        path: of the object. Its ending names the packing.
-        size: of the object in bytes.
+        path: path of the object. Its ending names the packing.
+        size: size of the object in bytes.
         records: bytes of each record in what the object unpacks to.
 
     Raises:
@@ -123,8 +123,8 @@ def without_cuts(pieces: Iterable[bytes], path: str, cuts: Cuts) -> Iterator[byt
 
     Args:
         pieces: the bytes of the object.
-        path: of the object. Its ending names the packing.
-        cuts: of this object, as find_cuts() returns them.
+        path: path of the object. Its ending names the packing.
+        cuts: result of find_cuts() for this object.
 
     Raises:
         DataError: the object is truncated, or is not packed as its name says.
@@ -150,7 +150,7 @@ class _SeenUnits:
 
     Args:
         near: the plain bytes that may be cut; sorted and disjoint.
-        packing: of the object.
+        packing: packing of the object.
 
     Attributes:
         units: the units that may change.

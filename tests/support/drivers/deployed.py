@@ -36,7 +36,8 @@ class Deployed(Live):
         shelves: packages of recipes besides ours.
         environment: further variables.
         lost: whether the database was lost: the job `sync` goes first, while no daemon runs.
-        settings: other values of dagster.yaml, by a name that stands in it once.
+        settings: values that replace those in dagster.yaml, by the name of the setting. The file must have each name
+            exactly once.
     """
 
     def __init__(
