@@ -64,7 +64,7 @@ class AutomationMemory(msgspec.Struct, omit_defaults=True):
     """The cursor.
 
     Attributes:
-        failed: of how many ticks in a row each unit could not be evaluated; units without failures are left out.
+        failed: number of ticks in a row in which a unit could not be evaluated, by unit; the others are left out.
         newest: storage id of the newest event at the last tick.
         before: the same at the tick before. Events are looked at twice: one with a lower id may be written later.
         world: digest of what concerns all units: pauses, and the backfills under way.

@@ -83,8 +83,8 @@ class BlocklistMemory(msgspec.Struct, omit_defaults=True):
     """The cursor.
 
     Attributes:
-        failed: number of ticks in a row in which each list was wrong, by its path with what is wrong, or an asset had a slice
-            that cannot be checked, by its address. In words of ours alone.
+        failed: number of ticks in a row in which a list was wrong, by its path with what is wrong; or in which an asset
+            had a slice that cannot be checked, by its address. The words are ours alone.
         marks: the progress with each asset, by its address.
     """
 

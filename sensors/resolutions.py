@@ -45,7 +45,7 @@ class ResolutionMemory(msgspec.Struct, omit_defaults=True):
     """The cursor.
 
     Attributes:
-        failed: of how many ticks in a row each resolution was damaged, by its address, in words of ours alone.
+        failed: number of ticks in a row in which a resolution was damaged, by its address. The words are ours alone.
         marks: the progress with each recipe, by its name.
     """
 
