@@ -8,6 +8,7 @@ import re
 import sys
 from argparse import ArgumentParser, Namespace
 from collections import Counter
+from decimal import Decimal
 from typing import Any
 
 import orjson
@@ -29,6 +30,8 @@ _LISTING = re.compile(r"\s*(show\s+(all\s+)?)tables\s*;?\s*", re.IGNORECASE)
 """DuckDB knows a table of the lake only when a query names it, so its own list would be empty."""
 _WHOLE = 1 << 53
 """Whole numbers below it are shown with all their digits, such as those of clusters."""
+_LONGEST = 1 << 63
+"""Whole numbers below it are numbers in JSON; longer ones are text."""
 MOST_THREADS = 256
 """Of DuckDB. It begins them all at once."""
 
@@ -120,9 +123,16 @@ def _write(reader: Any, arguments: Namespace, file: Any) -> None:
     elif arguments.format == "json":
         for batch in reader:
             for row in batch.to_pylist():
-                file.write(orjson.dumps(row, default=str).decode() + "\n")
+                file.write(orjson.dumps(row, default=_plain).decode() + "\n")
     else:
         _table(reader, names, arguments.rows, file)
+
+
+def _plain(value: Any) -> int | str:
+    """A value that JSON does not have, as text. Sums of whole numbers stay numbers: DuckDB gives them as decimals."""
+    if isinstance(value, Decimal) and value.as_tuple().exponent == 0 and abs(value) < _LONGEST:
+        return int(value)
+    return str(value)
 
 
 def _table(reader: Any, names: list[str], most: int, file: Any) -> None:

@@ -86,14 +86,13 @@ def proof(
         exclude: files that are not of the lake, or folders of them, that nobody needs to search.
 
     Raises:
-        DataError: a blocklist or the record of an erasure is wrong.
+        DataError: the record of an erasure is wrong.
         StoreError: the lake does not answer.
     """
     search = Finder(store, wanted, shelves, proven=True, left_out=True).run()
-    nobody = unknown(store, wanted, search)
-    if nobody:
-        skipped = [f"not searched: {_some([each.what for each in search.unsearched])}"] if search.unsearched else []
-        yield ProofLine("asked for", "not proven", "; ".join([_some(unknown_words(nobody, search)), *skipped]))
+    nobody_knows = _unknown(store, wanted, search)
+    if nobody_knows is not None:
+        yield nobody_knows
         return
     yield _listed(store, wanted, blocklist)
     unreached = [each.place.asset for each in due_slices(store, search, blocklist) if not each.by]
@@ -116,11 +115,24 @@ def proof(
     yield _foreign(search_foreign(store, foreign, wanted, scan=scan, exclude=exclude, made_ids=made_ids))
 
 
+def _unknown(store: Store, wanted: Wanted, search: Search) -> ProofLine | None:
+    """The line on documents that nobody knows; None if all are known."""
+    what = "asked for"
+    try:
+        nobody = unknown(store, wanted, search)
+    except DataError as error:  # a list or a record that nobody can read may name them
+        return ProofLine(what, "not proven", str(error))
+    if not nobody:
+        return None
+    skipped = [f"not searched: {_some([each.what for each in search.unsearched])}"] if search.unsearched else []
+    return ProofLine(what, "not proven", "; ".join([_some(unknown_words(nobody, search)), *skipped]))
+
+
 def _listed(store: Store, wanted: Wanted, name: str) -> ProofLine:
     path = blocklist_path(name)
     try:
         reasons = read_blocklist(store, name).reasons
-    except RecipeError as error:
+    except (RecipeError, DataError) as error:
         return ProofLine("blocklist", "not proven", str(error))
     missing = [f"{id_!r} of {source!r}" for source, id_ in wanted.reasons if (source, id_) not in reasons]
     if missing:

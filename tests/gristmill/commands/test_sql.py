@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -143,6 +144,16 @@ def test_values_that_would_become_others_are_refused(
 def test_a_query_that_is_nested_too_deeply_is_told(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
     deep = "select " + "[" * 400 + "1" + "]" * 400 + " as x"
     assert "the query is nested too deeply" in said(capsys, str(whole.root), deep, code=2)
+
+
+def test_a_sum_of_whole_numbers_is_a_number_in_json(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    longer, share = "sum(n) * 10000000000000000000", "sum(n / 4)::decimal(9, 2)"
+    sql = f"select sum(n) as total, {longer} as longer, {share} as share from range(4) as r(n)"
+    assert json.loads(said(capsys, str(whole.root), sql, "--format", "json")) == {
+        "total": 6,
+        "longer": "60000000000000000000",
+        "share": "1.50",
+    }
 
 
 @pytest.mark.parametrize("asked", ["show tables", "SHOW ALL TABLES;"])

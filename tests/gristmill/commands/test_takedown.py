@@ -245,6 +245,14 @@ def test_a_proof_names_what_is_left_to_do(mill: Mill, capsys: pytest.CaptureFixt
     assert proven(mill, capsys, 8) == (0, {**before, "blocklist": "listed", "live lake": "absent"})
 
 
+@pytest.mark.parametrize("damaged", [LIST, "blocklists/others.jsonl"])
+def test_a_damaged_list_is_a_line_of_the_proof(mill: Mill, capsys: pytest.CaptureFixture[str], damaged: str) -> None:
+    mill.store.put(damaged, b"no row\n")
+    code, lines = taken(mill, capsys, "--prove", numbers=(8, 999))
+    assert code == 1
+    assert [line for line in lines if ": not proven: " in line and f"{damaged}: row 0" in line]
+
+
 def test_a_proof_trusts_no_index_that_was_changed(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
     index = place("mixes/even/documents/pages", SNAPSHOT).index("a")
     data = bytearray(mill.store.read(index))
