@@ -14,7 +14,7 @@ from gristmill.lake.address import check_name
 from gristmill.lake.rows.blocklists.blocklist import add_to_blocklist
 from gristmill.releases.withdrawal import withdraw_release
 from gristmill.takedowns.erasing.erasure import erase, was_erased
-from gristmill.takedowns.erasing.erasure_plan import ErasurePlan, erasure_plan
+from gristmill.takedowns.erasing.erasure_plan import ErasurePlan, erasure_plan, not_searched
 from gristmill.takedowns.finder import Finder
 from gristmill.takedowns.known import unknown, unknown_words
 from gristmill.takedowns.wanted import REASON, Wanted, read_wanted
@@ -52,7 +52,7 @@ def run(arguments: Namespace) -> int:
         return 0
     store, shelves = lake.store(), Shelves(shelves_of(arguments), lake.options)
     asked = Wanted(read_wanted(arguments.ids, arguments.reason))
-    search = Finder(store, asked, shelves, left_out=True).run()
+    search = Finder(store, asked, shelves, proven=True, left_out=True).run()
     nobody = unknown(store, asked, search)
     wanted = Wanted({pair: reason for pair, reason in asked.reasons.items() if pair not in nobody})
     for line in unknown_words(nobody, search):
@@ -65,6 +65,7 @@ def run(arguments: Namespace) -> int:
     if not wanted:
         return 1
     plan = erasure_plan(store, wanted, search, shelves)
+    plan.impossible.extend(not_searched(store, wanted, search, shelves))
     nowhere = [] if was_erased(store, wanted) else [pair for pair in wanted.reasons if not search.of(pair)]
     _show_several(plan)
     if arguments.dry_run:

@@ -12,7 +12,7 @@ from gristmill.commands._shared.lake_word import is_path
 from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import cache_index, export_index
-from gristmill.lake.asset_kinds import DOCUMENTS, MIX, kind_of, ledger_of_asset, names_of
+from gristmill.lake.asset_kinds import DOCUMENTS, MIX, TOKEN_CACHE, kind_of, ledger_of_asset, names_of
 from gristmill.lake.ledger.folders.pinned_upload import RELEASES
 from gristmill.lake.store.protocol import Store
 from gristmill.pipeline.planner import Planner
@@ -117,8 +117,8 @@ def _release(store: Store, arguments: Namespace, mix: str, tokenizer: str, name:
 def _check_finished(planner: Planner, release: PinnedRelease, exports: Sequence[str]) -> None:
     """Checks that raw data, blocklists and recipes are still those that the release was made from.
 
-    Its ledgers say nothing of these. A snapshot that was never made belongs to no release. Raw data that are not there
-    cannot be compared, which is told.
+    Its ledgers say nothing of these. A snapshot that was never made belongs to no release. That is told, and so are raw
+    data that are not there and cannot be compared.
 
     Raises:
         DataError: `make` would make something of the release again or close one of its indexes anew, or cannot say so.
@@ -137,6 +137,8 @@ def _check_finished(planner: Planner, release: PinnedRelease, exports: Sequence[
             raise DataError(f"{where}: is not up to date: {why}{mend}")
         if state in {"wait", "wrong"} and (ours or names_of(asset).get("source") in sources):
             show(f"note: {where}: {why}")
+        elif state in {"make", "follow"} and not ours and kind_of(asset) is TOKEN_CACHE:
+            show(f"note: {where}: {why}; so it is not in the release")
 
 
 def _show_all(store: Store) -> None:

@@ -1,11 +1,11 @@
 """Finds the rows of wanted documents in the shards of a partition, through their id indexes.
 
-Few documents are looked for by small reads; many, by reading the whole index. A proof always reads the whole index,
-and compares it with the digest that the ledger records.
+Few documents are looked for by small reads of an index that is as the run wrote it; many, by reading the whole index.
+An index that is read whole must have the digest that the ledger records. A proof always reads the whole index.
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import isqrt
 from typing import NamedTuple
 
@@ -19,8 +19,9 @@ from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.id_index import IdIndex
 from gristmill.lake.ledger.id_search import sightings
 from gristmill.lake.ledger.model import Shard
+from gristmill.lake.ledger.receipts import read_run_note
 from gristmill.lake.rows.batches import read_rows
-from gristmill.lake.store.protocol import Store
+from gristmill.lake.store.protocol import ObjectVersion, Store
 from gristmill.takedowns.wanted import Wanted
 from gristmill.threads import thread_pool
 
@@ -55,14 +56,16 @@ def rows_by_shard(
         place: the partition.
         shards: the rows of its table.
         wanted: the documents.
-        proven: whether each index must have the digest that the table records.
+        proven: whether each index is read whole.
         scan: whether the rows of a shard are read if its index cannot be.
     """
 
     def search(group: Sequence[Shard]) -> list[ShardRows]:
-        found = [_searched(store, place, shard, wanted, proven=proven) for shard in group]
+        found = [_searched(store, place, shard, wanted, stamps) for shard in group]
         return [scanned_rows(store, place, each.shard, wanted) if each.why and scan else each for each in found]
 
+    # What a run has written is probed; an object that was replaced since, such as by a copy of before, is read whole.
+    stamps = {} if proven else read_run_note(store, place).stamps
     groups = [shards[start : start + _GROUP] for start in range(0, len(shards), _GROUP)]
     with thread_pool(AT_ONCE) as pool:
         for found in pool.map(search, groups):
@@ -97,13 +100,22 @@ class _ScannedRow(msgspec.Struct):
     source: str | None = None
 
 
-def _searched(store: Store, place: Place, shard: Shard, wanted: Wanted, *, proven: bool) -> ShardRows:
+def _searched(
+    store: Store, place: Place, shard: Shard, wanted: Wanted, stamps: Mapping[str, ObjectVersion]
+) -> ShardRows:
     try:
         few = len(wanted) * 4 < isqrt(shard.rows)
-        rows = _probed(store, place, shard, wanted) if few and not proven else None
-        return ShardRows(shard, rows if rows is not None else _read(store, place, shard, wanted, proven=proven))
+        rows = _probed(store, place, shard, wanted) if few and _is_as_written(store, place, shard, stamps) else None
+        return ShardRows(shard, rows if rows is not None else _read(store, place, shard, wanted))
     except GristmillError as error:
         return ShardRows(shard, {}, str(error))
+
+
+def _is_as_written(store: Store, place: Place, shard: Shard, stamps: Mapping[str, ObjectVersion]) -> bool:
+    """Whether the index of a shard surely is the object that the run wrote."""
+    stamp = stamps.get(place.index(shard.name))
+    entry = store.head(place.index(shard.name)) if stamp else None
+    return stamp is not None and entry is not None and stamp.same(entry)
 
 
 def _probed(store: Store, place: Place, shard: Shard, wanted: Wanted) -> dict[Pair, int] | None:
@@ -120,13 +132,13 @@ def _probed(store: Store, place: Place, shard: Shard, wanted: Wanted) -> dict[Pa
     return rows
 
 
-def _read(store: Store, place: Place, shard: Shard, wanted: Wanted, *, proven: bool) -> dict[Pair, int]:
+def _read(store: Store, place: Place, shard: Shard, wanted: Wanted) -> dict[Pair, int]:
     path = place.index(shard.name)
     tagged = store.read_tagged(path)
     if tagged is None:
         raise DataError(f"{path} is missing; make its shard again")
     data, rows = tagged[0], shard.rows
-    if proven and hashlib.sha256(data).hexdigest() != shard.index:
+    if hashlib.sha256(data).hexdigest() != shard.index:
         raise DataError(f"{path}: another sha256 than its ledger names; make its shard again")
     if len(data) < rows * HASH_BYTES:
         raise DataError(f"{path} ends early; make its shard again")

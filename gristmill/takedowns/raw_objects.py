@@ -1,16 +1,21 @@
 """Raw objects beside what the ledgers say that documents were made from: only what was read is known to be searched."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
-from gristmill.errors import StoreError
+from gristmill.errors import GristmillError, StoreError
 from gristmill.lake.address import Place
 from gristmill.lake.asset_kinds import DOCUMENTS, RAW, kind_of
+from gristmill.lake.ledger.files import list_ledgers, read_ledger
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.ledger.receipts import RawVersion, raw_stamps
 from gristmill.lake.rows.raw_parts import PartEdges, sha256_of_part
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.protocol import Entry, Store
+from gristmill.raw_data.erasures import cut_objects
+from gristmill.raw_data.scan import listed, raw_top
+from gristmill.recipes.source import Source
 from gristmill.stages.conversion.parts import part_of
 
 UNUSED = "no document was made from it"
@@ -88,3 +93,32 @@ class RawObjects:
         or are gone.
         """
         return sorted(self._sources - self._here)
+
+
+def unmade(store: Store, sources: Iterable[Source]) -> Iterator[tuple[str, str]]:
+    """The raw objects of the lake that recipes read, and of which nobody knows the documents: path, and why.
+
+    What an erasure has left of an object counts as known: its documents were those of before, but for those it cut.
+
+    Args:
+        store: the lake.
+        sources: the recipes.
+
+    Raises:
+        DataError: the record of an erasure is wrong.
+        StoreError: the lake does not answer.
+    """
+    raw, cut = RawObjects(store), cut_objects(store)
+    for there in list_ledgers(store):
+        with suppress(GristmillError):  # a ledger that cannot be read makes nothing known
+            raw.add(there, read_ledger(store, there)[1])
+    for source in sources:
+        top = raw_top(source)
+        for entry in listed(source, store, top, "", lambda _: None) if top else ():
+            name = entry.path.removeprefix(top)
+            split = source.partition.split(name)
+            if split is None or not source.wants(name.removeprefix(source.partition.prefix(split[0]))):
+                continue
+            why = raw.why_unread(entry)
+            if why and not (why == CHANGED and sha256_of(store, entry.path) in cut.get(entry.path, ())):
+                yield entry.path, why

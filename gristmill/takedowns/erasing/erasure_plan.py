@@ -11,9 +11,11 @@ from gristmill.lake.identity import Pair
 from gristmill.lake.rows.row_blocks import HEAD
 from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.protocol import Store
+from gristmill.recipes.catalogue import read_catalogue
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
 from gristmill.takedowns.places import Search
+from gristmill.takedowns.raw_objects import unmade
 from gristmill.takedowns.refused import own_pairs, refused_rows, source_of
 from gristmill.takedowns.wanted import Wanted
 from gristmill.tracing.raw import RawPlace, Shelves, raw_place
@@ -22,6 +24,11 @@ from gristmill.tracing.rows import Partition, find_partition, row_with
 _NOT_ITS_OWN = (
     "this refused row has the id in one of its fields, and may be another document: look at it, erase it by hand"
 )
+
+_FIRST = ("documents", "quarantine")
+"""The areas that raw data are made to."""
+
+_MAKE = "make it (gristmill make), then erase again"
 
 _ADOPTED = "adopted: others have made this file; let them erase the row there"
 
@@ -99,7 +106,7 @@ def erasure_plan(store: Store, wanted: Wanted, search: Search, shelves: Shelves)
         StoreError: the lake does not answer, or is being rebuilt.
     """
     plan = ErasurePlan({}, [])
-    first = {(each.asset, each.snapshot) for each in search.found if each.area in {"documents", "quarantine"}}
+    first = {(each.asset, each.snapshot) for each in search.found if each.area in _FIRST}
     first |= {(each.documents.asset, each.documents.snapshot) for each in search.left_out}
     for asset, snapshot in sorted(first):
         partition = find_partition(store, place(asset, snapshot))
@@ -109,6 +116,31 @@ def erasure_plan(store: Store, wanted: Wanted, search: Search, shelves: Shelves)
             _add(store, plan, partition, pair, found, shelves)
     plan.impossible.extend(_adopted_rows(store, wanted, search))
     return plan
+
+
+def not_searched(store: Store, wanted: Wanted, search: Search, shelves: Shelves) -> Iterator[NotErasable]:
+    """What may have the documents, and was not searched.
+
+    That are shards of documents, and raw objects from which nothing was made as they are now.
+
+    Args:
+        store: the lake.
+        wanted: the documents.
+        search: the search for them.
+        shelves: recipes. A source without a recipe has no raw objects that anything would be made from.
+
+    Raises:
+        RecipeError: the recipes cannot be read.
+        DataError: the record of an erasure is wrong.
+        StoreError: the lake does not answer.
+    """
+    paths: dict[str, list[str]] = {}
+    for path, why in unmade(store, read_catalogue(shelves.packages).sources.values()):
+        paths.setdefault(why, []).append(path)
+    found = [(f"{path[0]} and {len(path) - 1:,} more" if path[1:] else path[0], why) for why, path in paths.items()]
+    found += [(each.what, "not searched") for each in search.unsearched if each.area in _FIRST]
+    for where, why in found:
+        yield from (NotErasable(pair, where, f"{why}; {_MAKE}") for pair in wanted.reasons)
 
 
 def _adopted_rows(store: Store, wanted: Wanted, search: Search) -> Iterator[NotErasable]:

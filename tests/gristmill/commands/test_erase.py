@@ -204,6 +204,49 @@ def test_an_erasure_that_was_killed_goes_on(
 
 
 @pytest.mark.slow
+def test_raw_objects_that_nothing_was_made_from_are_not_called_erased(
+    mill: Mill, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A delivery of today has a document of the order again; then a copy of the raw data of before is put back."""
+    old = mill.store.read("sources/pages/raw/2024/b.jsonl")
+    mill.raw("new.jsonl", json.dumps({"id": "doc-8", "text": "Again."}).encode() + b"\n", snapshot="2025")
+    mill.raw(".new.jsonl.part", b"hidden, so nobody reads it", snapshot="2025")
+    code, said = run(mill, capsys, "erase")
+    told = "sources/pages/raw/2025/new.jsonl: no document was made from it; make it (gristmill make), then erase again"
+    assert (code, [line for line in said if line.startswith("not")]) == (1, [f"not erased: {told}"])
+    pairs = {("pages", f"doc-{number}"): "" for number in NUMBERS}
+    record = json.loads(mill.store.read(record_path(pairs)))
+    assert (record["done"], record["left"], len(record["objects"])) == (False, [told], 3)
+    mill.convert(snapshot="2025")
+    remake(mill, capsys)
+    code, said = run(mill, capsys, "erase")
+    assert (code, said[0]) == (
+        0,
+        "erased 1 records of sources/pages/raw/2025/new.jsonl: removed, as nothing else was in it",
+    )
+    mill.store.put("sources/pages/raw/2024/b.jsonl", old)
+    code, said = run(mill, capsys, "erase")
+    assert code == 1
+    assert "not erased: sources/pages/raw/2024/b.jsonl: it has changed since documents were made from it" in "\n".join(
+        said
+    )
+
+
+@pytest.mark.parametrize("command", ["erase", "takedown"])
+def test_an_index_of_another_time_is_not_searched(mill: Mill, capsys: pytest.CaptureFixture[str], command: str) -> None:
+    """As a copy of before has it: as many rows, and other documents."""
+    there = mill.documents()
+    mill.store.put(there.index("b"), mill.store.read(there.index("a")))
+    code, said = run(mill, capsys, command)
+    assert code == 1
+    told = f"not searched: sources/pages/v0/documents (2024), shard b: {there.index('b')}: another sha256"
+    assert [line for line in said if line.startswith(told)]
+    if command == "erase":
+        [record] = (mill.root / "withdrawn").glob("*.json")
+        assert not json.loads(record.read_bytes())["done"]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", [1, 2, 3, 4])
 def test_of_two_commands_that_erase_the_same_documents_the_record_tells_what_became_of_each_object(
     mill: Mill, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, moment: int

@@ -27,7 +27,7 @@ SOURCES = ("pages", "notes")
 SNAPSHOTS = ("2024", "2025")
 LIST = "blocklists/takedowns.jsonl"
 TRAINED = ("mixes/", "token_caches/", "exports/")
-_LEDGER = "sources/{0.source}/v0/ledgers/documents/{0.snapshot}.json"
+_LEDGER = "mixes/walk/ledgers/{0.source}/{0.snapshot}.json"
 WORD = re.compile(r"u\d{5}")
 
 Pair = tuple[str, str]
@@ -94,7 +94,7 @@ class Walk:
         return {(row["source"], row["id"]) for row in rows}
 
     def expected(self, *, everything: bool = True) -> set[str]:
-        """The words of the texts that training should read; those of snapshots that were never made only on demand."""
+        """The words of the texts that training should read; those of slices that were never made only on demand."""
         listed = self.listed()
         return {
             WORD.findall(row["text"])[0]
@@ -328,7 +328,7 @@ class Walk:
             named = json.loads(self.mill.store.read(f"releases/{name}.json"))["objects"]
             found = {path: words for path, words in self.everywhere().items() if path in named}
             words = set().union(*(w for path, w in found.items() if path.startswith("token_caches/")), set())
-            due = self.expected(everything=False)  # a snapshot that was never made belongs to no release
+            due = self.expected(everything=False)  # a slice that was never made belongs to no release
             self.check(words == due, f"release {name}: its tokens are not those that are due")
 
     def withdraw(self) -> None:
