@@ -223,7 +223,11 @@ def read_shares(
     usable = dict(tokens) if sequences is None else {name: each.tokens for name, each in sequences.items()}
     fill = {name: Fraction(each.tokens, each.count or 1) for name, each in (sequences or {}).items()}
     present = [each for each in portions if usable.get(each.name)]
-    wanted = _wanted(present, usable, fill, proportions, temperature)
+    repeated = any(each.repeats != 1 for each in portions)  # also if that one has no tokens yet
+    if repeated or proportions is not None or temperature is not None:
+        wanted = _wanted(present, usable, proportions, temperature)
+    else:  # weights are shares of sequences
+        wanted = {each.name: _exactly(each.weight) * fill.get(each.name, 1) for each in present}
     # Fractions are exact on all machines: with a budget of five times its tokens, a stream is read exactly 5 times.
     whole = sum(wanted.values()) or Fraction(1)
     shares = {name: share / whole for name, share in wanted.items()}
@@ -260,13 +264,10 @@ def read_weights(portions: Sequence[Portion], tokens: Mapping[str, int]) -> Read
 def _wanted(
     portions: Sequence[Portion],
     tokens: Mapping[str, int],
-    fill: Mapping[str, Fraction],
     proportions: Mapping[str, float] | None,
     temperature: float | None,
 ) -> dict[str, Fraction]:
-    """The share of each stream in the tokens, relative to those of the others. Weights are shares of sequences."""
-    if proportions is None and temperature is None and all(each.repeats == 1 for each in portions):
-        return {each.name: _exactly(each.weight) * fill.get(each.name, 1) for each in portions}
+    """The share of each stream in the tokens, relative to those of the others."""
     # The volume of a stream is what it gives if it is read as often as it says. Inside a group, streams share by their
     # volumes, so that each is read in proportion to its repeats.
     volume = {each.name: _exactly(each.repeats) * tokens[each.name] for each in portions}

@@ -112,3 +112,10 @@ def test_a_stream_that_bounds_the_total_is_read_exactly_so_often_though_the_tota
     assert [each.epochs for each in found.streams] == [1.0, 1.5]
     assert [each.rate for each in found.streams] == [1.0, 1.0]
     assert found.shortages == []
+
+
+def test_a_repeated_stream_that_has_no_tokens_yet_leaves_the_others_their_shares_of_tokens() -> None:
+    math = Portion("math", "math", repeats=3)
+    solved = read_shares([WEB, CODE, math], {"web": 900, "code": 100, "math": 0})
+    assert (solved.total, solved.weights) == (1000, {"web": 0.9, "code": 0.1, "math": 0.0})
+    assert read_shares([WEB, CODE], {"web": 900, "code": 100}).weights == {"web": 0.5, "code": 0.5}
