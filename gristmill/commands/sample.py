@@ -1,6 +1,5 @@
 """`sample [LAKE] MIX`: shows examples of rows that a mix keeps, and of rows that each of its rules drops."""
 
-import re
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,6 +17,7 @@ from gristmill.lake.rows.blocklists.blocklist import read_blocklist
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.drift.drop_reasons import BLOCKED, SAMPLED_OUT, TOO_FEW_BYTES, TOO_LITTLE_LEFT, TOO_SHORT
 from gristmill.recipes.selection import Selection
+from gristmill.recipes.sql.rule_tree import named_columns
 from gristmill.stages.mixing.edits.transforming import transforms_named
 from gristmill.stages.mixing.sample import KEPT, Sample, SampledRow, draw
 from gristmill.stages.mixing.step import MixingStep, revision_step, stream_step
@@ -166,22 +166,21 @@ def _where(step: MixingStep, reason: str) -> str | None:
 
 
 def _show_examples(title: str, count: int, examples: list[SampledRow], where: str | None, because: str = "") -> None:
+    """Shows rows with the values that a rule names; with all values if no rule drops them."""
     show(f"  {title} ({count:,} rows)" + (f": {because}" if because else ""))
     if where:
         show(f"    rule: {where}")
+    read = named_columns(where) if where else frozenset()
     for example in examples:
-        show(
-            f"    {example.shard} row {example.row}  {_cut(example.pair[1])}  {_values(example.values, where)}".rstrip()
-        )
+        values = {name: each for name, each in example.values.items() if where is None or name in read}
+        show(f"    {example.shard} row {example.row}  {_cut(example.pair[1])}  {_shown(values)}".rstrip())
         show(f"      | {_cut(example.text[: 4 * _WIDTH])}")
         for line in shown_changes(first_differences(example.text, example.edited_text)):
             show(f"      {line}")
 
 
-def _values(values: Mapping[str, Any], where: str | None) -> str:
-    """The values that a rule names; all values for rows that no rule drops."""
-    named = values if where is None else [name for name in values if re.search(rf"\b{name}\b", where)]
-    return "  ".join(f"{name}={_cut(str(values[name]), 60)}" for name in named)
+def _shown(values: Mapping[str, Any]) -> str:
+    return "  ".join(f"{name}={_cut(str(value), 60)}" for name, value in values.items())
 
 
 def _cut(text: str, width: int = _WIDTH) -> str:

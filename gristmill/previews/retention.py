@@ -1,14 +1,12 @@
 """Retention: which share of the documents is left at a threshold, and the thresholds that rules have today."""
 
-import re
 from typing import NamedTuple
 
 from gristmill.recipes.selection import Selection
+from gristmill.recipes.sql.rule_sql import sandbox
+from gristmill.recipes.sql.rule_tree import comparisons
 from gristmill.scores.sketch import Sketch, floor_of
 
-_NUMBER = r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)"
-_ORDER = r"(<=|>=|<|>)"
-_MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 POINTS = 60
 """Points of a curve, at most."""
 
@@ -30,7 +28,10 @@ class RuleThreshold(NamedTuple):
 
 
 def thresholds_of(selection: Selection) -> list[RuleThreshold]:
-    """The thresholds of rules: `column >= number`, `number < column`, also with coalesce() around the column.
+    """The thresholds of rules: the constants that they compare a column with (see `comparisons`).
+
+    Args:
+        selection: columns and rules; its SQL was checked.
 
     >>> from gristmill.recipes.rules import Rule, score
     >>> rule = Rule("long", "words >= 80 AND 0.5 > share", "short texts say little")
@@ -38,16 +39,12 @@ def thresholds_of(selection: Selection) -> list[RuleThreshold]:
     >>> [tuple(each) for each in thresholds_of(Selection(columns=columns, include=(rule,)))]
     [('long', 'words', '>=', 80.0), ('long', 'share', '<', 0.5)]
     """
-    found: list[RuleThreshold] = []
-    for rule in (*selection.include, *selection.exclude):
-        for column in selection.columns:
-            plain = rf"(?<![\w.]){re.escape(column.name)}(?![\w.(\[])"
-            name = rf"(?:{plain}|(?i:coalesce)\(\s*{plain}\s*,[^()]*\))"
-            for order, number in re.findall(rf"{name}\s*{_ORDER}\s*{_NUMBER}(?![\w.])", rule.where):
-                found.append(RuleThreshold(rule.name, column.name, order, float(number)))
-            for number, order in re.findall(rf"(?<![\w.]){_NUMBER}\s*{_ORDER}\s*{name}", rule.where):
-                found.append(RuleThreshold(rule.name, column.name, _MIRRORED[order], float(number)))
-    return found
+    with sandbox() as connection:
+        return [
+            RuleThreshold(rule.name, *comparison)
+            for rule in (*selection.include, *selection.exclude)
+            for comparison in comparisons(connection, rule.where)
+        ]
 
 
 def curve_of(sketch: Sketch, points: int = POINTS) -> list[tuple[float, float]]:

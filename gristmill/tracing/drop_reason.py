@@ -4,7 +4,6 @@ The rules come from the ledger of the selected partition. They are applied again
 Blocklists are read in their current state, because a ledger has only their digest, not their entries.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ from gristmill.lake.rows.blocklists.blocklist import Blocklist, read_blocklist
 from gristmill.lake.store.json_object import read_free_form
 from gristmill.recipes.drift.drop_reasons import BLOCKED, SAMPLED_OUT
 from gristmill.recipes.selection import Selection, selection_of
+from gristmill.recipes.sql.rule_tree import named_columns
 from gristmill.stages.mixing.edits.transforming import transforms_named
 from gristmill.stages.mixing.row_filter import RowFilter
 from gristmill.tracing.rows import REMADE, LocatedRow, Partition, find_partition, row_of
@@ -87,12 +87,10 @@ def _in_words(
     for blocklist in blocklists:
         if reason == BLOCKED.format(blocklist.name):
             return f"{reason}: {blocklist.reasons[document.pair]}"
-    rules = {rule.name: rule.where for rule in selection.exclude}
-    rules |= {rule.name: f"not ({rule.where})" for rule in selection.include}
-    if reason not in rules:  # a reason of edits or of a transform
+    rule = next((each for each in (*selection.include, *selection.exclude) if each.name == reason), None)
+    if rule is None:  # a reason of edits or of a transform
         return reason
-    where = rules[reason]
-    named = [
-        f"{column} is {shorten(repr(value))}" for column, value in values.items() if re.search(rf"\b{column}\b", where)
-    ]
+    where = f"not ({rule.where})" if rule in selection.include else rule.where
+    read = named_columns(rule.where)
+    named = [f"{column} is {shorten(repr(value))}" for column, value in values.items() if column in read]
     return f"dropped by rule {reason}: {where}{'; ' if named else ''}{', '.join(named)}"

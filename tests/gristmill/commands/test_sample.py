@@ -1,4 +1,5 @@
 import re
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -7,6 +8,8 @@ from wholelake import STREAM, reseal, table
 
 from gristmill.__main__ import main
 from gristmill.lake.ledger.files import dump, read_ledger
+from gristmill.recipes.mix import Stream
+from gristmill.recipes.rules import Rule, field
 
 SHELF = ["--shelves", "gristmill,testshelf"]
 
@@ -51,6 +54,30 @@ def test_the_lake_may_be_left_out(
     assert capsys.readouterr().out == said
     assert main(["sample", "-", *SHELF]) == 2
     assert capsys.readouterr().err.startswith("-: name a mix or a version, as in wiki/v1,")
+
+
+def test_a_rule_is_shown_with_the_values_of_the_columns_that_it_reads_and_no_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "lake").mkdir()
+    mill = Mill(tmp_path / "lake")
+    mill.raw("a.jsonl.gz", [{"id": "one", "text": "word", "source": "pages"}])
+    mill.convert()
+    rule = Rule("wordy", "TEXT = 'word' -- not id", "it says one thing")
+    mill.mix(Stream(source="pages", version="v0", columns=(field("id"), field("text")), exclude=(rule,)))
+    mixes = tmp_path / "namingshelf" / "mixes"
+    mixes.mkdir(parents=True)
+    for folder in (mixes.parent, mixes):
+        (folder / "__init__.py").touch()
+    (mixes / "blend.py").write_text(
+        "from gristmill.recipes.mix import Mix, Stream\nfrom gristmill.recipes.rules import Rule, field\n"
+        f"WORDY = Rule('wordy', {rule.where!r}, 'it says one thing')\nCOLUMNS = (field('id'), field('text'))\n"
+        "PAGES = Stream(source='pages', version='v0', columns=COLUMNS, exclude=(WORDY,))\n"
+        "BLEND = Mix(name='blend', streams=(PAGES,))\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    assert main(["sample", str(mill.root), "blend", "--shelves", "gristmill,namingshelf"]) == 0
+    assert "row 0  one  text=word\n" in capsys.readouterr().out
 
 
 def test_counts_that_are_not_the_ledgers_are_told_with_exit_code_1(

@@ -66,6 +66,18 @@ def test_rows_that_a_draw_leaves_out_are_told_its_rate(tmp_path: Path) -> None:
     assert 0 < len(kept) < 30
 
 
+def test_a_rule_is_told_with_the_values_of_the_columns_that_it_reads_and_no_others(tmp_path: Path) -> None:
+    (tmp_path / "lake").mkdir()
+    mill = Mill(tmp_path / "lake")
+    mill.raw("a.jsonl.gz", [{"id": "one", "text": "word", "source": "pages"}])
+    mill.convert()
+    rule = Rule("other", "TEXT <> 'word' -- not id", "source and id are only named")
+    columns = (field("id"), field("source"), field("text"))
+    mill.mix(Stream(source="pages", version="v0", columns=columns, include=(rule,)))
+    (found,) = document_trace(mill.store, "pages", "one", KNOWN)
+    assert found.mixes[0].why == "dropped by rule other: not (TEXT <> 'word' -- not id); text is 'word'"
+
+
 def test_a_value_too_long_to_read_is_cut(tmp_path: Path) -> None:
     (tmp_path / "lake").mkdir()
     mill = Mill(tmp_path / "lake")
