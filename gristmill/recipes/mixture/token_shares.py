@@ -224,15 +224,11 @@ def read_shares(
     fill = {name: Fraction(each.tokens, each.count or 1) for name, each in (sequences or {}).items()}
     present = [each for each in portions if usable.get(each.name)]
     repeated = any(each.repeats != 1 for each in portions)  # also if that one has no tokens yet
+    wanted = {each.name: _exactly(each.weight) * fill.get(each.name, 1) for each in present}  # of sequences
     if repeated or proportions is not None or temperature is not None:
         wanted = _wanted(present, usable, proportions, temperature)
-    else:  # weights are shares of sequences
-        wanted = {each.name: _exactly(each.weight) * fill.get(each.name, 1) for each in present}
-    # Fractions are exact on all machines: with a budget of five times its tokens, a stream is read exactly 5 times.
-    whole = sum(wanted.values()) or Fraction(1)
-    shares = {name: share / whole for name, share in wanted.items()}
-    # Without a budget, training reads as much as it can in these shares before one stream is repeated too often. This
-    # stream is read exactly so often: a budget in whole tokens would leave a part of it out.
+    shares = _adding_to_one(wanted)
+    # Without a budget, one stream bounds the others. It is read exactly so often: whole tokens would leave a part out.
     bounds = [_exactly(each.most) * usable[each.name] / shares[each.name] for each in present if shares[each.name]]
     exact = Fraction(budget) if budget is not None else min(bounds, default=Fraction(0))
     streams = [
@@ -259,6 +255,12 @@ def read_weights(portions: Sequence[Portion], tokens: Mapping[str, int]) -> Read
         for each in solved.streams
     )
     return Reading(None, tuple(streams))
+
+
+def _adding_to_one(wanted: Mapping[str, Fraction]) -> dict[str, Fraction]:
+    """Shares. Fractions are exact on all machines: with a budget of five times its tokens, a stream is read 5 times."""
+    whole = sum(wanted.values()) or Fraction(1)
+    return {name: share / whole for name, share in wanted.items()}
 
 
 def _wanted(
