@@ -2,9 +2,12 @@
 
 In jq, null is less than all numbers, and a list is more. What jq cannot compute, such as a division by 0, is an error
 there; here SQL's NULL takes its place, so that the condition is not true. What has no such form is refused by name.
+
+jq computes in binary: 0.29 * 100 is less than 29. SQL computes in decimals where it can, so 0.29 becomes 0.29e0 there.
 """
 
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any, Literal, NoReturn
 
 from gristmill.errors import RecipeError
@@ -39,6 +42,7 @@ class _JqValue:
         sql: its SQL; of a field its path.
         null_if: the SQL condition under which a NULL is the null of jq, and not an error; empty: it is never null.
         fails: whether NULL may stand for an error.
+        exact: of numbers: whether SQL has them as integers or decimals, with which it computes without rounding.
         base: of numbers: the spans that they were computed from.
         value: of a literal.
     """
@@ -47,6 +51,7 @@ class _JqValue:
     sql: str = ""
     null_if: str = ""
     fails: bool = False
+    exact: bool = False
     base: str = ""
     value: Any = None
 
@@ -89,6 +94,16 @@ def _comparisons(term: JqTerm) -> list[JqBinary]:
     if not isinstance(term, JqBinary):
         return []
     return [term] if term.sign in _TURNED else [*_comparisons(term.left), *_comparisons(term.right)]
+
+
+def _binary_beside(number: _JqValue, other: _JqValue) -> _JqValue:
+    """A number that is computed with another: as a DOUBLE if SQL would take the decimal that is written, and jq cannot.
+
+    All else stays as it is written: it is part of recipes, and what was made by them would become due.
+    """
+    if other.exact and number.exact and type(number.value) is float and Decimal(number.sql) != Decimal(number.value):
+        return replace(number, sql=f"{number.sql}e0", exact=False)
+    return number
 
 
 class _JqCompiler:
@@ -134,7 +149,8 @@ class _JqCompiler:
             case "spans", int(index) if not of.fails:
                 return _JqValue("span", f"{of.sql}[{index if index < 0 else index + 1}]", "true")
             case "span", int(index) if -len(SPAN_PARTS) <= index < len(SPAN_PARTS):
-                return replace(of, kind="number", sql=f"{of.sql}.{SPAN_PARTS[index]}")
+                part = SPAN_PARTS[index]
+                return replace(of, kind="number", sql=f"{of.sql}.{part}", exact=part != "score")
         if of.kind == "document":
             self.stop(f"the documents of a lake have no field {at!r} beside metadata")
         return self.stop(f"it takes {at!r} of something that has none")
@@ -145,12 +161,12 @@ class _JqCompiler:
                 return self._mapped(argument, given)
         elif name == "length" and given.kind in {"spans", "numbers"}:
             size = f"len({given.sql})"
-            return _JqValue("number", size if given.fails else f"coalesce({size}, 0)", fails=given.fails)
+            return _JqValue("number", size if given.fails else f"coalesce({size}, 0)", fails=given.fails, exact=True)
         elif name == "length" and given.kind == "field" and given.sql in ALWAYS:
-            return _JqValue("number", f"length({self._columns.field(given.sql, 'VARCHAR')})")
+            return _JqValue("number", f"length({self._columns.field(given.sql, 'VARCHAR')})", exact=True)
         elif name in _OF_NUMBERS and given.kind == "numbers":
             null_if = f"{given.base} IS NOT NULL"  # of no numbers; of null they are an error
-            return _JqValue("number", f"{_OF_NUMBERS[name]}({given.sql})", null_if, fails=True)
+            return _JqValue("number", f"{_OF_NUMBERS[name]}({given.sql})", null_if, fails=True, exact=given.exact)
         elif name == "not" and given.kind == "truth":
             return replace(given, sql=f"NOT ({given.sql})")
         return self.stop(f"the function {name} has no counterpart here")
@@ -165,7 +181,8 @@ class _JqCompiler:
         value = self.compiled(argument, span)
         if value.kind != "number" or value.fails:
             self.stop("map takes sums, differences and products of a span's values")
-        return _JqValue("numbers", f"list_transform({given.sql}, lambda s: {value.sql})", fails=True, base=given.sql)
+        listed = f"list_transform({given.sql}, lambda s: {value.sql})"
+        return _JqValue("numbers", listed, fails=True, exact=value.exact, base=given.sql)
 
     def _binary(self, sign: str, left: _JqValue, right: _JqValue) -> _JqValue:
         if sign in {"and", "or"}:
@@ -201,7 +218,8 @@ class _JqCompiler:
             if left.kind == "spans" and right.value == []:
                 return replace(left, sql=f"coalesce({left.sql}, [])", null_if="")
             if left.kind == "number" and type(right.value) in {int, float}:
-                return _JqValue("number", f"coalesce({left.sql}, {right.value!r})")
+                other = _binary_beside(self._number(right), left)
+                return _JqValue("number", f"coalesce({left.sql}, {other.sql})", exact=left.exact and other.exact)
         return self.stop("// takes spans and [], or a number of a span and a number")
 
     def _arithmetic(self, sign: str, left: _JqValue, right: _JqValue) -> _JqValue:
@@ -211,11 +229,13 @@ class _JqCompiler:
         nulls = bool(a.null_if or b.null_if or a.fails or b.fails)
         if sign == "/":
             return _JqValue("number", f"({a.sql} / nullif({b.sql}, 0))", fails=True)
-        return _JqValue("number", f"({a.sql} {sign} {b.sql})", fails=nulls)
+        a, b = _binary_beside(a, b), _binary_beside(b, a)
+        return _JqValue("number", f"({a.sql} {sign} {b.sql})", fails=nulls, exact=a.exact and b.exact)
 
     def _number(self, value: _JqValue) -> _JqValue:
         if value.kind == "literal" and type(value.value) in {int, float}:
-            return _JqValue("number", repr(value.value))
+            written = repr(value.value)
+            return _JqValue("number", written, exact="e" not in written, value=value.value)
         if value.kind != "number":
             self.stop("it computes with something that is no number")
         return value

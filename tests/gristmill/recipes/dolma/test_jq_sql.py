@@ -79,18 +79,84 @@ def true_by_jq(program: JqProgram, row: dict[str, Any]) -> bool:
         return False
 
 
-@pytest.mark.slow
-def test_filters_are_true_of_the_rows_of_which_jq_says_so() -> None:
-    given, drawn = columns(), rows(Random(7), 120)
-    rules = [Rule(f"r-{number}", jq_sql(text, given), "of a test") for number, text in enumerate(FILTERS)]
+def dropped(texts: list[str], drawn: list[dict[str, Any]]) -> tuple[list[Rule], list[list[bool]]]:
+    """The rule of each filter, and of which rows it is true."""
+    given = columns()
+    rules = [Rule(f"r-{number}", jq_sql(text, given), "of a test") for number, text in enumerate(texts)]
     arrays = [typed_array(column, [value(row, column.path) for row in drawn]) for column in given.columns]
     table = pa.table(arrays, names=[column.name for column in given.columns])
-    found = RuleVerdicts(Selection(columns=given.columns, exclude=tuple(rules))).of(table)
-    for text, rule, matched in zip(FILTERS, rules, found.tolist(), strict=True):
+    return rules, RuleVerdicts(Selection(columns=given.columns, exclude=tuple(rules))).of(table).tolist()
+
+
+@pytest.mark.slow
+def test_filters_are_true_of_the_rows_of_which_jq_says_so() -> None:
+    drawn = rows(Random(7), 120)
+    for text, rule, matched in zip(FILTERS, *dropped(FILTERS, drawn), strict=True):
         program = JqProgram(text)
         assert 0 < sum(matched) < len(drawn), text
         for row, drops in zip(drawn, matched, strict=True):
             assert true_by_jq(program, row) == drops, (text, rule.where, row)
+
+
+MEASURES = [
+    "(.text | length)",
+    "(.attributes.a | length)",
+    "(.attributes.a | map(.[1] - .[0]) | add)",
+    "(.attributes.a[0][1] // FACTOR)",
+    "(.attributes.a | map(.[1] * FACTOR) | add)",
+    "(.attributes.a | map(.[2] * FACTOR) | max)",
+]
+"""What jq computes of a row with one span of at most 99 code points."""
+
+
+def at_the_border(draw: Random) -> str:
+    """A filter with a decimal number, whose two sides are about equal for some of the rows."""
+    factor, whole = draw.randrange(1, 200) / 100, draw.randrange(1, 100)
+    measure = draw.choice(MEASURES).replace("FACTOR", str(factor))
+    left, right = draw.choice(
+        [
+            (f"{factor} * {measure}", str(round(factor * whole, 4))),
+            (f"{measure} - {factor}", str(round(whole - factor, 4))),
+            (f"(.text | length) + {factor}", str(round(whole + factor, 4))),
+            (f"{measure} * {factor} / 2", str(round(whole * factor / 2, 4))),
+            (f"{measure} * 0.5 * {factor}", str(round(whole * factor / 2, 4))),
+            (measure, f"{factor} * (.text | length)"),
+            (measure, f"{factor} * {whole}"),
+        ]
+    )
+    return f"{left} {draw.choice(['<', '<=', '>', '>=', '==', '!='])} {right}"
+
+
+def test_decimals_at_the_border_of_a_bound_are_those_of_jq() -> None:
+    """jq computes in binary: 0.29 * 100 is 28.999999999999996."""
+    draw = Random(3)
+    texts = ["(.attributes.a | map(.[1] - .[0]) | add) <= 0.29 * (.text | length)", "0.1 + 0.2 == 0.3"]
+    texts += [at_the_border(draw) for _ in range(40)]
+    drawn = [
+        {"text": "x" * length, "attributes": {"a": [[0, end, 1.0]]}}
+        for length, end in [(100, 29), (100, 7), *((length, length) for length in range(1, 100))]
+    ]
+    for text, rule, matched in zip(texts, *dropped(texts, drawn), strict=True):
+        found = list(JqProgram(text).matches(json.dumps(row) for row in drawn))
+        assert found == matched, (text, rule.where)
+
+
+@pytest.mark.parametrize(
+    ("text", "sql"),
+    [
+        ("0.29 * (.text | length) > 1", "(0.29e0 * length(text)) > 1"),
+        ("(.text | length) - 0.1 < 0.3", "(length(text) - 0.1e0) < 0.3"),
+        ("(.text | length) > 0.29", "length(text) > 0.29"),
+        ("0.5 * (.text | length) > 0.3", "(0.5 * length(text)) > 0.3"),
+        ("(.text | length) / 0.3 > 1", "(length(text) / nullif(0.3, 0)) > 1"),
+        ("(.text | length) / 3 * 0.3 > 1", "((length(text) / nullif(3, 0)) * 0.3) > 1"),
+        ("(.text | length) * 1e-7 > 1", "(length(text) * 1e-07) > 1"),
+        (".attributes.a | map(.[2] * 0.3) | max > 1", "list_max(list_transform(s__a, lambda s: (s.score * 0.3))) > 1"),
+    ],
+)
+def test_only_a_decimal_that_is_computed_with_an_integer_is_written_otherwise(text: str, sql: str) -> None:
+    """The other conditions stay as they were, with the digests of their recipes: their rows are the same."""
+    assert jq_sql(text, columns()).removeprefix("coalesce(").partition(", CASE")[0] == sql
 
 
 @pytest.mark.parametrize(
