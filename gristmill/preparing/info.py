@@ -1,7 +1,7 @@
 """Counts of a dataset as a table of lines, for a person."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from gristmill.errors import DataError
 from gristmill.formats.energon.dataset_yaml import DATASET_YAML
@@ -14,6 +14,7 @@ from gristmill.preparing.files import fetch, read_optional, scratch_folder
 from gristmill.preparing.index_file import as_index_of_dataset
 from gristmill.preparing.jsonl import jsonl_samples
 from gristmill.preparing.prepare import read_counts
+from gristmill.preparing.split_file import read_samples
 
 
 def info_lines(
@@ -68,15 +69,11 @@ def _tar_lines(dataset: DatasetPath, store: Store, split_config: str, dataset_co
         return
     split = read_split(data, path)
     for name, shards in split.split_parts.items():
-        yield f"split    {_split_line(name, shards, counts)}"
+        samples = read_samples(split, name, counts)
+        share = 100 * samples / max(1, sum(counts.values()))
+        yield f"split    {name}: {samples:,} samples ({share:.1f} %) in {len(shards):,} shards"
     if split.exclude:
         yield f"exclude  {len(split.exclude):,} shards and samples"
-
-
-def _split_line(name: str, shards: list[str], counts: Mapping[str, int]) -> str:
-    samples = sum(counts.get(shard, 0) for shard in shards)
-    share = 100 * samples / max(1, sum(counts.values()))
-    return f"{name}: {samples:,} samples ({share:.1f} %) in {len(shards):,} shards"
 
 
 def _type(store: Store, path: str) -> str:

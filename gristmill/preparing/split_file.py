@@ -93,6 +93,19 @@ def excluded_sample(entry: str, counts: Mapping[str, int]) -> tuple[str, str]:
     return "", ""
 
 
+def read_samples(split: SplitFile, part: str, counts: Mapping[str, int]) -> int:
+    """Number of samples that a loader reads of a split: without the excluded ones.
+
+    Args:
+        split: the split file.
+        part: name of the split.
+        counts: samples of each shard.
+    """
+    used = set(split.split_parts.get(part, ())) - set(split.exclude)
+    left_out = [entry for entry in set(split.exclude) if excluded_sample(entry, counts)[0] in used]
+    return sum(counts.get(shard, 0) for shard in used) - len(left_out)
+
+
 def _shared(path: str, split: SplitFile) -> Iterator[Flaw]:
     places: dict[str, str] = {}
     for name, shards in split.split_parts.items():

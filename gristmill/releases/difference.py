@@ -5,12 +5,15 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gristmill.lake.address import cache_asset, cache_index
+from gristmill.lake.address import cache_asset, cache_index, place
 from gristmill.lake.asset_kinds import TOKEN_CACHE, kind_of
 from gristmill.lake.ledger.files import told_change
 from gristmill.lake.store.protocol import Store
 from gristmill.releases.pinned import PinnedLedger, PinnedRelease
 from gristmill.releases.training_difference import training_differences
+
+_OTHER = "other content, or made from others"
+"""Of a ledger with another fingerprint, of which the release names no objects."""
 
 
 def differences(store: Store, before: PinnedRelease, after: PinnedRelease) -> list[str]:
@@ -67,7 +70,15 @@ def _ledgers(before: PinnedRelease, after: PinnedRelease) -> Iterator[str]:
             if line not in told:  # all snapshots of an asset have one recipe
                 told.add(line)
                 yield line
-        yield from _counts(old, new)
+        content = [_content(each, new) for each in (before, after)]
+        what = "the same content, made from others" if content[0] and content[0] == content[1] else _OTHER
+        yield from _counts(old, new, what)
+
+
+def _content(release: PinnedRelease, ledger: PinnedLedger) -> list[str]:
+    """The sha256 of each object of a partition that a release names: of token caches and exports."""
+    folders = place(ledger.asset, ledger.snapshot).folders if ledger.snapshot else ()
+    return sorted(sha256 for path, (sha256, _) in release.objects.items() if path.startswith(folders))
 
 
 def _recipe(old: PinnedLedger, new: PinnedLedger) -> Iterator[str]:
@@ -77,10 +88,10 @@ def _recipe(old: PinnedLedger, new: PinnedLedger) -> Iterator[str]:
             yield f"{new.asset}: recipe: {told_change(key, was, is_)}"
 
 
-def _counts(old: PinnedLedger, new: PinnedLedger) -> Iterator[str]:
+def _counts(old: PinnedLedger, new: PinnedLedger, what: str) -> Iterator[str]:
     where = f"{new.asset} ({new.snapshot})" if new.snapshot else new.asset
     rows = old.totals.get("rows", 0), new.totals.get("rows", 0)
-    yield f"{where}: {_changed(*rows)} rows" if rows[0] != rows[1] else f"{where}: other content, as many rows"
+    yield f"{where}: {_changed(*rows)} rows" if rows[0] != rows[1] else f"{where}: {what}, as many rows"
     for reason in sorted(old.dropped.keys() | new.dropped.keys()):
         counts = old.dropped.get(reason, 0), new.dropped.get(reason, 0)
         if counts[0] != counts[1]:

@@ -10,7 +10,7 @@ from gristmill.preparing.jsonl import jsonl_samples
 from gristmill.preparing.metadataset.leaves import Leaf, MetadatasetPath, read_leaves
 from gristmill.preparing.prepare import read_counts
 from gristmill.preparing.preview import preview_lines
-from gristmill.preparing.split_file import excluded_sample
+from gristmill.preparing.split_file import read_samples
 
 _SHOWN = 10
 """Datasets whose first samples are shown."""
@@ -72,10 +72,7 @@ def _count(leaf: Leaf) -> int | None:
     data = read_optional(store, path)
     if data is None:
         return None
-    split = read_split(data, path)
-    used = set(split.split_parts.get(leaf.part, ())) - set(split.exclude)
-    left_out = [entry for entry in set(split.exclude) if excluded_sample(entry, counts)[0] in used]
-    return sum(counts.get(shard, 0) for shard in used) - len(left_out)
+    return read_samples(read_split(data, path), leaf.part, counts)
 
 
 def metadataset_preview(metadataset: MetadatasetPath, most: int) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """What `info` and `preview` say of crude, typed and JSONL datasets: the real tool fails for crude ones."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from tarfolder import write_shards, write_tar
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.formats.energon.dataset_yaml import crude_dataset, typed_dataset
+from gristmill.formats.energon.split import read_split
 from gristmill.preparing.dataset import open_dataset
 from gristmill.preparing.info import info_lines
 from gristmill.preparing.jsonl import prepare_jsonl
@@ -39,6 +41,19 @@ def test_a_crude_dataset_is_told_with_samples_and_splits(tmp_path: Path) -> None
         "split    train: 6 samples (50.0 %) in 2 shards",
         "split    val: 3 samples (25.0 %) in 1 shards",
         "split    test: 3 samples (25.0 %) in 1 shards",
+    ]
+
+
+def test_what_the_loader_leaves_out_is_not_counted(tmp_path: Path) -> None:
+    """Of three samples a shard: one of a shard of each split, a whole shard, and a sample of that shard."""
+    path = prepared(tmp_path) / ".nv-meta" / "split.yaml"
+    parts = read_split(path.read_bytes(), "split.yaml").split_parts
+    (first, second), (val,) = parts["train"], parts["val"]
+    out = [second, f"{first}/sample", f"{val}/sample", f"{second}/sample"]
+    path.write_text(json.dumps({"split_parts": parts, "exclude": out}))
+    assert info(tmp_path)[3:5] == [
+        "split    train: 2 samples (16.7 %) in 2 shards",
+        "split    val: 2 samples (16.7 %) in 1 shards",
     ]
 
 
