@@ -25,6 +25,7 @@ from gristmill.maintenance.gc import (
     remove_unnamed,
 )
 from gristmill.maintenance.old_releases import find_old_releases, remove_release
+from gristmill.releases.withdrawal import find_withdrawn
 from gristmill.reports.sizes import size_in_words
 
 HELP = "remove parts that no ledger, index or release names, and objects that runs left for others to read"
@@ -52,7 +53,8 @@ def run(arguments: Namespace) -> int:
     """Removes unused objects, and shows their names before and after. Places where a run is at work are left.
 
     Returns:
-        0; 1 if a note names objects that are not its partition's: these are shown, and not removed.
+        0; 1 if a note names objects that are not its partition's, or if a withdrawn release is there: these are shown,
+        and what they name is not removed.
 
     Raises:
         DataError: a ledger or a release cannot be read. Nothing was removed.
@@ -64,8 +66,8 @@ def run(arguments: Namespace) -> int:
     else:
         store.sweep()
         let_go(store)
-    foreign = find_foreign(store)
-    for finding in foreign:
+    wrong = [*find_foreign(store), *find_withdrawn(store).values()]
+    for finding in wrong:
         show(f"WRONG  {finding}")
     removing = _Removing(dry=dry)
     gone: list[str] = []
@@ -91,7 +93,7 @@ def run(arguments: Namespace) -> int:
     verb = "would be removed" if dry else "removed"
     left_alone = f"; {removing.left} left alone, as said above: run gc again later" if removing.left else ""
     show(f"{len(removed)} parts {verb}, {size_in_words(removing.size)}{left_alone}")
-    return 1 if foreign else 0
+    return 1 if wrong else 0
 
 
 @dataclass

@@ -25,6 +25,7 @@ from gristmill.releases.difference import differences
 from gristmill.releases.moved import redirect_release
 from gristmill.releases.pinned import PinnedRelease, pinned_path, read_pinned, release_names
 from gristmill.releases.pinning import pinned_release, train_weights, trainer_files, trainer_reading, write_release
+from gristmill.releases.withdrawal import find_withdrawn
 
 HELP = "pin what a training run uses under a name, with a data card; compare releases"
 
@@ -67,6 +68,10 @@ def run(arguments: Namespace) -> int:
     if verb == "list":
         _show_all(store)
     elif verb == "diff":
+        withdrawn = find_withdrawn(store)
+        for path in dict.fromkeys(map(pinned_path, words)):
+            if path in withdrawn:
+                show(f"note: {withdrawn[path]}")
         lines = differences(store, *(read_pinned(store, name) for name in words))
         for line in lines:
             show(line)
@@ -142,10 +147,11 @@ def _check_finished(planner: Planner, release: PinnedRelease, exports: Sequence[
 
 
 def _show_all(store: Store) -> None:
-    names = release_names(store)
+    names, withdrawn = release_names(store), find_withdrawn(store)
     for name in names:
         release = read_pinned(store, name)
         counts = f"{len(release.slices)} slices, {len(release.objects):,} objects"
-        show(f"{name}: {release.mix}, {release.tokenizer}, {counts}")
+        said = "; withdrawn: see gristmill verify" if pinned_path(name) in withdrawn else ""
+        show(f"{name}: {release.mix}, {release.tokenizer}, {counts}{said}")
     if not names:
         show("the lake has no releases")

@@ -1,7 +1,10 @@
 """Withdraws a release, because something that it names must go. `withdrawn/releases/` keeps its list of objects."""
 
+from shlex import quote
+
 from gristmill.errors import DataError
-from gristmill.lake.ledger.folders.pinned_upload import RELEASES
+from gristmill.execution.finding import Finding
+from gristmill.lake.ledger.folders.pinned_upload import RELEASES, name_of_release
 from gristmill.lake.store.protocol import Store
 from gristmill.releases.pinned import pinned_path, read_pinned, withdrawn_path
 
@@ -36,3 +39,32 @@ def withdraw_release(store: Store, name: str) -> str:
     files = [entry.path for entry in store.list(f"{RELEASES}{name}/")]
     store.delete([*files, path])
     return record
+
+
+def find_withdrawn(store: Store) -> dict[str, Finding]:
+    """The releases that were withdrawn and are in `releases/`: a copy was put back, or the withdrawal was killed.
+
+    `gc` goes on to keep what they name: a file never loses its parts while it is there. Another release of the name is
+    none of these. Older versions of Gristmill made such ones.
+
+    Args:
+        store: the lake.
+
+    Returns:
+        A finding for each, by the path of the release.
+
+    Raises:
+        StoreError: the lake does not answer.
+    """
+    found = {}
+    for record in store.list(f"withdrawn/{RELEASES}"):
+        path = record.path.removeprefix("withdrawn/")
+        name = name_of_release(path)
+        if name is None:
+            continue
+        there = store.read_tagged(path)
+        if there[0] == store.read(record.path) if there else any(store.list(f"{RELEASES}{name}/")):
+            what = f"it was withdrawn, as {record.path} says, and is there, again or still: gc keeps what it names"
+            mend = f"run `gristmill erase {quote(store.url)} --release {name}`, then `gristmill gc`"
+            found[path] = Finding(path, None, what, mend)
+    return found

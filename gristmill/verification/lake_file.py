@@ -16,6 +16,7 @@ from gristmill.lake.store.json_object import NOT_DECODED, decode_object
 from gristmill.lake.store.protocol import Store
 from gristmill.releases.pinned import PinnedRelease
 from gristmill.releases.proof import pinned_findings
+from gristmill.releases.withdrawal import find_withdrawn
 from gristmill.verification.derived_files.as_written import why_not_as_written
 from gristmill.verification.derived_files.pinned_release import release_contradictions
 
@@ -69,7 +70,7 @@ def lake_file_findings(store: Store) -> Iterator[Finding]:
 
 
 def release_findings(store: Store, say: Say, shelves: Sequence[str] = ()) -> Iterator[Finding]:
-    """Findings on the releases: one that is not a JSON object, or names objects that are lost or changed.
+    """Findings on the releases: one that is not a JSON object, was withdrawn, or names lost or changed objects.
 
     `gc` keeps the parts that releases name. A file that people wrote by hand needs no more than to be JSON; but a
     folder of files that a trainer or a person reads needs the release that has their digests.
@@ -82,8 +83,11 @@ def release_findings(store: Store, say: Say, shelves: Sequence[str] = ()) -> Ite
     paths = [entry.path for entry in store.list(RELEASES)]
     below = (path.removeprefix(RELEASES).partition("/") for path in paths)
     folders = {f"{RELEASES}{folder}.json" for folder, slash, _ in below if slash}
+    withdrawn = find_withdrawn(store)
     for path in sorted({path for path in paths if path.endswith(".json")} | folders):
-        if path in paths:
+        if path in withdrawn:
+            yield withdrawn[path]
+        elif path in paths:
             yield from guarded(store, path, _of_release(store, path, say, shelves, has_files=path in folders))
         else:
             folder = path.removesuffix(".json")

@@ -102,6 +102,24 @@ def test_gc_removes_nothing_while_a_release_is_edited(whole: Mill, capsys: pytes
     assert objects(whole, old)
 
 
+def test_gc_names_a_withdrawn_release_that_was_put_back_until_it_is_withdrawn(
+    whole: Mill, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (old,) = old_parts(whole)
+    path = "releases/first.json"
+    data = dump(PinnedRelease(1, "first", "even", "tiny-1", "", (), (), {f"{old}/a": ("00", 1)}, {}).sealed)
+    whole.store.put(path, data)
+    assert main(["erase", str(whole.root), "--release", "first"]) == 0
+    whole.store.put(path, data)
+    capsys.readouterr()
+    assert main(["gc", str(whole.root)]) == 1
+    assert capsys.readouterr().out.startswith(f"WRONG  {path}: it was withdrawn, as withdrawn/{path} says, and is ")
+    assert objects(whole, old)
+    assert main(["erase", str(whole.root), "--release", "first"]) == 0
+    assert main(["gc", str(whole.root)]) == 0
+    assert not objects(whole, old)
+
+
 @pytest.mark.slow
 def test_gc_aborts_old_unfinished_uploads_of_ours_and_shows_them(
     endpoint: str, capsys: pytest.CaptureFixture[str]

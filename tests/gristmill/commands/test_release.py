@@ -86,6 +86,23 @@ def test_a_release_that_nobody_knows_ends_with_1_and_the_known_names(
     assert whole.store.head("releases/first.json") is not None
 
 
+def test_a_withdrawn_release_that_was_put_back_is_listed_and_compared_as_withdrawn(
+    whole: Mill, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert release(whole, "even", "tiny-1", "first") == release(whole, "even", "tiny-1", "second") == 0
+    files = {entry.path: whole.store.read(entry.path) for entry in whole.store.list("releases/")}
+    assert main(["erase", str(whole.root), "--release", "first"]) == 0
+    for path, data in files.items():
+        whole.store.put(path, data)
+    capsys.readouterr()
+    assert release(whole, "list") == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.endswith(" objects; withdrawn: see gristmill verify")
+    assert second.endswith(" objects")
+    assert release(whole, "diff", "second", "first") == 0
+    assert capsys.readouterr().out.startswith("note: releases/first.json: it was withdrawn, as withdrawn/")
+
+
 class Blend:
     """The mix `blend` of a shelf, made by `make`, and its releases."""
 

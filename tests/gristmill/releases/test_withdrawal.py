@@ -7,7 +7,7 @@ from gristmill.errors import DataError
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.store.folder import FolderStore
 from gristmill.releases.pinned import PinnedRelease
-from gristmill.releases.withdrawal import withdraw_release
+from gristmill.releases.withdrawal import find_withdrawn, withdraw_release
 
 RELEASE = PinnedRelease(1, "spring", "even", "tiny-1", "f", (), (), {"token_caches/part-1/x": ("0", 1)}, {})
 
@@ -47,3 +47,30 @@ def test_another_release_of_the_name_is_not_lost(lake: FolderStore) -> None:
 def test_a_release_that_is_not_there_is_an_error(lake: FolderStore) -> None:
     with pytest.raises(DataError, match="no such release"):
         withdraw_release(lake, "winter")
+
+
+def test_a_withdrawn_release_that_is_there_again_is_found_with_its_mend(lake: FolderStore) -> None:
+    path, record = "releases/spring.json", "withdrawn/releases/spring.json"
+    data = put(lake)
+    assert find_withdrawn(lake) == {}
+    lake.put(record, data)  # killed behind the record
+    assert list(find_withdrawn(lake)) == [path]
+    withdraw_release(lake, "spring")
+    assert find_withdrawn(lake) == {}
+    put(lake)  # a backup
+    assert str(find_withdrawn(lake)[path]) == (
+        f"{path}: it was withdrawn, as {record} says, and is there, again or still: gc keeps what it names"
+        f" (run `gristmill erase {lake.url} --release spring`, then `gristmill gc`)"
+    )
+    lake.delete([path])  # its card alone is left
+    assert list(find_withdrawn(lake)) == [path]
+    withdraw_release(lake, "spring")
+    assert find_withdrawn(lake) == {}
+
+
+def test_another_release_with_the_name_of_a_withdrawn_one_is_not_withdrawn(lake: FolderStore) -> None:
+    """Gristmill gave such names again once. Such a release goes on to be one."""
+    put(lake)
+    withdraw_release(lake, "spring")
+    put(lake, msgspec.structs.replace(RELEASE, mix="other"))
+    assert find_withdrawn(lake) == {}

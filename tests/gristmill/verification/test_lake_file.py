@@ -9,6 +9,7 @@ from wholelake import WORDS
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.lake_id import LAKE_FILE, make_lake_id
 from gristmill.lake.ledger.receipts import read_run_note
+from gristmill.releases.withdrawal import withdraw_release
 from gristmill.verification.lake_file import lake_file_findings, release_findings
 
 
@@ -64,3 +65,18 @@ def test_files_of_a_release_without_the_release_are_a_finding(whole: Mill) -> No
     assert str(finding).startswith(f"{path}: no such object, so nothing proves the files in releases/first/ (restore")
     whole.store.put(path, data)
     assert list(release_findings(whole.store, whole.said.append)) == []
+
+
+def test_a_withdrawn_release_that_was_put_back_is_one_finding_whatever_became_of_its_objects(whole: Mill) -> None:
+    release = write_whole(whole, "first")
+    files = {entry.path: whole.store.read(entry.path) for entry in whole.store.list("releases/")}
+    withdraw_release(whole.store, "first")
+    assert list(release_findings(whole.store, whole.said.append)) == []
+    for path, data in files.items():
+        whole.store.put(path, data)
+    whole.store.delete([next(iter(release.objects))])
+    for left in ("the release and its folder", "its folder alone"):
+        (finding,) = release_findings(whole.store, whole.said.append)
+        assert (finding.path, finding.what[:16]) == ("releases/first.json", "it was withdrawn"), left
+        assert finding.mend == f"run `gristmill erase {whole.store.url} --release first`, then `gristmill gc`"
+        whole.store.delete(["releases/first.json"])
