@@ -39,7 +39,7 @@ class RawObjects:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._read: dict[str, dict[Place, list[_RawReading]]] = {}
+        self._read: dict[str, dict[tuple[Place, str], list[_RawReading]]] = {}
         self._sources: set[str] = set()
         self._here: set[str] = set()
 
@@ -62,7 +62,7 @@ class RawObjects:
                 name = part.object if part else read.shard
                 reading = _RawReading(read.content, versions.get(read.shard), part)
                 for path in (f"{read.asset}/{there.snapshot}/{name}", f"{read.asset}/{name}"):
-                    self._read.setdefault(path, {}).setdefault(there, []).append(reading)
+                    self._read.setdefault(path, {}).setdefault((there, name), []).append(reading)
 
     def why_unread(self, entry: Entry) -> str:
         """Why nobody knows the documents of a raw object; empty if documents were made from it as it is now.

@@ -20,6 +20,7 @@ from gristmill.lake.rows.raw_parts import PartEdges
 from gristmill.lake.rows.raw_spans import RawSpan, find_raw_span
 from gristmill.lake.rows.shard_file import PACKINGS, suffix
 from gristmill.lake.store.protocol import Store
+from gristmill.raw_data.raw_path import raw_path
 from gristmill.raw_data.roots import open_raw
 from gristmill.recipes.raw_object import Converted, Copied, LeftOut, RawObject
 from gristmill.recipes.shelf import find
@@ -151,7 +152,7 @@ class _Finder:
 
     def placed(self, read: Input, raw_span: RawSpan | None) -> RawPlace:
         """The result for a raw object and the span in it."""
-        raw = self._object(read.shard)
+        raw = self._object(read)
         if raw_span is None:
             why = "; ".join(filter(None, (raw.why, UNKNOWN_ORIGIN)))
             return RawPlace(read.asset, read.shard, read.content, raw.shown, why=why)
@@ -159,11 +160,10 @@ class _Finder:
         counted_in = _counted_in(read.shard.lower(), raw_span)
         return RawPlace(read.asset, read.shard, read.content, raw.shown, bounds, counted_in, raw_span.member, raw.why)
 
-    def _object(self, name: str) -> _Object:
-        for lead in (f"{self._snapshot}/", ""):
-            path = f"{raw_folder(self._source)}{lead}{name}"
-            if self._store.head(path) is not None:
-                return _Object(self._store, path, path)
+    def _object(self, read: Input) -> _Object:
+        path = raw_path(self._store, read.asset, self._snapshot, read.shard, read.content)
+        if path is not None:
+            return _Object(self._store, path, path)
         missing = f"the object is not under {raw_folder(self._source)}"
         try:
             recipe = self._recipe()
@@ -175,7 +175,7 @@ class _Finder:
             store = open_raw(recipe, self._store, self._shelves.options)
         except RecipeError as error:
             return _Object(self._store, "", "", f"{missing}, and {error}")
-        path = recipe.partition.prefix(self._snapshot) + name
+        path = recipe.partition.prefix(self._snapshot) + read.shard
         if store.head(path) is None:
             return _Object(store, "", "", f"the object is not in {store.url} any longer")
         return _Object(store, path, f"{store.url}/{path}")
@@ -190,7 +190,7 @@ class _Finder:
             DataError: the object is gone, or the converter fails.
             RecipeError: no recipe reads it.
         """
-        recipe, listed = self._recipe(), self._object(read.shard)
+        recipe, listed = self._recipe(), self._object(read)
         entry = listed.store.head(listed.path) if listed.path else None
         if entry is None:
             raise DataError(f"{read.asset}/{self._snapshot}/{read.shard}: {listed.why or 'there is no such object'}")
@@ -206,7 +206,7 @@ class _Finder:
         except RecipeError as error:
             return RawPlace(asset, why=f"{old}, and {error}")
         for read in inputs:
-            if not self._object(read.shard).path:
+            if not self._object(read).path:
                 continue
             for row, raw_span in self.again(read):
                 if _gives(row, located):

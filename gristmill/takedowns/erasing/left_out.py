@@ -6,6 +6,7 @@ from gristmill.errors import GristmillError
 from gristmill.lake.asset_kinds import RAW, kind_of
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.store.protocol import Store
+from gristmill.raw_data.raw_path import raw_path
 from gristmill.recipes.drift.drop_reasons import LEFT_OUT
 from gristmill.stages.conversion.parts import part_of
 from gristmill.takedowns.places import LeftOutPlace, Search, shown_place
@@ -60,7 +61,6 @@ def _of_object(
 
 def _path(store: Store, documents: Partition, shard: Shard, read: Input) -> str:
     """The path of a raw object in the lake, or what it would be."""
-    part = part_of(shard, documents.place.table)
+    part, snapshot = part_of(shard, documents.place.table), documents.place.snapshot
     name = part.object if part else read.shard
-    paths = (f"{read.asset}/{documents.place.snapshot}/{name}", f"{read.asset}/{name}")
-    return next((path for path in paths if store.head(path) is not None), paths[0])
+    return raw_path(store, read.asset, snapshot, name, read.content) or f"{read.asset}/{snapshot}/{name}"

@@ -65,3 +65,15 @@ def test_all_parts_of_an_object_are_compared_and_its_size(mill: Mill) -> None:
         mill.store.put(path, each)
         said[each] = why(mill, path, rows)
     assert list(said.values()) == ["", CHANGED, CHANGED, CHANGED]
+
+
+def test_an_object_is_not_taken_for_one_of_its_name_in_a_folder_of_the_snapshots_name(mill: Mill) -> None:
+    """As with partition=Everything(): all objects are of one snapshot, and their names begin below `raw/`."""
+    [row] = read_ledger(mill.store, mill.documents())[1]
+    rows = []
+    for name in ("x.jsonl", "2024/x.jsonl"):
+        mill.store.put(f"{RAW}/{name}", name.encode())
+        read = msgspec.structs.replace(row.inputs[0], shard=name, content=hashlib.sha256(name.encode()).hexdigest())
+        rows.append(msgspec.structs.replace(row, name=name, inputs=(read,)))
+    for name in ("x.jsonl", "2024/x.jsonl"):
+        assert why(mill, f"{RAW}/{name}", rows) == ""
