@@ -1,6 +1,6 @@
 """Documents in one cluster of near duplicates with wanted documents."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -8,9 +8,10 @@ import numpy as np
 
 from gristmill.errors import GristmillError
 from gristmill.lake.address import Place, place
-from gristmill.lake.asset_kinds import CLUSTERS, DOCUMENTS, FINGERPRINTS, MARKS, RAW, RESOLUTION, kind_of, names_of
+from gristmill.lake.asset_kinds import CLUSTERS, DOCUMENTS, FINGERPRINTS, MARKS, RESOLUTION, kind_of, names_of
 from gristmill.lake.identity import Pair
-from gristmill.lake.ledger.files import find_ledger, list_ledgers, read_ledger
+from gristmill.lake.ledger.files import find_ledger, list_ledgers, read_head, read_ledger
+from gristmill.lake.ledger.model import Ledger, Upstream
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.dedupe.resolution import read_order
 from gristmill.stages.fingerprints.compared import families_of
@@ -20,7 +21,7 @@ from gristmill.stages.near_duplicates.inputs import WHOLE, Table
 from gristmill.stages.near_duplicates.nodes import rank_of, shard_of
 from gristmill.stages.near_duplicates.printed_documents import PrintedDocuments
 from gristmill.takedowns.places import FoundPlace, Search
-from gristmill.tracing.rows import Partition, find_partition, row_of
+from gristmill.tracing.rows import Partition, find_partition, parent_of, row_of
 
 Key = tuple[str, str]
 """Source and snapshot, as a recipe names them."""
@@ -32,12 +33,15 @@ class _ComparedNow(NamedTuple):
     Attributes:
         name: of the dedupe.
         documents: the partitions of documents that it compared, by source and snapshot.
+        firsts: the first version of each, and how many of its rows were compared. A version is left out if its first
+            one was made again since.
         order: the order of its snapshots.
         scope: scope of its recipe, see Dedupe.
     """
 
     name: str
     documents: Mapping[Key, Place]
+    firsts: Mapping[Key, tuple[Upstream, int]]
     order: Order
     scope: str
 
@@ -46,8 +50,8 @@ class _ComparedNow(NamedTuple):
         """Source and snapshot of each rank."""
         return [(entry.source, entry.snapshot) for entry in self.order.entries]
 
-    def partners(self, key: Key) -> set[Key]:
-        """The snapshots that a snapshot was compared with, itself among them."""
+    def partners(self, key: Key) -> Counter[Upstream]:
+        """The first versions that a snapshot was compared with, its own among them, and how many rows of each."""
         keys = self.keys
         rank = keys.index(key)
         found = {rank}
@@ -59,7 +63,7 @@ class _ComparedNow(NamedTuple):
                     found |= {member.rank for member in family[:at] if member.keeps}
                 if at < len(family) and family[at].keeps:
                     found |= new & {member.rank for member in family[at:]}
-        return {keys[each] for each in found} & self.documents.keys()
+        return Counter(dict(self.firsts[keys[each]] for each in found if keys[each] in self.firsts))
 
 
 def near_documents(store: Store, search: Search, wanted: Collection[Pair]) -> set[Pair]:
@@ -73,7 +77,8 @@ def near_documents(store: Store, search: Search, wanted: Collection[Pair]) -> se
         wanted: the documents.
     """
     near: set[Pair] = set()
-    reached: dict[Pair, set[Key]] = {}
+    reached: dict[Pair, set[tuple[str, Key]]] = defaultdict(set)
+    partners: dict[tuple[str, Key], Counter[Upstream]] = {}
     dedupes = _dedupes(store)
     if not dedupes:
         search.skip("dedupe", "near documents", "the lake has no clusters of a dedupe by MinHash; make one")
@@ -81,24 +86,26 @@ def near_documents(store: Store, search: Search, wanted: Collection[Pair]) -> se
     for name, rounds in dedupes.items():
         try:
             compared = _compared_now(store, name, rounds, search)
-            places = _places(compared, search)
-            partners = {key: compared.partners(key) for key in {_source(each) for each in places.values()}}
-            for each in places.values():
-                reached.setdefault(each.pair, set()).update(partners[_source(each)])
-            near |= _of_dedupe(store, compared, places)
+            places, others = _of_dedupe(store, compared, search.found)
+            partners |= {(name, key): compared.partners(key) for key in set(map(_source, places))}
+            for each in places:
+                reached[each.pair].add((name, _source(each)))
+            near |= others
         except GristmillError as error:
             search.skip("dedupe", f"dedupe {name}", error)
     for source, id_ in sorted(set(wanted) - reached.keys()):
         why = "no dedupe by MinHash has compared it as it is now; name what is near it by --ids"
         search.skip("dedupe", f"near {id_!r} of {source!r}", why)
-    everywhere = set.intersection(*reached.values()) if reached else set()
-    for there in _first_versions(store) if reached else ():
-        if (names_of(there.asset)["source"], there.snapshot) not in everywhere:
+    groups = set(map(frozenset, reached.values()))
+    for first in _first_versions(store) if reached else ():
+        rows = first.totals["rows"]
+        lacking = rows - min(max(partners[each][first.upstream] for each in group) for group in groups)
+        if lacking:
             why = (
-                "no dedupe by MinHash has compared it, as it is now, with these documents; make one that compares them,"
-                " or name what is near there by --ids"
+                f"{lacking:,} of its {rows:,} documents were never compared, as they are now, with these; make a dedupe"
+                " by MinHash that compares them, or name what is near there by --ids"
             )
-            search.skip("dedupe", f"near documents in {there.asset} ({there.snapshot})", why)
+            search.skip("dedupe", f"near documents in {first.asset} ({first.snapshot})", why)
     return near
 
 
@@ -106,37 +113,29 @@ def _source(found: FoundPlace) -> Key:
     return names_of(found.asset)["source"], found.snapshot
 
 
-def _places(compared: _ComparedNow, search: Search) -> dict[tuple[str, str, str, int], FoundPlace]:
-    """The wanted documents that a dedupe has compared, by asset, snapshot, shard and row."""
-    partitions = {(each.asset, each.snapshot) for each in compared.documents.values()}
-    return {
-        (each.asset, each.snapshot, each.shard, each.row): each
-        for each in search.found
-        if (each.asset, each.snapshot) in partitions
-    }
-
-
-def _of_dedupe(
-    store: Store, compared: _ComparedNow, wanted: Mapping[tuple[str, str, str, int], FoundPlace]
-) -> set[Pair]:
-    """The documents of the clusters of wanted documents.
+def _of_dedupe(store: Store, compared: _ComparedNow, found: Iterable[FoundPlace]) -> tuple[list[FoundPlace], set[Pair]]:
+    """The places of wanted documents that have a signature, and the other documents of their clusters.
 
     Their first documents tell clusters apart. The numbers of older sets do not: two clusters have one number there, if
     their first documents have one source and id.
     """
-    if not wanted:
-        return set()
     documents, keys = compared.documents, compared.keys
+    ranks = {(documents[key].asset, documents[key].snapshot): n for n, key in enumerate(keys) if key in documents}
+    rows: dict[tuple[int, str], dict[int, FoundPlace]] = defaultdict(dict)
+    for each in found:
+        rank = ranks.get((each.asset, each.snapshot))
+        if rank is not None and each.row >= 0:  # else it is beside the rows, such as in the quarantine
+            rows[rank, each.shard][each.row] = each
+    if not rows:
+        return [], set()
     tables = [
         Table.read(store, place(FINGERPRINTS.at(dedupe=compared.name, source=source), snapshot), may_lack=True)
         for source, snapshot in keys
     ]
     printed, names = PrintedDocuments(store, tables), [table.names for table in tables]
-    ranks = {key: rank for rank, key in enumerate(keys) if key in documents}
-    rows: dict[tuple[int, str], list[int]] = defaultdict(list)
-    for asset, snapshot, shard, row in wanted:
-        rows[ranks[names_of(asset)["source"], snapshot], shard].append(row)
-    nodes = np.concatenate([printed.nodes(rank, shard, each) for (rank, shard), each in rows.items()])
+    signed = {at: printed.nodes(*at, list(each)) for at, each in rows.items()}
+    nodes = np.concatenate([each for _, each in signed.values()])
+    wanted = [rows[at][row] for at, (some, _) in signed.items() for row in some.tolist()]
     rounds = _rounds(store, compared, ranks.values())
 
     def members(rank: int) -> Records:
@@ -151,7 +150,7 @@ def _of_dedupe(
     places = zip(rank_of(near).tolist(), shard_of(near).tolist(), printed.rows(near).tolist(), strict=True)
     read = {rank: find_partition(store, documents[keys[rank]]) for rank in np.unique(rank_of(near)).tolist()}
     pairs = (_pair(read[rank], names[rank][shard], row) for rank, shard, row in places)
-    return {pair for pair in pairs if pair is not None}
+    return wanted, {pair for pair in pairs if pair is not None}
 
 
 def _rounds(store: Store, compared: _ComparedNow, ranks: Iterable[int]) -> dict[int, Table]:
@@ -173,13 +172,23 @@ def _dedupes(store: Store) -> dict[str, list[Place]]:
     return dedupes
 
 
-def _first_versions(store: Store) -> Iterator[Place]:
-    """The partitions of documents that were made from raw data and have rows."""
+def _first_versions(store: Store) -> Iterator[Ledger]:
+    """The heads of the partitions of documents that were made from raw data."""
     for there in list_ledgers(store, DOCUMENTS.top):
         if there.kind is DOCUMENTS:
-            head, shards = read_ledger(store, there)
-            if any(kind_of(each.asset) is RAW for each in head.inputs) and any(shard.rows for shard in shards):
-                yield there
+            head, _ = read_ledger(store, there)
+            if parent_of(head) is None:
+                yield head
+
+
+def _first_of(store: Store, head: Ledger) -> Upstream | None:
+    """The first version that a version was selected from, step by step; None if one is gone or made again."""
+    while parent := parent_of(head):
+        found = read_head(store, place(parent.asset, parent.snapshot))
+        if found is None or found.upstream != parent:
+            return None
+        head = found
+    return head.upstream
 
 
 def _compared_now(store: Store, dedupe: str, rounds: Sequence[Place], search: Search) -> _ComparedNow:
@@ -196,17 +205,19 @@ def _compared_now(store: Store, dedupe: str, rounds: Sequence[Place], search: Se
             search.skip("dedupe", f"dedupe {dedupe} ({key})", why)
             stale.add(key)
     documents: dict[Key, Place] = {}
+    firsts: dict[Key, tuple[Upstream, int]] = {}
     for entry in order.entries:
         there = place(FINGERPRINTS.at(dedupe=dedupe, source=entry.source), entry.snapshot)
         prints, key = find_ledger(store, there), round_key(entry.round)
         if prints and key in made.keys() - stale and prints[0].upstream in made[key].inputs:
-            for upstream in prints[0].inputs:
-                if kind_of(upstream.asset) is DOCUMENTS:
-                    read = place(upstream.asset, upstream.snapshot)
-                    if read_ledger(store, read)[0].fingerprint == upstream.fingerprint:
-                        documents[entry.source, entry.snapshot] = read
+            upstream = parent_of(prints[0])
+            head = read_ledger(store, place(upstream.asset, upstream.snapshot))[0] if upstream else None
+            if head and head.upstream == upstream:
+                documents[entry.source, entry.snapshot] = place(head.asset, head.snapshot)
+                if first := _first_of(store, head):
+                    firsts[entry.source, entry.snapshot] = first, head.totals["rows"]
     scopes = [str(head.recipe.parameters.get("scope")) for head in made.values()]
-    return _ComparedNow(dedupe, documents, order, "".join(scopes[:1]))
+    return _ComparedNow(dedupe, documents, firsts, order, "".join(scopes[:1]))
 
 
 def _pair(partition: Partition | None, shard: str, row: int) -> Pair | None:

@@ -54,8 +54,8 @@ class PrintedDocuments:
                 rows[first:last] = some[rows[first:last]]
         return rows
 
-    def nodes(self, rank: int, shard: str, rows: Sequence[int]) -> Nodes:
-        """The documents of some rows of a shard that have words.
+    def nodes(self, rank: int, shard: str, rows: Sequence[int]) -> tuple[NDArray[np.int64], Nodes]:
+        """Those of some rows of a shard that have words, ascending (n), and their documents (n).
 
         Args:
             rank: rank of the snapshot.
@@ -64,8 +64,8 @@ class PrintedDocuments:
         """
         table = self._tables[rank]
         (some,) = np.nonzero(self._spans(table.rows[shard], table).counts)
-        numbers = np.searchsorted(some, np.intersect1d(some, rows))
-        return node_at(rank, table.names.index(shard), numbers)
+        found = np.intersect1d(some, rows)
+        return found, node_at(rank, table.names.index(shard), np.searchsorted(some, found))
 
     def lengths(self, nodes: Nodes) -> NDArray[np.int64]:
         """The length of the text of each document in code points (n).

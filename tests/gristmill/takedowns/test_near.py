@@ -1,5 +1,6 @@
 """Near duplicates of wanted documents, through the clusters of a dedupe by MinHash."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from gristmill.execution.runner import Inline
 from gristmill.execution.step import make
 from gristmill.lake.address import place
 from gristmill.recipes.catalogue import Catalogue
+from gristmill.recipes.rules import Rule, field
+from gristmill.recipes.source import Revision
 from gristmill.stages.dedupe.resolution import read_order, steps_of_resolution
 from gristmill.stages.near_duplicates.step import ClustersStep
 from gristmill.takedowns.finder import Finder
@@ -211,3 +214,99 @@ def test_clusters_of_older_documents_name_no_document_of_today(tmp_path: Path) -
     search = found(mill, "a0")
     assert near(mill, search) == {("pages", "a2"), ("pages", "b2")}
     assert not search.unsearched
+
+
+PAGES = {"a0": WORDS, "a1": [*WORDS, "again"], "a2": ["and", *WORDS], "a3": ["?!"], "a4": ["?!"]}
+
+
+def revised(tmp_path: Path, *drops: str) -> Mill:
+    """Five pages, of which each version drops those of one language; the dedupe compares the last version."""
+    (tmp_path / "lake").mkdir()
+    mill, catalogue, lang = Mill(tmp_path / "lake"), known(), field("metadata.lang")
+    put_pages(mill)
+    rules = {f"v{n}": Rule("other", f"lang = '{drop}'", "for another mix") for n, drop in enumerate(drops, start=1)}
+    revisions = tuple(Revision(version=version, columns=(lang,), exclude=(rule,)) for version, rule in rules.items())
+    pages = replace(catalogue.sources["pages"], revisions=revisions)
+    near_1 = replace(catalogue.dedupes["near-1"], sources=(f"pages/v{len(drops)}",))
+    resolved(mill, "dedupe/near-1", catalogue=replace(catalogue, sources={"pages": pages}, dedupes={"near-1": near_1}))
+    return mill
+
+
+def put_pages(mill: Mill, second: str = "fr") -> None:
+    langs = {"a2": second}
+    rows = [
+        {"id": each, "text": " ".join(words), "source": "pages", "metadata": {"lang": langs.get(each, "en")}}
+        for each, words in PAGES.items()
+    ]
+    mill.raw("a.jsonl.gz", rows)
+
+
+def never(count: int) -> str:
+    return (
+        f"near documents in sources/pages/v0/documents (2024): {count} of its 5 documents were never compared, as they"
+        " are now, with these; make a dedupe by MinHash that compares them, or name what is near there by --ids"
+    )
+
+
+@pytest.mark.parametrize("drops", [("fr",), ("de", "fr"), ("fr", "de")])
+def test_what_a_later_version_drops_was_never_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], drops: tuple[str, ...]
+) -> None:
+    """A mix of the first version has `a2`, which is near `a0`."""
+    mill = revised(tmp_path, *drops)
+    search = found(mill, "a0")
+    assert near(mill, search) == {("pages", "a1")}
+    assert [each.what for each in search.unsearched] == [never(1)]
+    (tmp_path / "ids").write_text('{"source":"pages","id":"a0"}\n')
+    words = ["takedown", str(mill.root), "--ids", str(tmp_path / "ids"), "--near", "--shelves", "gristmill,testshelf"]
+    for way in ("--dry-run", "--prove"):
+        assert main([*words, way]) == 1
+        assert f"not searched: {never(1)}\n" in capsys.readouterr().out
+
+
+def test_a_later_version_with_all_rows_stands_for_the_first_one(tmp_path: Path) -> None:
+    """But not if the first one was made again since, though it has as many rows."""
+    mill = revised(tmp_path, "de")
+    search, store = found(mill, "a0"), CountedLedgers(mill.store)
+    assert near_documents(store, search, {("pages", "a0")}) == {("pages", "a1"), ("pages", "a2")}
+    assert not search.unsearched
+    reads = [store.read_objects.count(mill.documents(version).ledger) for version in ("v0", "v1")]
+    assert reads == [2, 3]  # what v1 was selected from, what was not compared; and as above
+    put_pages(mill, "it")
+    mill.convert()
+    search = found(mill, "a0")
+    assert near(mill, search) == {("pages", "a1"), ("pages", "a2")}
+    assert [each.what for each in search.unsearched] == [never(5)]
+
+
+def test_what_one_dedupe_lacks_another_may_have_compared(tmp_path: Path) -> None:
+    mill = revised(tmp_path, "fr")
+    near_2 = replace(known().dedupes["near-1"], name="near-2")
+    resolved(mill, "dedupe/near-2", catalogue=replace(known(), dedupes={"near-2": near_2}))
+    search = found(mill, "a0")
+    assert near(mill, search) == {("pages", "a1"), ("pages", "a2")}
+    assert not search.unsearched
+    search = found(mill, "a0", "a2")
+    assert near(mill, search) == {("pages", "a1")}
+    assert not search.unsearched
+
+
+def test_a_document_without_a_signature_was_never_compared(tmp_path: Path) -> None:
+    """`a4` has the text of `a3`."""
+    mill = revised(tmp_path, "de")
+    search = found(mill, "a0", "a3")
+    assert near(mill, search) == {("pages", "a1"), ("pages", "a2")}
+    assert [each.what for each in search.unsearched] == [told("near 'a3' of 'pages'")]
+
+
+def test_a_refused_document_was_never_compared(tmp_path: Path) -> None:
+    """Its place in the quarantine names the compared version too."""
+    (tmp_path / "lake").mkdir()
+    mill = Mill(tmp_path / "lake")
+    rows = [{"id": "a0", "text": " ".join(WORDS), "source": "pages"}, {"id": "a1", "text": 7, "source": "pages"}]
+    mill.raw("a.jsonl.gz", rows)
+    resolved(mill, "dedupe/near-1")
+    search = found(mill, "a1")
+    assert {each.area for each in search.found} == {"quarantine"}
+    assert near(mill, search) == set()
+    assert [each.what for each in search.unsearched] == [told("near 'a1' of 'pages'")]
