@@ -58,7 +58,7 @@ def run(arguments: Namespace) -> int:
     for line in unknown_words(nobody, search):
         show(f"not erased: {line}")
     unsearched = [each.what for each in search.unsearched] + [
-        f"{path}: {why}" for path, why in search.unread_raw.items()
+        f"{path}: {why}" for path, why in (*search.unread_raw.items(), *search.unread_rows.items())
     ]
     for line in unsearched:
         show(f"not searched: {line}")

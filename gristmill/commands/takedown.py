@@ -31,7 +31,7 @@ from gristmill.tracing.raw import Shelves
 HELP = "find every place of documents, add them to a blocklist, and prove that they are gone"
 
 BLOCKLIST = "takedowns"
-_EXCLUDE = "with --prove: a file or folder, not of the lake or raw, that need not be read; may be repeated"
+_EXCLUDE = "with --prove: a file or folder, foreign, raw or a quarantine, that need not be read; may be repeated"
 
 
 def declare(parser: ArgumentParser) -> None:
@@ -76,6 +76,8 @@ def run(arguments: Namespace) -> int:
         return _prove(store, wanted, skipped, name, shelves, arguments)
     search = Finder(store, wanted, shelves, scan=arguments.scan).run()
     search.unsearched += skipped
+    for path, why in search.unread_rows.items():
+        search.skip("quarantine", path, why)
     due = list(due_slices(store, search, name))
     nobody = {} if arguments.lost else unknown(store, wanted, search)  # what was listed is put back as it was
     listed = {pair: reason for pair, reason in wanted.reasons.items() if pair not in nobody}

@@ -5,7 +5,7 @@ Source: the document format of the Dolma toolkit (https://github.com/allenai/dol
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import orjson
@@ -43,6 +43,8 @@ class DolmaLines:
     Raises (while a file is read):
         DataError: the file is truncated, or its bytes are not of the format that its name says.
     """
+
+    id_key: ClassVar[str] = "id"  # where a takedown finds the ids of refused rows
 
     source: str
 

@@ -6,7 +6,7 @@ Markdown may begin with front matter: lines of YAML between two lines `---`.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from msgspec import UNSET
 
@@ -53,6 +53,8 @@ class TextFiles:
             heading.
         added: the time of acquisition of all documents.
     """
+
+    id_is_path: ClassVar[bool] = True  # so a takedown knows the ids of refused files
 
     source: str
     encoding: str = "utf-8"

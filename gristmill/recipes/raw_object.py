@@ -40,7 +40,7 @@ class Refused(NamedTuple):
         size: size of the row in bytes, if `raw` has only its first ones; else 0.
         row: its number in the raw object, from 0. None: the quarantine takes it from `where`, if that begins with the
             object's name and `row N`.
-        id: the record's id, if it has one.
+        id: the id that its document would have, in full, if the reader knows it: takedowns compare it.
         offset: its first byte in the unpacked object, or in the member. None: that of `raw.raw_span`, if the reader has
             set one.
         member: the file inside an archive; empty: that of `raw.raw_span`.

@@ -109,6 +109,7 @@ class Search(msgspec.Struct):
         read: the objects beside shards that were read whole. A proof takes nothing else for read.
         left_out: the raw records of the documents that readers left out.
         unread_raw: why a raw object has records that were not searched, by its path.
+        unread_rows: why a quarantine has refused rows that may be of the documents, by its path.
         texts: the documents with each text that the lake has of them, or had when they were erased, by its digest.
             Empty if nobody needs it.
     """
@@ -119,6 +120,7 @@ class Search(msgspec.Struct):
     read: set[str] = set()
     left_out: list[LeftOutPlace] = []
     unread_raw: dict[str, str] = {}
+    unread_rows: dict[str, str] = {}
     texts: dict[str, list[Pair]] = {}
 
     def of(self, pair: Pair) -> list[FoundPlace]:

@@ -101,13 +101,15 @@ def proof(
     left = unread(store, search.read)
     yield _old(left.old)
     yield _releases(store, left.old)
+    refused = search_foreign(store, search.unread_rows, wanted, scan=False, exclude=exclude)
     for what, areas, searched in _KEPT:
-        yield _kept(what, search, areas, searched)
+        yield _with_rows(_kept(what, search, areas, searched), refused)
     yield _learnt(store, search)
     assets = {each.asset for each in list_ledgers(store)} if scan else set()
     made_ids = why_not_in_rows(wanted, shelves.packages, assets) if scan else ""
     unread_raw = search_foreign(store, left.raw, wanted, scan=scan, exclude=exclude, raw=True, made_ids=made_ids)
-    left_out = search_foreign(store, search.unread_raw, wanted, scan=False, exclude=exclude)
+    records = search.unread_raw | search.unread_rows
+    left_out = search_foreign(store, records, wanted, scan=False, exclude=exclude)
     unread_raw.excluded += left_out.excluded
     yield _raw(search, unread_raw, left_out.unread, left.elsewhere, unfinished(store, wanted))
     yield _strays(left.strays)
@@ -204,6 +206,17 @@ def _kept(what: str, search: Search, areas: tuple[Area, ...], searched: Area) ->
     if skipped:
         return ProofLine(what, "not proven", _some(skipped))
     return ProofLine(what, "absent", f"searched with {_count(search, searched)}")
+
+
+def _with_rows(line: ProofLine, refused: ForeignFiles) -> ProofLine:
+    """The line of the quarantine, with the rows of which nobody knows whether they are of the documents."""
+    if line.what != "quarantine":
+        return line
+    if refused.unread:
+        unsearched = _unsearched(line.what, refused.unread, "; look there, and name these objects by --exclude PATH")
+        return unsearched if line.state == "absent" else _with(line, unsearched.why)
+    left = f"; not searched: {_some(refused.excluded)}, excluded by name" if refused.excluded else ""
+    return msgspec.structs.replace(line, why=line.why + left)
 
 
 def _learnt(store: Store, search: Search) -> ProofLine:

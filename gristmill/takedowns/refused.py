@@ -1,16 +1,15 @@
 """Rows of the quarantine that may be of wanted documents. The quarantine has the first bytes of a row only.
 
+A row is another document if its reader tells its id, or if its reader takes ids from the row and the row has none of
+those that are wanted. All other rows are reported as not searched.
+
 A longer row is searched to its end in the raw object. Where it ends is not known there, so the rest of the object is
 searched: an id behind the row cannot be told from one in it, and the row is reported as not searched.
 """
 
 import re
-import string
 from collections.abc import Iterator, Sequence
-from itertools import islice, product
 from typing import NamedTuple
-
-import orjson
 
 from gristmill.errors import GristmillError, RecipeError
 from gristmill.lake.address import raw_folder
@@ -21,9 +20,11 @@ from gristmill.lake.rows.row_blocks import HEAD
 from gristmill.lake.rows.shard_file import read_blocks, rows_of, unpacked
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
+from gristmill.recipes.raw_object import TOO_LONG
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
 from gristmill.takedowns.places import FoundPlace, Search
+from gristmill.takedowns.refused_ids import is_json, is_object, own_ids, plain
 from gristmill.takedowns.side_files import NUMBER, pairs_in
 from gristmill.takedowns.wanted import Wanted
 from gristmill.tracing.rows import Partition
@@ -31,9 +32,9 @@ from gristmill.tracing.rows import Partition
 EMPTY_LINE = "empty line"
 """The reason for the only refused row that has no byte: of others without one, none was kept."""
 _WINDOW = 1 << 20
-_MOST = 100
-"""Ids that a row may have, if it has the keys of its id at several places."""
-_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([\"\\/]))")
+_SHOWN_ROWS = 3
+_BYTE = re.compile(rb"\\+x([89a-f][0-9a-f])")
+"""How the quarantine shows a byte that is no UTF-8."""
 
 
 class RefusedPlace(NamedTuple):
@@ -73,78 +74,65 @@ def refused_rows(store: Store, documents: Partition, source: Source | None, want
         DataError: a row is wrong.
     """
     for shard, _, number, row in _rows(store, documents):
-        for pair in _pairs(row, source, wanted):
+        for pair in _pairs(row, source, wanted, documents.place.snapshot):
             yield RefusedPlace(pair, shard, number, row)
 
 
-def own_pairs(name: str, text: str, source: Source, wanted: Wanted) -> list[Pair] | None:
-    """The wanted documents whose id a refused row has as its own; None if its own id is not known.
-
-    A row may have the id of another document in any of its fields, such as a rating.
-
-    Args:
-        name: its id, if its reader said it.
-        text: of the row, JSON or the begin of it.
-        source: the recipe of its source.
-        wanted: the documents.
-    """
-    own = _own_ids(name, text, source)
-    return None if len(own) != 1 else wanted.by_id.get(own.pop(), [])
+def _pairs(row: QuarantinedRow, source: Source | None, wanted: Wanted, snapshot: str) -> list[Pair]:
+    """The wanted documents that a row names: by its own id, by one of its strings, or by a word if it is no JSON."""
+    own = own_ids(row, source, wanted, snapshot) or set()
+    found = [pair for name in sorted(own & wanted.by_id.keys()) for pair in wanted.by_id[name]]
+    found = found or pairs_in(row.id, row.raw, wanted)
+    if found or is_object(row.raw) or (is_json(row.raw) and _is_cut(row)):
+        return found
+    texts = [row.raw, *_texts(_bytes_of(row.raw), source)]
+    return [pair for name, pairs in wanted.by_id.items() if _is_word(name, texts, source) for pair in pairs]
 
 
-def _pairs(row: QuarantinedRow, source: Source | None, wanted: Wanted) -> list[Pair]:
-    """The wanted documents that a row names: by its own id, or by one of its strings."""
-    own = _own_ids(row.id, row.raw, source) if source else set()
-    made = [pair for name in sorted(own & wanted.by_id.keys()) for pair in wanted.by_id[name]]
-    found = made or pairs_in(row.id, row.raw, wanted)
-    return found or ([] if _is_json(row.raw) and not _is_broken(row.raw) else _pairs_in_text(row.raw, wanted))
+def _is_cut(row: QuarantinedRow) -> bool:
+    """Whether the quarantine has less than the whole row."""
+    return row.reason == TOO_LONG or len(row.raw.encode()) >= HEAD or not (row.raw or row.reason == EMPTY_LINE)
 
 
-def _is_broken(text: str) -> bool:
-    """Whether a row is no JSON to its end, so that an id may stand in it without quotes. One of HEAD bytes is cut."""
-    if len(text.encode()) >= HEAD:
-        return False
+def _is_word(name: str, texts: Sequence[str], source: Source | None) -> bool:
+    """Whether an id stands in a text of a table, of a web archive, or of damaged JSON, and is no part of a word."""
+    signs = "".join(_option(source, each) for each in ("delimiter", "quote", "escape"))
+    word = re.escape(name) if re.search(r"\w", signs) else rf"(?<!\w){re.escape(name)}(?!\w)"
+    return any(name in text and re.search(word, text) for text in texts)
+
+
+def _option(source: Source | None, name: str) -> str:
+    value = getattr(source.convert, name, None) if source else None
+    return value if isinstance(value, str) else ""
+
+
+def _bytes_of(shown: str) -> bytes:
+    """The bytes of a row that the quarantine shows."""
+    return _BYTE.sub(lambda found: bytes.fromhex(found[1].decode()), shown.encode())
+
+
+def _texts(data: bytes, source: Source | None) -> list[str]:
+    """The texts that bytes may stand for: as their reader decodes them, with and without escapes and doubled quotes."""
     try:
-        orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return True
-    return False
+        text = data.decode(_option(source, "encoding") or "utf-8", "replace")
+    except LookupError:
+        text = data.decode("utf-8", "replace")
+    quote, escape = _option(source, "quote"), _option(source, "escape")
+    texts = [text, plain(text), text.replace("\0", "")]
+    if quote:
+        texts.append(text.replace(quote * 2, quote))
+    if escape:
+        texts.append(re.sub(re.escape(escape) + "(.)", r"\1", text, flags=re.DOTALL))
+    return texts
 
 
-def _is_json(text: str) -> bool:
-    return text.lstrip()[:1] in {"{", "["}
-
-
-def _pairs_in_text(text: str, wanted: Wanted) -> list[Pair]:
-    """The wanted documents whose id stands in a row that is no JSON, such as one of a table or of a web archive."""
-    found = [name for name in wanted.by_id if name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)]
-    return [pair for name in found for pair in wanted.by_id[name]]
-
-
-def _own_ids(name: str, text: str, source: Source) -> set[str]:
-    """The ids that a refused row may have as its own: one, unless it has a key of its id at several places."""
-    template, key = getattr(source.convert, "id_template", None), getattr(source.convert, "id_key", "id")
-    if name:
-        return {name}
-    if template is None:
-        return _values(text, key) if key else set()
-    parts = list(string.Formatter().parse(template))
-    values = [sorted(_values(text, each)) for _, each, _, _ in parts if each]
-    ids = set[str]()
-    for chosen in islice(product(*values), _MOST):
-        left = iter(chosen)
-        ids.add("".join(f"{literal}{next(left)}" if each else literal for literal, each, _, _ in parts))
-    return ids
-
-
-def _values(text: str, path: str) -> set[str]:
-    """The values of a field in a text of JSON, at any depth, if they are strings or whole numbers.
-
-    >>> sorted(_values('{"id": "7", "rating": "8", "meta": {"id": 9', "id"))
-    ['7', '9']
-    """
-    found = re.findall(rf'"{re.escape(path.rpartition(".")[2])}"\s*:\s*(?:"((?:[^"\\]|\\.)*)"|(-?[0-9]+)\b)', text)
-    return {_plain(string.encode()) or number for string, number in found}
+def _may_have(data: bytes, name: str) -> bool:
+    """Whether an id may stand in bytes that are no UTF-8. Other encodings keep the characters of ASCII alone."""
+    if name.isascii() or (b"\0" not in data and "\ufffd" not in data.decode("utf-8", "replace")):
+        return False
+    pieces = re.split(r"([^\x00-\x7f]+)", name)
+    parts = [f"[\x80-\xff].{{0,{4 * len(each)}}}" if n % 2 else re.escape(each) for n, each in enumerate(pieces)]
+    return b"\0" in data or re.search("".join(parts), data.decode("latin-1"), re.DOTALL) is not None
 
 
 def quarantine_places(
@@ -157,22 +145,29 @@ def quarantine_places(
         documents: the partition of documents.
         source: the recipe of its source, which says how ids are made.
         wanted: the documents.
-        search: learns which rows are not in the quarantine to their end, and may be of a wanted document.
+        search: learns which rows may be of a wanted document, though its id was not found.
 
     Raises:
         DataError: a row is wrong.
     """
     there = documents.place
+    unread: dict[str, dict[str, list[str]]] = {}
     for shard, path, number, row in _rows(store, documents):
-        found = _pairs(row, source, wanted)
+        found = _pairs(row, source, wanted, there.snapshot)
         for pair in found:
             where = f"{path}: row {number} ({row.reason})"
             recipe = names_of(there.asset)["source"]
             yield FoundPlace(*pair, "quarantine", there.asset, there.snapshot, shard, where, by_id_of=recipe)
-        whole = bool(row.id or row.raw or row.reason == EMPTY_LINE) and len(row.raw.encode()) < HEAD
-        why = "" if found or whole else _why_unsearched(store, documents, row, wanted)
+        why = "" if found else _why_unread(store, documents, row, source, wanted)
         if why:
-            search.skip("quarantine", f"{path}: row {number} ({row.reason})", why)
+            unread.setdefault(path, {}).setdefault(why, []).append(f"row {number} ({row.reason})")
+    for path, reasons in unread.items():
+        search.unread_rows[path] = "; ".join(f"{_some(rows)}: {why}" for why, rows in reasons.items())
+
+
+def _some(rows: Sequence[str]) -> str:
+    more = f" and {len(rows) - _SHOWN_ROWS:,} more" if len(rows) > _SHOWN_ROWS else ""
+    return ", ".join(rows[:_SHOWN_ROWS]) + more
 
 
 def _rows(store: Store, documents: Partition) -> Iterator[tuple[str, str, int, QuarantinedRow]]:
@@ -196,9 +191,36 @@ def _rows(store: Store, documents: Partition) -> Iterator[tuple[str, str, int, Q
                 number += 1
 
 
-def _why_unsearched(store: Store, documents: Partition, row: QuarantinedRow, wanted: Wanted) -> str:
+def _why_unread(store: Store, documents: Partition, row: QuarantinedRow, source: Source | None, wanted: Wanted) -> str:
+    """Why a row in which no id was found may be of a wanted document; empty if it is not."""
+    own = own_ids(row, source, wanted, documents.place.snapshot)
+    tells = bool(row.id) or bool(source and getattr(source.convert, "id_is_path", False))
+    if (own is not None and tells) or row.reason == EMPTY_LINE:
+        return ""
+    if _is_cut(row):
+        why = _why_unsearched(store, documents, row, source, wanted)
+        if why:
+            return why
+    if any(_may_have(_bytes_of(row.raw), name) for name in wanted.by_id):
+        return "it has bytes that are no UTF-8, and may have such an id in another encoding"
+    if own is None and _may_be_of(documents, source, wanted):
+        return "its reader makes the ids, and has not told that of this row"
+    return ""
+
+
+def _may_be_of(documents: Partition, source: Source | None, wanted: Wanted) -> bool:
+    """Whether rows of a source may have a source that is asked for."""
+    if source is not None and getattr(source.convert, "source_key", None) is not None:
+        return True
+    names = {source.name, source.read_as} if source else {names_of(documents.place.asset)["source"]}
+    return any(name in names for name, _ in wanted.reasons)
+
+
+def _why_unsearched(
+    store: Store, documents: Partition, row: QuarantinedRow, source: Source | None, wanted: Wanted
+) -> str:
     """Why a row of which the quarantine has the first bytes only may be of a wanted document; empty if it is not."""
-    short = f"the quarantine has its first {HEAD >> 20} MiB only" if row.raw else "the quarantine has no byte of it"
+    short = "the quarantine has its first bytes only" if row.raw else "the quarantine has no byte of it"
     mend = "take the row out of the raw object, and make it again"
     if row.offset is None or row.member:
         return f"{short}, and its place in {row.file or 'the raw data'} is not known to the byte; {mend}"
@@ -206,8 +228,8 @@ def _why_unsearched(store: Store, documents: Partition, row: QuarantinedRow, wan
     try:
         for path in (f"{folder}{documents.place.snapshot}/{row.file}", f"{folder}{row.file}"):
             if store.head(path) is not None:
-                texts = _texts(store, path, row.offset, _longest(wanted))
-                named = any(_names(text, wanted, json=_is_json(row.raw)) for text in texts)
+                pieces = _pieces(store, path, row.offset, _longest(wanted))
+                named = any(_names(piece, source, wanted, json=is_json(row.raw)) for piece in pieces)
                 return f"{short}, and {path} has such an id behind byte {row.offset}; {mend}" if named else ""
     except GristmillError as error:
         return f"{short}, and {error}"
@@ -215,12 +237,12 @@ def _why_unsearched(store: Store, documents: Partition, row: QuarantinedRow, wan
 
 
 def _longest(wanted: Wanted) -> int:
-    """Characters that the longest id may have, each of them escaped, with what stands around it."""
-    return 6 * max(map(len, wanted.by_id), default=0) + 64
+    """Bytes that the longest id may have, each character two escapes, with what stands around it."""
+    return 12 * max(map(len, wanted.by_id), default=0) + 64
 
 
-def _texts(store: Store, path: str, offset: int, overlap: int) -> Iterator[str]:
-    """The text of a raw object from a byte on, without escapes of JSON, in pieces that overlap.
+def _pieces(store: Store, path: str, offset: int, overlap: int) -> Iterator[bytes]:
+    """The unpacked bytes of a raw object from one on, in pieces that overlap.
 
     Raises:
         DataError: the object cannot be unpacked.
@@ -231,22 +253,17 @@ def _texts(store: Store, path: str, offset: int, overlap: int) -> Iterator[str]:
         skipped += left
         held += piece[left:]
         if len(held) >= _WINDOW + overlap:
-            yield _plain(held)
+            yield held
             held = held[-overlap:]
-    yield _plain(held)
+    yield held
 
 
-def _plain(data: bytes) -> str:
-    r"""The text of JSON without escapes.
-
-    >>> _plain(rb'{"id": "\u0064\/7"}')
-    '{"id": "d/7"}'
-    """
-    return _ESCAPE.sub(lambda found: found[2] or chr(int(found[1], 16)), data.decode("utf-8", "replace"))
-
-
-def _names(text: str, wanted: Wanted, *, json: bool) -> bool:
-    """Whether a text may name a wanted document. `json`: it is of a row of JSON."""
+def _names(data: bytes, source: Source | None, wanted: Wanted, *, json: bool) -> bool:
+    """Whether bytes may name a wanted document. `json`: they are of rows of JSON."""
+    texts = _texts(data, source)
+    if any(_may_have(data, name) for name in wanted.by_id):
+        return True
     if not json:
-        return bool(_pairs_in_text(text, wanted))
+        return any(_is_word(name, texts, source) for name in wanted.by_id)
+    text = texts[1]
     return any(f'"{name}"' in text for name in wanted.by_id) or not wanted.by_id.keys().isdisjoint(NUMBER.findall(text))

@@ -19,7 +19,7 @@ from typing import Any
 from msgspec import UNSET
 
 from gristmill.lake.rows.document import Document
-from gristmill.readers.files.raw_files import FileDocuments
+from gristmill.readers.files.raw_files import FileDocuments, refused_file
 from gristmill.readers.mapping.fields import beside
 from gristmill.readers.text import Unfit, fit_text, text_as_declared
 from gristmill.readers.zip_archive import Member
@@ -115,6 +115,13 @@ class GutenbergTexts(FileDocuments):
         return re.search(self.select, name) is not None
 
     def documents(self, file: Member, raw: RawObject) -> Iterator[Converted]:
+        try:
+            yield self._book(file, raw)
+        except Unfit as unfit:
+            number = _NUMBER.search(file.raw[:_HEAD].decode("latin-1"))
+            yield refused_file(raw, file, unfit)._replace(id=f"gutenberg-{number[1]}" if number else "")
+
+    def _book(self, file: Member, raw: RawObject) -> Document:
         text = _decoded(file.raw, self.encoding).replace("\r\n", "\n")
         start = _START.search(text)
         if start is None:
@@ -134,7 +141,7 @@ class GutenbergTexts(FileDocuments):
         ours = {"authors": fields.get("author", []), "language": _LANGUAGES.get(language.lower(), language)}
         metadata = beside(beside(metadata, others), ours)
         created = _day(metadata.get("posting_date", "")) or _day(metadata.get("release_date", ""))
-        yield Document(
+        return Document(
             id=f"gutenberg-{number[1]}",
             text=fit_text((body if self.credits else _without_credits(body)).strip("\n")) + "\n",
             source=self.source,

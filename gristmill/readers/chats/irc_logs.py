@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 from gristmill.errors import RecipeError
 from gristmill.lake.rows.document import Document
@@ -28,6 +29,8 @@ class IrcLogs(FileDocuments):
             becomes `created`: year, month and day, with or without a sign between them.
         events: whether lines that nobody wrote are kept, such as `=== ann has joined`.
     """
+
+    id_is_path: ClassVar[bool] = True  # so a takedown knows the ids of refused files
 
     select: str = r"(?P<day>\d{4}-\d{2}-\d{2})[^/]*\.(txt|log)$"
     events: bool = True

@@ -96,11 +96,11 @@ class MarkedTurns:
                 return
             digest.update(row.fields[key].encode("utf-8", "surrogatepass") + b"\xff")
         for key in self.keys:
+            row_id = f"{digest.hexdigest()[:_DIGITS]}-{key}"
             try:
                 messages = turns_of(row.fields[key], self.marks)
                 metadata = beside(others, {"messages": messages, "choice": key}, "name it in leave_out, or rename it")
             except Unfit as unfit:
-                yield row.refused(unfit.reason, f"field {key!r}: {unfit.detail}")
+                yield row.refused(unfit.reason, f"field {key!r}: {unfit.detail}")._replace(id=row_id)
                 continue
-            row_id = f"{digest.hexdigest()[:_DIGITS]}-{key}"
             yield Document(id=row_id, text=field_text(messages), source=self.source, metadata=metadata)

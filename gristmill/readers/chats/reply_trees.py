@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from msgspec import UNSET
 
@@ -39,6 +39,8 @@ class ReplyTrees:
         end: `assistant`: a path ends with its last answer, and replies of the prompter behind it are left out. A tree
             without an answer is left out and counted. `any`: a path ends with a message that has no replies.
     """
+
+    id_key: ClassVar[str] = "message_id"  # where a takedown finds the ids of refused rows
 
     source: str
     paths: Literal["all", "best"] = "all"

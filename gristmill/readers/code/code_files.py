@@ -99,7 +99,9 @@ class CodeFiles:
                 yield (
                     LeftOut(reason)
                     if reason
-                    else Refused(TOO_LARGE, f"{raw.name} ({size} bytes)", file.raw[:_LICENCE_SIZE], size)
+                    else Refused(
+                        TOO_LARGE, f"{raw.name} ({size} bytes)", file.raw[:_LICENCE_SIZE], size, id=_id(name, path)
+                    )
                 )
             else:
                 yield self._converted(file, raw, name, path, LicenceFiles())
@@ -133,7 +135,7 @@ class CodeFiles:
                     yield LeftOut(reason)
                 else:
                     yield (
-                        refused_member(raw, replace(file, raw=b""))
+                        refused_member(raw, replace(file, raw=b""))._replace(id=_id(name, path))
                         if file.refused
                         else self._converted(file, raw, name, path, licences)
                     )
@@ -156,7 +158,7 @@ class CodeFiles:
         try:
             text = self._text(file.raw, path)
         except Unfit as unfit:
-            return refused_file(raw, file, unfit)
+            return refused_file(raw, file, unfit)._replace(id=_id(repository, path))
         language = language_of(path, text)
         reason = self._reason(path, text, language)
         if reason:
@@ -173,8 +175,7 @@ class CodeFiles:
             metadata["license_from"] = stated
         if file.comment:
             metadata["commit"] = file.comment
-        row_id = f"{repository}/{path}" if repository else path
-        return Document(id=row_id, text=text, source=self.source, metadata=metadata)
+        return Document(id=_id(repository, path), text=text, source=self.source, metadata=metadata)
 
     def _reason_unread(self, path: str, file: Member) -> str:
         """Why a file that an archive refuses is left out by its name and first bytes, or "": it may be code.
@@ -218,6 +219,10 @@ class CodeFiles:
             return python_text(data)
         mend = "" if mark else f'; declare encodings=("{self.encodings[0]}", "latin-1"), or as the files are'
         raise Unfit("undecodable source", f"not {' or '.join((mark,) if mark else self.encodings)}{mend}")
+
+
+def _id(repository: str, path: str) -> str:
+    return f"{repository}/{path}" if repository else path
 
 
 def _stem(name: str) -> str:

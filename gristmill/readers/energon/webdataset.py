@@ -114,14 +114,26 @@ class WebdatasetSamples:
                 others += 1
                 continue
             if held and pair[0] != key:
-                yield self._document(key, held, raw)
+                yield self._sample(key, held, raw)
                 held = []
             key = pair[0]
             held.append(member)
         if held:
-            yield self._document(key, held, raw)
+            yield self._sample(key, held, raw)
         if others:
             yield LeftOut("file without a sample key", others)
+
+    def _sample(self, key: str, members: list[Member], raw: RawObject) -> Converted:
+        """The document of a sample, or why it is refused, with the id that it would have."""
+        made = self._document(key, members, raw)
+        return made._replace(id=self._id(key, raw)) if isinstance(made, Refused) else made
+
+    def _id(self, key: str, raw: RawObject) -> str:
+        try:
+            made_id = document_id(key) if self.exported else key
+        except DataError:
+            return ""
+        return f"{raw.name}/{made_id}" if self.shard_in_id else made_id
 
     def _document(self, key: str, members: list[Member], raw: RawObject) -> Converted:
         """The document of a sample, or why it is refused."""

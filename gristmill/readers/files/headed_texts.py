@@ -86,6 +86,11 @@ class HeadedTexts(FileDocuments):
         super().__post_init__()
         check_pattern(self.select, f"HeadedTexts of source {self.source!r}: select")
 
+    @property
+    def id_is_path(self) -> bool:
+        """Whether ids are paths, so that a takedown knows those of refused files."""
+        return self.id_field is None
+
     def wants(self, name: str) -> bool:
         """Whether the pattern takes the name."""
         return re.search(self.select, name) is not None

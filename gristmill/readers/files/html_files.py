@@ -7,7 +7,7 @@ import codecs
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from resiliparse.parse.html import HTMLTree
 
@@ -34,6 +34,8 @@ class HtmlFiles(FileDocuments):
         groups: a pattern that is searched in the path. Its named groups become metadata.
         encoding: of files without a byte order mark, `<meta charset>` and XML declaration, if they are not UTF-8.
     """
+
+    id_is_path: ClassVar[bool] = True  # so a takedown knows the ids of refused files
 
     select: str = r"\.x?html?$"
     groups: str = ""

@@ -104,14 +104,14 @@ class StackExchangePosts:
         first = places[0]
         if first.post != first.thread:
             for place in places:
-                yield _refused_post("answer without its question", raw, place, file)
+                yield _refused_post("answer without its question", raw, place, file, site)
             return
         posts: list[tuple[PostPlace, Attributes]] = []
         seen: set[int] = set()
         low = 0
         for place in places:
             if place.post in seen:
-                yield _refused_post("post id twice", raw, place, file)
+                yield _refused_post("post id twice", raw, place, file, site)
             elif posts and self.least_score is not None and place.score < self.least_score:
                 low += 1
             else:
@@ -125,7 +125,7 @@ class StackExchangePosts:
         try:
             document = self._document(posts, site)
         except Unfit as unfit:
-            yield _refused_post(unfit.reason, raw, first, file, unfit.detail)
+            yield _refused_post(unfit.reason, raw, first, file, site, unfit.detail)
             return
         raw.raw_span = RawSpan(first.start, first.end)
         yield document
@@ -210,9 +210,11 @@ def _bytes(file: IO[bytes], place: PostPlace) -> bytes:
     return file.read(place.end - place.start)
 
 
-def _refused_post(reason: str, raw: RawObject, place: PostPlace, file: IO[bytes], detail: str = "") -> Refused:
+def _refused_post(
+    reason: str, raw: RawObject, place: PostPlace, file: IO[bytes], site: str, detail: str = ""
+) -> Refused:
     where = f"{raw.name} post {place.post}, byte {place.start}{f' ({detail})' if detail else ''}"
-    return Refused(reason, where, _bytes(file, place), id=str(place.post), offset=place.start)
+    return Refused(reason, where, _bytes(file, place), id=f"{site}/{place.post}", offset=place.start)
 
 
 def _refused(reason: str, raw: RawObject, row: XmlElement, detail: str) -> Refused:

@@ -45,6 +45,7 @@ class OscarLines:
     """
 
     gives_json: ClassVar[bool] = True
+    id_key: ClassVar[str] = "warc-record-id"  # where a takedown finds the ids of refused rows
 
     source: str
     schema: Schema

@@ -97,14 +97,15 @@ class JatsArticles(FileDocuments):
             try:
                 yield self._article(article, member, raw)
             except Unfit as unfit:
-                yield Refused(unfit.reason, f"{where} ({unfit.detail})" if unfit.detail else where, line)
+                where = f"{where} ({unfit.detail})" if unfit.detail else where
+                yield Refused(unfit.reason, where, line, id=_id(_ids(about) if (about := _about(article)) else {}))
             if inner := sum(1 for name in ("sub-article", "response") for _ in article.below(name)):
                 yield LeftOut("article inside an article", inner)
         if not number:
             raise Unfit("no article", "no element <article>")
 
     def _article(self, article: XmlElement, path: str, raw: RawObject) -> Document:
-        about = article.find("front", "article-meta") or article.find("front-stub")
+        about = _about(article)
         if about is None:
             raise Unfit("no metadata of the article", "no element <article-meta>")
         ids = _ids(about)
@@ -123,7 +124,7 @@ class JatsArticles(FileDocuments):
         front = [*self._titles(about), *self._abstracts(about, raw)]
         created = _created(about, raw)
         return Document(
-            id=f"PMC{ids['pmc'].removeprefix('PMC')}" if "pmc" in ids else ids.get("doi", next(iter(ids.values()))),
+            id=_id(ids),
             text=fit_text(text(*front, *article.elements("body"), *floats, *back)) + "\n",
             source=self.source,
             created=created or UNSET,
@@ -212,6 +213,16 @@ def _day(year: str, month: str, day: str) -> str:
     except (ValueError, OverflowError):
         return ""
     return f"{made.date().isoformat()}T00:00:00Z"
+
+
+def _about(article: XmlElement) -> XmlElement | None:
+    """What an article says about itself."""
+    return article.find("front", "article-meta") or article.find("front-stub")
+
+
+def _id(ids: dict[str, str]) -> str:
+    """The id of an article's document; empty if the article has none."""
+    return f"PMC{ids['pmc'].removeprefix('PMC')}" if "pmc" in ids else ids.get("doi", next(iter(ids.values()), ""))
 
 
 def _metadata(article: XmlElement, about: XmlElement, ids: dict[str, str], path: str) -> dict[str, Any]:

@@ -200,7 +200,7 @@ class MediaWikiPages:
         except Unfit as unfit:
             detail = f"{where}: {title}" + (f": {unfit.detail}" if unfit.detail else "")
             head = source[:_SHOWN].encode("utf-8", "surrogatepass")[:_SHOWN]
-            return Refused(unfit.reason, detail, head, size, row=number, id=key, offset=page.start)
+            return Refused(unfit.reason, detail, head, size, row=number, id=name, offset=page.start)
         if not text:
             return LeftOut("page without text", id=name, source=self.source)
         facts = {"id": name, "namespace": int(space), "redirect": redirect or ""}

@@ -22,7 +22,8 @@ ALWAYS_ALLOWED = 10
 ALWAYS_ALLOWED_BYTES = 64 << 10
 """Size of all refused rows that never makes a shard fail by their bytes, if it keeps any row."""
 _NAMED = 3
-_LONGEST_ID = 1000
+LONGEST_ID = 1000
+"""Characters that the quarantine keeps of an id."""
 _ROW = re.compile(r"\s*row (\d{1,18})\b")
 
 
@@ -74,7 +75,7 @@ class QuarantineWriter:
         head = row.raw[:HEAD]
         if not self._old_mac and b"\r" in head.strip() and b"\n" not in head:
             self._old_mac = visible(row.where)
-        written = _written(row, head.decode("utf-8", "backslashreplace"), file, raw_span)
+        written = quarantined(row, file, raw_span)
         self._places.setdefault(row.reason, written.place)
         self._writer.write(msgspec.json.encode(written) + b"\n")
 
@@ -150,8 +151,14 @@ class QuarantineWriter:
             self._writer.abort()
 
 
-def _written(row: Refused, raw: str, file: str, raw_span: RawSpan | None) -> QuarantinedRow:
-    """The row as the quarantine keeps it. What it does not say about its place is taken from its reader's span."""
+def quarantined(row: Refused, file: str, raw_span: RawSpan | None) -> QuarantinedRow:
+    """A refused row as the quarantine keeps it. What it does not say about its place is taken from its reader's span.
+
+    Args:
+        row: the row.
+        file: name of its raw object below the snapshot.
+        raw_span: place of the row, as its reader says.
+    """
     number, offset = row.row, row.offset
     if number is None and file and row.where.startswith(file):
         said = _ROW.match(row.where, len(file))
@@ -163,11 +170,11 @@ def _written(row: Refused, raw: str, file: str, raw_span: RawSpan | None) -> Qua
     member = row.member or (raw_span.member if raw_span else "")
     return QuarantinedRow(
         reason=encodable(row.reason),
-        raw=raw,
+        raw=row.raw[:HEAD].decode("utf-8", "backslashreplace"),
         where=encodable(row.where),
         file=file,
         row=number,
-        id=encodable(row.id[:_LONGEST_ID]),
+        id=encodable(row.id[:LONGEST_ID]),
         offset=offset,
         member=encodable(member),
     )

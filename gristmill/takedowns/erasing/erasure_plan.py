@@ -16,7 +16,8 @@ from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
 from gristmill.takedowns.places import Search
 from gristmill.takedowns.raw_objects import unmade
-from gristmill.takedowns.refused import own_pairs, refused_rows, source_of
+from gristmill.takedowns.refused import refused_rows, source_of
+from gristmill.takedowns.refused_ids import own_pairs
 from gristmill.takedowns.wanted import Wanted
 from gristmill.tracing.raw import RawPlace, Shelves, raw_place
 from gristmill.tracing.rows import Partition, find_partition, row_with
@@ -181,7 +182,7 @@ def _raw_places(
     source = source_of(documents, shelves.packages)
     for refused in refused_rows(store, documents, source, wanted):
         row = refused.row
-        own = own_pairs(row.id, row.raw, source, wanted) if source else None
+        own = own_pairs(row, source, wanted, there.snapshot) if source else None
         if own is not None and refused.pair not in own:
             continue  # another document, which names this one
         if own is None:

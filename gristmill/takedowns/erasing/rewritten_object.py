@@ -14,15 +14,16 @@ from typing import Any, NamedTuple
 import msgspec
 
 from gristmill.errors import DataError, StoreError
+from gristmill.lake.rows.raw_spans import RawSpan
 from gristmill.lake.store.disk.old_file import OldFile
 from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.protocol import Entry, Store
 from gristmill.recipes.raw_object import Converted, Copied, LeftOut, RawObject, Refused
-from gristmill.recipes.source import Source
 from gristmill.stages.conversion.converter import converted
+from gristmill.stages.conversion.quarantine import quarantined
 from gristmill.takedowns.erasing.cut_units import find_cuts, without_cuts
 from gristmill.takedowns.erasing.erasure_plan import ObjectPlan, why_bytes_stay
-from gristmill.takedowns.refused import own_pairs
+from gristmill.takedowns.refused_ids import own_pairs
 from gristmill.takedowns.wanted import Wanted
 
 _encoder = msgspec.json.Encoder()
@@ -107,8 +108,8 @@ def _write(store: Store, entry: Entry, plan: ObjectPlan, local: FolderStore) -> 
 
 def _compare(store: Store, local: FolderStore | None, plan: ObjectPlan, entry: Entry, wanted: Wanted) -> None:
     """Raises DataError unless both objects give the same rows, except for the erased ones. None: no object is left."""
-    old_rows = _outcomes(RawObject(store, plan.path, plan.name, entry.size, plan.source.limits), plan)
-    left = (row for row in old_rows if not _is_erased(row, plan.source, wanted))
+    old_rows = _outcomes(RawObject(store, plan.path, plan.name, entry.size, plan.source.limits), plan, wanted)
+    left = (row for row in old_rows if not row[-1])
     if local is None:
         if next(left, None) is not None:
             raise DataError(
@@ -118,7 +119,9 @@ def _compare(store: Store, local: FolderStore | None, plan: ObjectPlan, entry: E
         return
     new = local.head(plan.path)
     size = new.size if new else 0
-    new_rows = _readable(_outcomes(RawObject(local, plan.path, plan.name, size, plan.source.limits), plan), plan.path)
+    new_rows = _readable(
+        _outcomes(RawObject(local, plan.path, plan.name, size, plan.source.limits), plan, wanted), plan.path
+    )
     for number, (kept, made) in enumerate(zip_longest(left, new_rows)):
         if kept != made:
             raise DataError(
@@ -137,30 +140,26 @@ def _readable(rows: Iterator[tuple[Any, ...]], path: str) -> Iterator[tuple[Any,
         ) from error
 
 
-def _outcomes(raw: RawObject, plan: ObjectPlan) -> Iterator[tuple[Any, ...]]:
-    """What a converter makes of an object, in a form that can be compared: kind, id, source, and bytes or reason."""
+def _outcomes(raw: RawObject, plan: ObjectPlan, wanted: Wanted) -> Iterator[tuple[Any, ...]]:
+    """What a converter makes of an object, in a form that can be compared: kind, id, source, bytes or reason.
+
+    The last value is whether the row is to be erased.
+    """
     for row in converted(plan.source, raw, plan.snapshot):
-        raw.take_raw_span()
-        yield from (_outcome(refused) for refused in raw.take_refused())
-        yield _outcome(row)
-    yield from (_outcome(refused) for refused in raw.take_refused())
+        raw_span = raw.take_raw_span()
+        yield from (_outcome(refused, plan, wanted) for refused in raw.take_refused())
+        yield _outcome(row, plan, wanted, raw_span)
+    yield from (_outcome(refused, plan, wanted) for refused in raw.take_refused())
 
 
-def _outcome(row: Converted) -> tuple[Any, ...]:
-    if isinstance(row, Copied):
-        return "row", row.id, row.source, row.line
+def _outcome(row: Converted, plan: ObjectPlan, wanted: Wanted, raw_span: RawSpan | None = None) -> tuple[Any, ...]:
     if isinstance(row, Refused):
-        return "refused", row.id, row.raw, row.reason
+        own = own_pairs(quarantined(row, plan.name, raw_span), plan.source, wanted, plan.snapshot)
+        return "refused", row.id, row.raw, row.reason, bool(own)
     if isinstance(row, LeftOut):
-        return "left out", row.id, row.source, (row.reason, row.records)
-    return "row", row.id, row.source, _encoder.encode(row)
-
-
-def _is_erased(row: tuple[Any, ...], source: Source, wanted: Wanted) -> bool:
-    kind, name, third, _ = row
-    if kind == "refused":
-        return bool(own_pairs(name, third.decode("utf-8", "replace"), source, wanted))
-    return (third, name) in wanted.reasons
+        return "left out", row.id, row.source, (row.reason, row.records), (row.source, row.id) in wanted.reasons
+    line = row.line if isinstance(row, Copied) else _encoder.encode(row)
+    return "row", row.id, row.source, line, (row.source, row.id) in wanted.reasons
 
 
 def _replace(store: Store, entry: Entry, local: FolderStore, old: OldFile | None) -> None:

@@ -2,21 +2,19 @@
 
 import gzip
 from pathlib import Path
-from typing import Any
 
 import pytest
 from testkit import SNAPSHOT, Mill, make_documents, own_shelf, packed
 
 from gristmill.lake.address import documents_asset, place, raw_folder
 from gristmill.lake.rows.row_blocks import HEAD
-from gristmill.readers.jsonl import JsonLines
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
 from gristmill.stages.conversion.step import ConversionStep
 from gristmill.takedowns.erasing.erasure_plan import erasure_plan
 from gristmill.takedowns.finder import Finder
 from gristmill.takedowns.places import Search
-from gristmill.takedowns.refused import own_pairs, quarantine_places
+from gristmill.takedowns.refused import quarantine_places
 from gristmill.takedowns.wanted import Wanted
 from gristmill.tracing.raw import Shelves
 from gristmill.tracing.rows import find_partition
@@ -56,28 +54,7 @@ def test_an_id_behind_what_the_quarantine_keeps_is_looked_for_in_the_raw_object(
     search = Search()
     assert not list(quarantine_places(mill.store, documents, source, Wanted({("pages", "d3"): ""}), search))
     raw = f"{raw_folder('loose', SNAPSHOT)}a.jsonl.gz"
-    assert [f"{raw} has such an id behind byte" in each.what for each in search.unsearched] == [True] * unsearched
-
-
-@pytest.mark.parametrize(
-    ("text", "options", "own"),
-    [
-        ('{"id":"7","rating":"8"}', {}, [("pages", "7")]),
-        ('{"id": 7, "rating": "8", "text": 1', {}, [("pages", "7")]),
-        ('{"id":"140","rating":"7"}', {}, []),
-        ('{"id":"140","rating":"7","meta":{"id":"7"}}', {}, None),
-        ('{"rating":"7"}', {}, None),
-        ('{"id":"7"}', {"id_template": "{id}-{part}"}, None),
-        ('{"lang":"7","meta":{"part":1},"text":1,', {"id_template": "{lang}-{meta.part}"}, []),
-        ('{"lang":"","meta":{"part":7},"text":1,', {"id_template": "{meta.part}"}, [("pages", "7")]),
-        ('{"id":"140","key":"7"}', {"id_key": "key"}, [("pages", "7")]),
-    ],
-)
-def test_a_refused_row_that_names_an_id_in_another_field_is_another_document(
-    text: str, options: dict[str, Any], own: list[tuple[str, str]] | None
-) -> None:
-    source = Source(name="pages", convert=JsonLines(source="pages", **options))
-    assert own_pairs("", text, source, Wanted({("pages", "7"): ""})) == own
+    assert [f"{raw} has such an id behind byte" in each for each in search.unread_rows.values()] == [True] * unsearched
 
 
 @pytest.mark.parametrize(
@@ -120,4 +97,4 @@ def test_a_row_that_begins_like_json_and_is_none_is_searched_for_the_id_as_a_wor
     assert documents is not None
     search = Search()
     found = list(quarantine_places(mill.store, documents, mill.source(), Wanted({("pages", "d3"): ""}), search))
-    assert (len(found), search.unsearched) == (places, [])
+    assert (len(found), search.unread_rows) == (places, {})

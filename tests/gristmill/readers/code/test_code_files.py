@@ -159,7 +159,7 @@ def test_a_folder_tree_has_a_raw_object_for_each_file(
     (made,) = read(tmp_path, "ann/mill/src/a.py", b"a = 1\n", folders=folders)
     assert (made.id, made.metadata["repository"], made.metadata["path"]) == (row_id, repository, path)
     (large,) = read(tmp_path / "2", "ann/mill/src/a.py", b"a = 1\n", largest=3)
-    assert large == Refused("entry too large", "ann/mill/src/a.py (6 bytes)", b"a = 1\n", 6)
+    assert large == Refused("entry too large", "ann/mill/src/a.py (6 bytes)", b"a = 1\n", 6, id="ann/mill/src/a.py")
     assert read(tmp_path / "3", "ann/mill/logo.png", b"PNG0", largest=3) == [LeftOut("unknown language")]
     assert read(tmp_path / "4", "ann/mill/logo.py", b"PNG\0", largest=3) == [LeftOut("binary")]
 

@@ -64,7 +64,7 @@ def test_the_text_may_be_a_value_of_json_and_is_not_kept_twice(tmp_path: Path) -
     ]
     [first, refused] = read(tmp_path, files, text="json[captions][1]")
     assert (first.text, first.metadata["captions"]) == ("Two.", ["One.", "Two."])
-    assert refused == Refused("no text", "a.tar sample 2 (the sample has no json[captions][1])", b"")
+    assert refused == Refused("no text", "a.tar sample 2 (the sample has no json[captions][1])", b"", id="2")
 
 
 def test_our_exports_give_the_ids_back(tmp_path: Path) -> None:

@@ -1,0 +1,144 @@
+"""The id that the document of a refused row would have: readers tell it, or take it from the row or from its path."""
+
+import json
+import re
+import string
+from itertools import islice, product
+from typing import Any
+
+from gristmill.lake.identity import Pair
+from gristmill.lake.rows.quarantined import QuarantinedRow
+from gristmill.lake.rows.shard_file import PACKINGS
+from gristmill.recipes.source import Source
+from gristmill.stages.conversion.quarantine import LONGEST_ID
+from gristmill.takedowns.wanted import Wanted
+
+_MOST = 100
+"""Ids that a row may have, if it has the keys of its id at several places."""
+_OURS = "gristmill.readers."
+_ESCAPES = re.compile(r'(?:\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt]))+')
+"""Escapes of JSON. Two that stand together may be one character."""
+
+
+def own_pairs(row: QuarantinedRow, source: Source, wanted: Wanted, snapshot: str) -> list[Pair] | None:
+    """The wanted documents whose id a refused row has as its own; None if its own id is not known.
+
+    A row may have the id of another document in any of its fields, such as a rating.
+
+    Args:
+        row: the row.
+        source: the recipe of its source.
+        wanted: the documents.
+        snapshot: key of its snapshot.
+    """
+    own = own_ids(row, source, wanted, snapshot)
+    return wanted.by_id.get(min(own), []) if own and len(own) == 1 and "" not in own else None
+
+
+def own_ids(row: QuarantinedRow, source: Source | None, wanted: Wanted, snapshot: str) -> set[str] | None:
+    """The ids that a refused row may have as its own: one, unless it has a key of its id at several places.
+
+    Args:
+        row: the row.
+        source: the recipe of its source; None: nobody knows it.
+        wanted: the documents.
+        snapshot: key of its snapshot.
+
+    Returns:
+        The ids; an empty one is none. None: its reader makes them, and has not told that of this row.
+    """
+    if row.id:  # readers of older versions told the end of the id alone; the quarantine has its begin if it is long
+        ends = (f":{row.id}", f"/{row.id}")
+        part = len(row.id) >= LONGEST_ID or (row.id not in wanted.by_id and any(n.endswith(ends) for n in wanted.by_id))
+        return None if part else {row.id}
+    reader = source.convert if source else None
+    if not type(reader).__module__.startswith(_OURS):
+        return None
+    if vars(type(reader)).get("id_is_path"):
+        return {_path_of(row, reader)} if getattr(reader, "id_is_path", False) is True else None
+    template, key = getattr(reader, "id_template", None), getattr(reader, "id_key", "")
+    if key is None and template is None:
+        names = {f"/raw/{snapshot}/{row.file}".rpartition("/raw/")[2], row.file}
+        return None if row.row is None else {f"{name}:{row.row}" for name in names}
+    if template is None:
+        return _values(row.raw, key) if key else None
+    parts = list(string.Formatter().parse(template))
+    values = [_values(row.raw, each) for _, each, _, _ in parts if each]
+    ids = {""} if any("" in each for each in values) else set[str]()
+    for chosen in islice(product(*(sorted(each - {""}) for each in values)), _MOST):
+        left = iter(chosen)
+        ids.add("".join(f"{literal}{next(left)}" if each else literal for literal, each, _, _ in parts))
+    return ids or None  # no row of JSON has it: a table, or a damaged row
+
+
+def _path_of(row: QuarantinedRow, reader: object) -> str:
+    """The path of a refused file: in its archive, or below the snapshot without the ending of its packing."""
+    if row.member:
+        return f"{row.file}/{row.member}" if getattr(reader, "archive_in_id", False) else row.member
+    name = row.file
+    for end in PACKINGS:
+        name = name.removesuffix(end)
+    return name
+
+
+def _values(text: str, path: str) -> set[str]:
+    """The values of a field in a text of JSON, at any depth, if they are strings or whole numbers.
+
+    One of them is empty if the text is a whole row that has no such value at this path.
+
+    >>> sorted(_values('{"id": "7", "rating": "8", "meta": {"id": 9', "id"))
+    ['7', '9']
+    >>> sorted(_values('{"meta": {"id": 9}}', "id")), _values('{"meta": {"id": 9}}', "meta.id")
+    (['', '9'], {'9'})
+    """
+    found = re.findall(rf'"{re.escape(path.rpartition(".")[2])}"\s*:\s*(?:"((?:[^"\\]|\\.)*)"|(-?[0-9]+)\b)', text)
+    row = _loaded(text)
+    own = _at(row, path)
+    exact = {str(own) if isinstance(own, str | int) and not isinstance(own, bool) else ""}
+    return {plain(string) or number for string, number in found} | (exact if isinstance(row, dict) else set())
+
+
+def _at(row: Any, path: str) -> Any:
+    """The value at a path with dots; None if there is none. A field of exactly this name comes first."""
+    if not isinstance(row, dict) or path in row:
+        return row.get(path) if isinstance(row, dict) else None
+    name, _, rest = path.partition(".")
+    return _at(row.get(name), rest) if rest else None
+
+
+def is_object(text: str) -> bool:
+    """Whether a row is JSON to its end. In other rows an id may stand without quotes.
+
+    Args:
+        text: of the row.
+    """
+    return is_json(text) and _loaded(text) is not None
+
+
+def is_json(text: str) -> bool:
+    """Whether a row begins as JSON does.
+
+    Args:
+        text: of the row.
+    """
+    return text.lstrip()[:1] in {"{", "["}
+
+
+def _loaded(text: str) -> Any:
+    """The value of a JSON text; None if it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def plain(text: str) -> str:
+    r"""The text of JSON without escapes.
+
+    Args:
+        text: JSON, or a piece of it.
+
+    >>> plain(r'{"id": "\u0064\/7\ud83d\ude00"}')
+    '{"id": "d/7😀"}'
+    """
+    return _ESCAPES.sub(lambda found: str(json.loads(f'"{found[0]}"')), text)
