@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from gristmill.commands._shared.lake_word import is_path
 from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
 from gristmill.errors import DataError, RecipeError
+from gristmill.execution.work import Say
 from gristmill.lake.address import cache_index, export_index
 from gristmill.lake.asset_kinds import DOCUMENTS, MIX, TOKEN_CACHE, kind_of, ledger_of_asset, names_of
 from gristmill.lake.ledger.folders.pinned_upload import RELEASES
@@ -97,17 +98,20 @@ def _release(store: Store, arguments: Namespace, mix: str, tokenizer: str, name:
         if store.head(ledger_of_asset(export_index(mix, export))) is None:
             known("export", catalogue.exports, export, "release")
     release = pinned_release(store, name, mix, tokenizer, tuple(arguments.export))
-    if store.head(pinned_path(name)) is None:  # a release that is there never changes, whatever came after it
+
+    def check(tell: Say = lambda _: None) -> None:
         targets = read_targets(catalogue, [MIX.made_by.format(mix=mix)])
-        _check_finished(
-            Planner(catalogue, shelves_of(arguments), lake_of(arguments), targets), release, arguments.export
-        )
+        planner = Planner(catalogue, shelves_of(arguments), lake_of(arguments), targets)
+        _check_finished(planner, release, arguments.export, tell)
+
+    if store.head(pinned_path(name)) is None:  # a release that is there never changes, whatever came after it
+        check(show)
     files = trainer_files(store, release)
     weights, reading = train_weights(files, release), trainer_reading(store, release)
     card = card_of_release(store, name, [card_of(release, catalogue, weights, reading, form) for form in FORMS])
     folder = f"{RELEASES}{name}"
     files |= card_files(store, release, card)
-    written = write_release(store, release, files)
+    written = write_release(store, release, files, check)  # raw data and lists may have changed meanwhile
     show(
         f"{folder}.json: {card.documents:,} documents, {card.tokens:,} tokens; {len(release.objects):,} objects pinned"
     )
@@ -119,7 +123,7 @@ def _release(store: Store, arguments: Namespace, mix: str, tokenizer: str, name:
     show(f"{folder}/data.yaml: the configuration for Levanter")
 
 
-def _check_finished(planner: Planner, release: PinnedRelease, exports: Sequence[str]) -> None:
+def _check_finished(planner: Planner, release: PinnedRelease, exports: Sequence[str], tell: Say) -> None:
     """Checks that raw data, blocklists and recipes are still those that the release was made from.
 
     Its ledgers say nothing of these. A snapshot that was never made belongs to no release. That is told, and so are raw
@@ -141,9 +145,9 @@ def _check_finished(planner: Planner, release: PinnedRelease, exports: Sequence[
             mend = f"; run `gristmill make` for {target} first" if state == "make" else ""
             raise DataError(f"{where}: is not up to date: {why}{mend}")
         if state in {"wait", "wrong"} and (ours or names_of(asset).get("source") in sources):
-            show(f"note: {where}: {why}")
+            tell(f"note: {where}: {why}")
         elif state in {"make", "follow"} and not ours and kind_of(asset) is TOKEN_CACHE:
-            show(f"note: {where}: {why}; so it is not in the release")
+            tell(f"note: {where}: {why}; so it is not in the release")
 
 
 def _show_all(store: Store) -> None:

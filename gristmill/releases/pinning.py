@@ -1,7 +1,7 @@
 """Pins a release: reads the ledgers of a token cache up to the raw data, and lists every object that trainers read."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -110,16 +110,18 @@ def train_weights(files: Mapping[str, bytes], release: PinnedRelease) -> dict[st
     return msgspec.convert(config["train_weights"], dict[str, float])
 
 
-def write_release(store: Store, release: PinnedRelease, files: dict[str, bytes]) -> tuple[str, ...]:
+def write_release(
+    store: Store, release: PinnedRelease, files: dict[str, bytes], still: Callable[[], None] = lambda: None
+) -> tuple[str, ...]:
     """Writes a release: first its list of objects, which decides which of two runs has the name, then its files.
 
-    If the lake has this release already, as after a kill, its files that are lost or edited are written again. A new
-    release is taken back if what it names was made again while it was written: a `gc` may have removed objects.
+    Of a release that is there, as after a kill, files that are lost or edited are written again.
 
     Args:
         store: the lake.
         release: without files.
         files: the content of each file, by its path below `releases/<name>/`.
+        still: raises DataError if a new release must be taken back; called when it is written.
 
     Returns:
         The paths that were written.
@@ -141,8 +143,7 @@ def write_release(store: Store, release: PinnedRelease, files: dict[str, bytes])
             if (tagged := store.read_tagged(path)) is None:
                 raise
     if tagged is not None:
-        older = msgspec.structs.replace(whole, digest="")
-        if tagged[0] not in {dump(whole), dump(older)}:
+        if tagged[0] not in {dump(whole), dump(msgspec.structs.replace(whole, digest=""))}:  # of version 0.2
             raise DataError(
                 f"{path}: a release never changes, and the mix, its token cache or the words of its card did,"
                 " or this file was edited; give another name"
@@ -153,16 +154,17 @@ def write_release(store: Store, release: PinnedRelease, files: dict[str, bytes])
     if tagged is not None:
         return tuple(files)
     try:
-        _check_still(store, whole)
+        _check_still(store, whole, still)
     except DataError:
         store.delete([*files, path])
         raise
     return (*files, path)
 
 
-def _check_still(store: Store, release: PinnedRelease) -> None:
+def _check_still(store: Store, release: PinnedRelease, still: Callable[[], None]) -> None:
     """Checks that what a release names was kept, and that none of its name was withdrawn, while it was written."""
     check_kept(store, release)
+    still()
     _check_not_withdrawn(store, release.name)
 
 

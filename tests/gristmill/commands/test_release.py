@@ -1,4 +1,5 @@
 from pathlib import Path
+from typing import Any
 
 import pytest
 from dagster_kit import letters
@@ -9,6 +10,7 @@ from widelake import arrive, make_targets
 
 from gristmill.__main__ import main
 from gristmill.lake.address import blocklist_path
+from gristmill.lake.store.protocol import Entry
 
 LEDGER = "shard_ledger.json"
 SHELF = ["--shelves", "gristmill,testshelf"]
@@ -149,6 +151,26 @@ def test_a_document_that_was_taken_down_is_not_released_before_it_is_left_out(bl
     assert blend.release("first").startswith(f"{told}blocklists/takedowns.jsonl: row 0: Object missing required field")
     put_list(blend.mill.store, b'{"source":"letters","id":"letter-2","reason":"asked"}\n')
     assert blend.release("first").startswith(f"{told}blocklists/takedowns changed")
+    blend.make()
+    assert blend.release("first").startswith("0 ")
+
+
+def test_a_takedown_that_ends_while_a_release_is_written_takes_it_back(
+    blend: Blend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = type(blend.mill.store)
+    put = store.put_if
+
+    def meanwhile(self: Any, path: str, data: bytes, etag: str | None) -> Entry:
+        if path == "releases/first.json":
+            monkeypatch.undo()
+            put_list(blend.mill.store, b'{"source":"letters","id":"letter-2","reason":"asked"}\n')
+        return put(self, path, data, etag)
+
+    monkeypatch.setattr(store, "put_if", meanwhile)
+    told = "2 mixes/blend/documents/letters (2024): is not up to date: blocklists/takedowns changed"
+    assert blend.release("first").startswith(told)
+    assert not [entry.path for entry in blend.mill.store.list("releases/")]
     blend.make()
     assert blend.release("first").startswith("0 ")
 
