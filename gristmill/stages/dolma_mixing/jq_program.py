@@ -15,11 +15,11 @@ from gristmill.stages.dolma_mixing.jq_process import LIMITS, JqLimits, check_by_
 
 _PURE = """
 IN INDEX JOIN abs acos acosh add all any arrays ascii_downcase ascii_upcase asin asinh atan atan2 atanh booleans
-bsearch capture cbrt ceil combinations contains copysign cos cosh del delpaths drem empty endswith erf erfc error exp
+bsearch capture ceil combinations contains copysign cos cosh del delpaths drem empty endswith erf erfc error exp
 exp10 exp2 explode expm1 fabs false fdim finites first flatten floor fma fmax fmin fmod format frexp from_entries
 fromdate fromdateiso8601 fromjson fromstream gamma getpath gmtime group_by gsub has hypot implode in index indices
 infinite inside isempty isfinite isinfinite isnan isnormal iterables j0 j1 jn join keys keys_unsorted last ldexp length
-lgamma lgamma_r limit log log10 log1p log2 logb ltrim ltrimstr map map_values match max max_by min min_by modf nan
+lgamma lgamma_r limit log log10 log1p log2 logb ltrim ltrimstr map map_values match max max_by min min_by modf
 nearbyint nextafter nexttoward normals not nth null nulls numbers objects path paths pick pow range recurse remainder
 repeat reverse rindex rint round rtrim rtrimstr scalars scalb scalbln select setpath significand sin sinh skip sort
 sort_by split splits sqrt startswith strftime strings strptime sub tan tanh test tgamma to_entries toboolean todate
@@ -33,6 +33,12 @@ import include input input_filename input_line_number inputs localtime mktime mo
 strflocaltime $ENV $__loc__ $__prog_args $__prog_name
 """
 KNOWN, REFUSED = frozenset(_PURE.split()), frozenset(_IMPURE.split())
+_OTHERWISE = {
+    "cbrt": "gives another last digit for cbrt; leave it out",
+    "nan": "takes nan for equal to nan; leave it out",
+    "scan": 'finds only the first match of scan; write match(...; "g")',
+}
+"""Functions for which that engine gives something else, and what."""
 _LABEL = re.compile(r"(?<!\w)\.attributes\??\.(\w+)")
 _STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"')
 
@@ -114,7 +120,7 @@ def _check_names(text: str) -> None:
     named = names.called | names.defined | names.variables
     if impure := sorted(named & REFUSED):
         raise RecipeError(f"jq {text!r}: {impure[0]} depends on more than the row; leave it out")
-    if "scan" in named:
-        raise RecipeError(f'jq {text!r}: Dolma\'s engine finds only the first match of scan; write match(...; "g")')
+    if other := sorted(named & _OTHERWISE.keys()):
+        raise RecipeError(f"jq {text!r}: Dolma's engine {_OTHERWISE[other[0]]}")
     if unknown := sorted(names.called - names.defined - KNOWN):
         raise RecipeError(f"jq {text!r}: {unknown[0]} is not a function that is known here; leave it out")

@@ -17,6 +17,7 @@ from typing import Any
 import jq  # type: ignore[import-not-found]
 
 from gristmill.interrupts import obey_parent
+from gristmill.stages.dolma_mixing.jaq_functions import JAQ_FUNCTIONS
 
 BETWEEN = "\n"
 """Between the expression, as JSON, and the rows of a question: JSON in one line does not have it."""
@@ -48,7 +49,9 @@ def answer(question: str, seconds: float) -> bytes:
 
 @lru_cache(256)
 def _program(text: str) -> Any:
-    return jq.compile(json.loads(text))
+    plain = json.loads(text)
+    jq.compile(plain)  # its error names the place
+    return jq.compile(JAQ_FUNCTIONS + plain)
 
 
 def _end_with_parent() -> None:
