@@ -45,6 +45,7 @@ class DolmaLines:
     """
 
     id_key: ClassVar[str] = "id"  # where a takedown finds the ids of refused rows
+    source_field: ClassVar[str] = "source"  # and their sources, of rows that have one
 
     source: str
 

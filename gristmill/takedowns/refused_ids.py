@@ -21,9 +21,10 @@ _ESCAPES = re.compile(r'(?:\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt]))+')
 
 
 def own_pairs(row: QuarantinedRow, source: Source, wanted: Wanted, snapshot: str) -> list[Pair] | None:
-    """The wanted documents whose id a refused row has as its own; None if its own id is not known.
+    """The wanted documents whose id and source a refused row has as its own; None if these are not known.
 
-    A row may have the id of another document in any of its fields, such as a rating.
+    A row may have the id of another document in any of its fields, such as a rating. A row of another source may have
+    the same id.
 
     Args:
         row: the row.
@@ -32,7 +33,26 @@ def own_pairs(row: QuarantinedRow, source: Source, wanted: Wanted, snapshot: str
         snapshot: key of its snapshot.
     """
     own = own_ids(row, source, wanted, snapshot)
-    return wanted.by_id.get(min(own), []) if own and len(own) == 1 and "" not in own else None
+    if not own or len(own) > 1 or "" in own:
+        return None
+    pairs, sources = wanted.by_id.get(min(own), []), _own_sources(row, source)
+    if sources is None:
+        return None if pairs else []
+    return [pair for pair in pairs if pair[0] in sources]
+
+
+def _own_sources(row: QuarantinedRow, source: Source) -> set[str] | None:
+    """The sources that the document of a refused row may have; None if that is not known."""
+    names, reader = {source.name, source.read_as}, source.convert
+    key = getattr(reader, "source_key", None)
+    field = key or vars(type(reader)).get("source_field")
+    if field is None:
+        return names
+    found = _values(row.raw, field)
+    told = found - {""}
+    if told:
+        return told if found == told and len(told) == 1 else None
+    return None if key else names
 
 
 def own_ids(row: QuarantinedRow, source: Source | None, wanted: Wanted, snapshot: str) -> set[str] | None:

@@ -6,6 +6,7 @@ import pytest
 from testkit import SNAPSHOT
 
 from gristmill.lake.rows.quarantined import QuarantinedRow
+from gristmill.readers.dolma import DolmaLines
 from gristmill.readers.jsonl import JsonLines
 from gristmill.readers.texts import TextFiles
 from gristmill.recipes.source import Source
@@ -32,6 +33,25 @@ def test_a_refused_row_that_names_an_id_in_another_field_is_another_document(
 ) -> None:
     source = Source(name="pages", convert=JsonLines(source="pages", **options))
     assert own_pairs(QuarantinedRow("refused", text, ""), source, Wanted({("pages", "7"): ""}), SNAPSHOT) == own
+
+
+@pytest.mark.parametrize(
+    ("reader", "text", "own"),
+    [
+        (JsonLines(source="pages"), '{"id":7,"text":null}', []),
+        (JsonLines(source="pages", source_key="from"), '{"id":7,"from":"forum"}', [("forum", "7")]),
+        (JsonLines(source="pages", source_key="from"), '{"id":7,"from":"blog"}', []),
+        (JsonLines(source="pages", source_key="from"), '{"id":7}', None),
+        (DolmaLines("pages"), '{"id":"7","source":"forum","text":1}', [("forum", "7")]),
+        (DolmaLines("pages"), '{"id":"7","text":1}', []),
+        (DolmaLines("pages"), '{"id":"7","source":"pages","meta":{"source":"forum"}}', None),
+    ],
+)
+def test_a_refused_row_of_another_source_is_another_document(
+    reader: Any, text: str, own: list[tuple[str, str]] | None
+) -> None:
+    source, wanted = Source(name="pages", convert=reader), Wanted({("forum", "7"): ""})
+    assert own_pairs(QuarantinedRow("refused", text, ""), source, wanted, SNAPSHOT) == own
 
 
 @pytest.mark.parametrize("text", [r'{"id":"\ud842\udfb7\u91ce\t\/1","text":1}', '{"id":"\U00020bb7\u91ce\\t/1","x":'])
