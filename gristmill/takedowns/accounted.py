@@ -12,6 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from gristmill.errors import DataError, GristmillError, StoreError
+from gristmill.execution.mend import reindex
 from gristmill.formats.levanter.checksums import CHECKSUMS
 from gristmill.lake.address import part_at, place
 from gristmill.lake.asset_kind import LEDGERS, expression_of
@@ -255,11 +256,11 @@ def _index(store: Store, path: str) -> tuple[Mapping[str, str], str]:
     try:
         ledger = read_index_ledger(store, path)
         if ledger is None:
-            return {}, f"{path} is missing; make the index"
+            return {}, f"{path} is missing; {reindex(store, path)}"
         for upstream in ledger.inputs if kind.top in _TRAINED else ():
             head = read_head(store, place(upstream.asset, upstream.snapshot))
             if head is None or head.fingerprint != upstream.fingerprint:
-                why = f"its index was made from another {upstream.asset} ({upstream.snapshot}); make the index"
+                why = f"its index was made from another {upstream.asset} ({upstream.snapshot}); {reindex(store, path)}"
                 return ledger.files, why
         return {**ledger.files, **_copied(store, ledger.files)}, ""
     except GristmillError as error:

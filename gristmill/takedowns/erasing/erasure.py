@@ -35,7 +35,7 @@ def record_path(pairs: Mapping[Pair, str]) -> str:
 
 
 def was_erased(store: Store, wanted: Wanted) -> bool:
-    """Whether a record says that objects with these documents were cut before.
+    """Whether a record names these documents: they were cut before, or had to be erased by hand.
 
     Args:
         store: the lake.
@@ -44,8 +44,7 @@ def was_erased(store: Store, wanted: Wanted) -> bool:
     Raises:
         DataError: the record is wrong.
     """
-    record = read_erasure(store, record_path(wanted.reasons))
-    return record is not None and bool(record.objects)
+    return read_erasure(store, record_path(wanted.reasons)) is not None
 
 
 def unfinished(store: Store, wanted: Wanted) -> dict[str, list[str]]:

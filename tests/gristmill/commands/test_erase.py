@@ -204,6 +204,26 @@ def test_an_erasure_that_was_killed_goes_on(
 
 
 @pytest.mark.slow
+def test_what_a_person_has_erased_by_hand_is_erased(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    """The raw file has another name, so that the command cuts nothing."""
+    (mill.root.parent / "asked.jsonl").write_text('{"source":"pages","id":"doc-8"}\n')
+    path = mill.root / "sources/pages/raw/2024/a.jsonl.gz"
+    other = path.with_name(".kept")
+    other.hardlink_to(path)
+    code, said = run(mill, capsys, "erase")
+    assert (code, [line for line in said if line.startswith("erased")]) == (1, [])
+    lines = gzip.decompress(path.read_bytes()).splitlines(keepends=True)
+    for each in (path, other):
+        each.unlink()
+    path.write_bytes(gzip.compress(b"".join(each for each in lines if b'"doc-8"' not in each), mtime=0))
+    remake(mill, capsys)
+    for _ in range(2):
+        code, said = run(mill, capsys, "erase")
+        assert (code, [line for line in said if line.startswith("not")]) == (0, [])
+    assert run(mill, capsys, "takedown", "--prove")[0] == 0
+
+
+@pytest.mark.slow
 def test_raw_objects_that_nothing_was_made_from_are_not_called_erased(
     mill: Mill, capsys: pytest.CaptureFixture[str]
 ) -> None:
