@@ -4,6 +4,7 @@ import json
 import re
 import string
 from itertools import islice, product
+from pathlib import PurePosixPath
 from typing import Any
 
 from gristmill.lake.identity import Pair
@@ -78,8 +79,9 @@ def own_ids(row: QuarantinedRow, source: Source | None, wanted: Wanted, snapshot
         return {_path_of(row, reader)} if getattr(reader, "id_is_path", False) is True else None
     template, key = getattr(reader, "id_template", None), getattr(reader, "id_key", "")
     if key is None and template is None:
-        names = {f"/raw/{snapshot}/{row.file}".rpartition("/raw/")[2], row.file}
-        return None if row.row is None else {f"{name}:{row.row}" for name in names}
+        if row.row is None or "raw" in PurePosixPath(row.file).parts:  # the id begins below the last folder `raw`
+            return None
+        return {f"{name}:{row.row}" for name in (f"{snapshot}/{row.file}", row.file)}
     if template is None:
         return _values(row.raw, key) if key else None
     parts = list(string.Formatter().parse(template))
