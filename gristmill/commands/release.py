@@ -146,8 +146,13 @@ def _check_finished(planner: Planner, release: PinnedRelease, exports: Sequence[
             raise DataError(f"{where}: is not up to date: {why}{mend}")
         if state in {"wait", "wrong"} and (ours or names_of(asset).get("source") in sources):
             tell(f"note: {where}: {why}")
-        elif state in {"make", "follow"} and not ours and kind_of(asset) is TOKEN_CACHE:
+        elif state in {"make", "follow"} and not ours and _is_cache(asset, release.tokenizer):
             tell(f"note: {where}: {why}; so it is not in the release")
+
+
+def _is_cache(asset: str, tokenizer: str) -> bool:
+    """Whether an asset is a token cache of a tokenizer: a mix may have others, which the release has nothing of."""
+    return kind_of(asset) is TOKEN_CACHE and names_of(asset)["tokenizer"] == tokenizer
 
 
 def _show_all(store: Store) -> None:

@@ -113,7 +113,7 @@ def removed_objects(store: Store) -> set[str]:
 
 
 def cut_objects(store: Store) -> dict[str, list[str]]:
-    """The sha256 of what each erasure has left of a raw object, or was about to leave, by path of the object.
+    """The sha256 of what each erasure has left of a raw object, by path of the object.
 
     Args:
         store: the lake.
@@ -124,5 +124,6 @@ def cut_objects(store: Store) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for _, record in erasures(store):
         for path, each in record.objects.items():
-            found.setdefault(path, []).extend(sha256 for sha256 in (each.after, each.coming) if sha256)
+            if each.after:
+                found.setdefault(path, []).append(each.after)
     return found

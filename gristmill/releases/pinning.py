@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from gristmill.errors import Conflict, DataError, RecipeError
+from gristmill.errors import Conflict, DataError, GristmillError, RecipeError
 from gristmill.lake.address import cache_index, place
 from gristmill.lake.asset_kinds import EXPORT_INDEX, kind_of, rank_of
 from gristmill.lake.ledger.files import dump, read_head
@@ -155,7 +155,7 @@ def write_release(
         return tuple(files)
     try:
         _check_still(store, whole, still)
-    except DataError:
+    except GristmillError:
         store.delete([*files, path])
         raise
     return (*files, path)

@@ -44,14 +44,14 @@ def withdraw_release(store: Store, name: str) -> str:
 def find_withdrawn(store: Store) -> dict[str, Finding]:
     """The releases that were withdrawn and are in `releases/`: a copy was put back, or the withdrawal was killed.
 
-    `gc` goes on to keep what they name: a file never loses its parts while it is there. Another release of the name is
-    none of these. Older versions of Gristmill made such ones.
+    `gc` keeps what they name: a release never loses its parts while its file exists. A different release with the same
+    name is not one of them; older versions of Gristmill could write it.
 
     Args:
         store: the lake.
 
     Returns:
-        A finding for each, by the path of the release.
+        A finding for each such release, by its path.
 
     Raises:
         StoreError: the lake does not answer.

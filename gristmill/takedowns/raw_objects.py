@@ -13,7 +13,7 @@ from gristmill.lake.ledger.receipts import RawVersion, raw_stamps
 from gristmill.lake.rows.raw_parts import PartEdges, sha256_of_part
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.protocol import Entry, Store
-from gristmill.raw_data.erasures import cut_objects
+from gristmill.raw_data.erasures import ErasedObject, erasures
 from gristmill.raw_data.scan import listed, raw_top
 from gristmill.recipes.source import Source
 from gristmill.stages.conversion.parts import part_of
@@ -88,6 +88,17 @@ class RawObjects:
             return sha256_of(self._store, entry.path) == reading.sha256
         return entry.size == part.size and sha256_of_part(self._store, entry.path, part.part) == reading.sha256
 
+    def is_cut(self, path: str, cuts: Iterable[ErasedObject | None]) -> bool:
+        """Whether an object is what an erasure has left of the one that documents were made from.
+
+        Args:
+            path: path of the object.
+            cuts: what each erasure says of it, if it does.
+        """
+        made = {each.sha256 for readings in self._read.get(path, {}).values() for each in readings}
+        left = {sha256 for cut in cuts if cut and cut.before in made for sha256 in (cut.after, cut.coming) if sha256}
+        return bool(left) and sha256_of(self._store, path) in left
+
     def elsewhere(self) -> list[str]:
         """The raw assets of which no object was asked for that documents were made from: they lie outside of the lake,
         or are gone.
@@ -98,7 +109,8 @@ class RawObjects:
 def unmade(store: Store, sources: Iterable[Source]) -> Iterator[tuple[str, str]]:
     """The raw objects of the lake that recipes read, and of which nobody knows the documents: path, and why.
 
-    What an erasure has left of an object counts as known: its documents were those of before, but for those it cut.
+    What an erasure has left of an object counts as known if documents were made from the object of before: it has the
+    same documents but for those that were cut.
 
     Args:
         store: the lake.
@@ -108,7 +120,7 @@ def unmade(store: Store, sources: Iterable[Source]) -> Iterator[tuple[str, str]]
         DataError: the record of an erasure is wrong.
         StoreError: the lake does not answer.
     """
-    raw, cut = RawObjects(store), cut_objects(store)
+    raw, cuts = RawObjects(store), [record.objects for _, record in erasures(store)]
     for there in list_ledgers(store):
         with suppress(GristmillError):  # a ledger that cannot be read makes nothing known
             raw.add(there, read_ledger(store, there)[1])
@@ -120,5 +132,5 @@ def unmade(store: Store, sources: Iterable[Source]) -> Iterator[tuple[str, str]]
             if split is None or not source.wants(name.removeprefix(source.partition.prefix(split[0]))):
                 continue
             why = raw.why_unread(entry)
-            if why and not (why == CHANGED and sha256_of(store, entry.path) in cut.get(entry.path, ())):
+            if why and not (why == CHANGED and raw.is_cut(entry.path, [each.get(entry.path) for each in cuts])):
                 yield entry.path, why

@@ -226,14 +226,15 @@ def _why_unsearched(
         return f"{short}, and its place in {row.file or 'the raw data'} is not known to the byte; {mend}"
     folder = raw_folder(names_of(documents.place.asset)["source"])
     try:
-        for path in (f"{folder}{documents.place.snapshot}/{row.file}", f"{folder}{row.file}"):
-            if store.head(path) is not None:
-                pieces = _pieces(store, path, row.offset, _longest(wanted))
-                named = any(_names(piece, source, wanted, json=is_json(row.raw)) for piece in pieces)
-                return f"{short}, and {path} has such an id behind byte {row.offset}; {mend}" if named else ""
+        paths = [f"{folder}{documents.place.snapshot}/{row.file}", f"{folder}{row.file}"]
+        paths = [path for path in paths if store.head(path) is not None]
+        for path in paths:
+            pieces = _pieces(store, path, row.offset, _longest(wanted))
+            if any(_names(piece, source, wanted, json=is_json(row.raw)) for piece in pieces):
+                return f"{short}, and {path} has such an id behind byte {row.offset}; {mend}"
     except GristmillError as error:
         return f"{short}, and {error}"
-    return f"{short}, and {row.file} is not in the lake; {mend}"
+    return "" if paths else f"{short}, and {row.file} is not in the lake; {mend}"
 
 
 def _longest(wanted: Wanted) -> int:

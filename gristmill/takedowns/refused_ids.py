@@ -66,7 +66,7 @@ def own_ids(row: QuarantinedRow, source: Source | None, wanted: Wanted, snapshot
         snapshot: key of its snapshot.
 
     Returns:
-        The ids; an empty one is none. None: its reader makes them, and has not told that of this row.
+        The ids; an empty string stands for a missing id. None: the reader makes the ids, and did not give this row's.
     """
     if row.id:  # readers of older versions told the end of the id alone; the quarantine has its begin if it is long
         ends = (f":{row.id}", f"/{row.id}")
@@ -121,7 +121,7 @@ def _values(text: str, path: str) -> set[str]:
 
 
 def _at(row: Any, path: str) -> Any:
-    """The value at a path with dots; None if there is none. A field of exactly this name comes first."""
+    """The value at a path with dots; None if the row has no such field. A field of exactly this name comes first."""
     if not isinstance(row, dict) or path in row:
         return row.get(path) if isinstance(row, dict) else None
     name, _, rest = path.partition(".")
@@ -132,7 +132,7 @@ def is_object(text: str) -> bool:
     """Whether a row is JSON to its end. In other rows an id may stand without quotes.
 
     Args:
-        text: of the row.
+        text: text of the row.
     """
     return is_json(text) and _loaded(text) is not None
 
@@ -141,13 +141,13 @@ def is_json(text: str) -> bool:
     """Whether a row begins as JSON does.
 
     Args:
-        text: of the row.
+        text: text of the row.
     """
     return text.lstrip()[:1] in {"{", "["}
 
 
 def _loaded(text: str) -> Any:
-    """The value of a JSON text; None if it is none."""
+    """The value that a text encodes as JSON; None if the text is not JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

@@ -42,7 +42,7 @@ class _JqValue:
         sql: its SQL; of a field its path.
         null_if: the SQL condition under which a NULL is the null of jq, and not an error; empty: it is never null.
         fails: whether NULL may stand for an error.
-        exact: of numbers: whether SQL has them as integers or decimals, with which it computes without rounding.
+        exact: whether SQL has the numbers as integers or decimals, with which it computes without rounding.
         base: of numbers: the spans that they were computed from.
         value: of a literal.
     """

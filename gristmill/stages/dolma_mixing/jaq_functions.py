@@ -1,7 +1,7 @@
 """Functions of jq as jaq has them, the engine of Dolma's mixer: both give an answer, and the answers differ.
 
-There a match that begins at the end of the text is none, so `test("^$")` is false of an empty text. Nor is an empty
-match right behind another one. A group that matched nothing is left out. Only JSON gives numbers. Times have fractions.
+jaq drops a match that begins at the end of the text, so `test("^$")` of an empty text is false. It also drops an empty
+match right after another match, and a group that matched nothing. Only JSON gives numbers. Times have fractions.
 """
 
 JAQ_FUNCTIONS = r"""

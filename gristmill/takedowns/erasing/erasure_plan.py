@@ -11,6 +11,7 @@ from gristmill.lake.identity import Pair
 from gristmill.lake.rows.row_blocks import HEAD
 from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.protocol import Store
+from gristmill.raw_data.raw_path import raw_path
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
@@ -120,9 +121,7 @@ def erasure_plan(store: Store, wanted: Wanted, search: Search, shelves: Shelves)
 
 
 def not_searched(store: Store, wanted: Wanted, search: Search, shelves: Shelves) -> Iterator[NotErasable]:
-    """What may have the documents, and was not searched.
-
-    That are shards of documents, and raw objects from which nothing was made as they are now.
+    """What may have the documents, and was not searched: shards of documents, and raw objects that `make` has not read.
 
     Args:
         store: the lake.
@@ -178,7 +177,6 @@ def _raw_places(
         if each.area == "documents" and (each.asset, each.snapshot) == (there.asset, there.snapshot):
             yield each.pair, raw_place(documents, row_with(documents, each.shard, each.row, each.pair), shelves)
     yield from ((each.pair, each.raw) for each in search.left_out if each.documents == there)
-    name = names_of(there.asset)["source"]
     source = source_of(documents, shelves.packages)
     for refused in refused_rows(store, documents, source, wanted):
         row = refused.row
@@ -197,9 +195,7 @@ def _raw_places(
             where = f"{documents.place.quarantine(refused.shard)}: row {refused.number}"
             yield refused.pair, RawPlace(where, why="the place of a refused row is not known to the byte")
             continue
-        folder = raw_folder(name)
-        paths = (f"{folder}{there.snapshot}/{row.file}", f"{folder}{row.file}")
-        path = next((path for path in paths if store.head(path) is not None), "")
+        path = raw_path(store, read.asset, there.snapshot, row.file, read.content) or ""
         span = (row.offset, row.offset + len(row.raw.encode()))
         yield refused.pair, RawPlace(read.asset, row.file, read.content, path, span, "unpacked object")
 

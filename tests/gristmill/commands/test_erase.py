@@ -252,6 +252,26 @@ def test_raw_objects_that_nothing_was_made_from_are_not_called_erased(
     )
 
 
+@pytest.mark.slow
+def test_what_an_erasure_has_left_is_known_only_if_documents_were_made_from_what_it_cut(
+    mill: Mill, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The object that an erasure has left is put back, after documents were made from another one."""
+    path = "sources/pages/raw/2024/a.jsonl.gz"
+    assert run(mill, capsys, "erase")[0] == 0
+    assert run(mill, capsys, "erase")[0] == 0  # nothing was made since, and what is left is known
+    left = mill.store.read(path)
+    mill.raw("a.jsonl.gz", [json.loads(line) for line in gzip.decompress(left).splitlines()[:3]])
+    remake(mill, capsys)
+    assert run(mill, capsys, "erase")[0] == 0
+    mill.store.put(path, left)
+    code, said = run(mill, capsys, "erase")
+    assert (code, [line.partition(";")[0] for line in said if line.startswith("not")]) == (
+        1,
+        [f"not erased: {path}: it has changed since documents were made from it"],
+    )
+
+
 @pytest.mark.parametrize("command", ["erase", "takedown"])
 def test_an_index_of_another_time_is_not_searched(mill: Mill, capsys: pytest.CaptureFixture[str], command: str) -> None:
     """As a copy of before has it: as many rows, and other documents."""

@@ -19,6 +19,7 @@ from dying import Child
 from testkit import Mill
 
 from gristmill.__main__ import main
+from gristmill.errors import DataError
 from gristmill.formats.levanter.cache import CacheReader, ranges_of
 from gristmill.lake.address import cache_asset
 from gristmill.stages.token_cache.token_stream import open_split
@@ -143,7 +144,7 @@ class Walk:
             if name.endswith("/shard_ledger.json"):
                 try:
                     cache = CacheReader(ranges_of(self.mill.store), name.rpartition("/")[0])
-                except Exception:  # noqa: BLE001 - the merged ledger of a stream, or one of a killed run
+                except DataError:  # the merged ledger of a stream, or one of a killed run
                     continue
                 found[name] = set()
                 for row in range(cache.rows):
