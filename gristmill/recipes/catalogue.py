@@ -1,6 +1,7 @@
 """The catalogue: all recipes of the shelves, read once for all assets. It checks that the names they use exist."""
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cache
 
@@ -16,6 +17,7 @@ from gristmill.lake.address import (
     mix_index,
 )
 from gristmill.lake.asset_kinds import FINGERPRINTS
+from gristmill.recipes.code.digest import declare_again
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.edits.carried import carried_name, origin_of
 from gristmill.recipes.edits.named_labels import check_adopted, check_carried, check_labels
@@ -257,7 +259,7 @@ class Catalogue:
         return named
 
     def check_sql(self) -> None:
-        """Checks the SQL of all rules. A module may have been imported without (see catalogue_to_compare).
+        """Checks the SQL of all rules. A module may have been imported without (see read_catalogue).
 
         Raises:
             RecipeError: a rule is wrong; the message names the recipe that has it.
@@ -304,34 +306,31 @@ class Catalogue:
         return [export for export in self.exports.values() if mix.name in export.mixes]
 
 
-@cache
-def read_catalogue(packages: tuple[str, ...]) -> Catalogue:
+def read_catalogue(packages: tuple[str, ...], *, checked: bool = True) -> Catalogue:
     """The recipes on all shelves of these packages, read once per process.
+
+    Two packages may declare one recipe. Its code is that of the package that was asked for last.
 
     Args:
         packages: packages that have shelves, such as `("gristmill",)`.
+        checked: whether the SQL of rules is checked. Proofs run no rule.
 
     Raises:
         RecipeError: a module does not declare exactly one recipe, or a recipe is wrong, or names one that is on no
             shelf.
     """
-    catalogue = _read(packages)
-    catalogue.check_sql()
+    catalogue = _read_once(packages, checked=checked)
+    declare_again(packages)
     return catalogue
 
 
 @cache
-def catalogue_to_compare(packages: tuple[str, ...]) -> Catalogue:
-    """The same recipes, for proofs, which compare them with a lake and run no rule: their SQL is not checked.
-
-    Args:
-        packages: see read_catalogue.
-
-    Raises:
-        RecipeError: see read_catalogue; but not for the SQL of a rule.
-    """
-    with sql_unchecked():
-        return _read(packages)
+def _read_once(packages: tuple[str, ...], *, checked: bool) -> Catalogue:
+    with nullcontext() if checked else sql_unchecked():
+        catalogue = _read(packages)
+    if checked:
+        catalogue.check_sql()
+    return catalogue
 
 
 def _read(packages: tuple[str, ...]) -> Catalogue:

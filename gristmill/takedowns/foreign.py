@@ -100,7 +100,7 @@ def why_not_in_rows(wanted: Wanted, packages: Sequence[str], assets: Collection[
         assets: the assets of the lake.
     """
     try:
-        recipes = read_catalogue(packages).sources
+        recipes = read_catalogue(tuple(packages)).sources
     except RecipeError as error:
         return f"how readers make ids is not known: {error}"
     for name in sorted({source for source, _ in wanted.reasons}):

@@ -11,7 +11,7 @@ from testkit import make_documents, packed
 
 from gristmill.__main__ import main
 from gristmill.lake.store.s3 import BucketStore
-from gristmill.recipes.catalogue import read_catalogue
+from gristmill.recipes import catalogue
 
 OTHER_KEY, OTHER_SECRET = "key-of-the-other", "secret-of-the-other"
 PUBLIC = """{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Principal": "*",
@@ -63,7 +63,7 @@ def declare(folder: Path, options: str, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.syspath_prepend(folder)
     for name in [name for name in sys.modules if name.startswith("talehill")]:
         monkeypatch.delitem(sys.modules, name)
-    read_catalogue.cache_clear()
+    catalogue._read_once.cache_clear()  # noqa: SLF001 - a module is another one now
 
 
 @pytest.mark.slow

@@ -39,6 +39,8 @@ _seen: dict[str, _Stamp] = {}
 """The stamp of each file of recipes when this process first saw it, which is just after its import."""
 _declared: dict[int, tuple[object, str]] = {}
 """Each recipe that was read from a shelf, with its module. The recipe is kept, so that no other gets its id."""
+_by_package: dict[str, dict[int, tuple[object, str]]] = {}
+"""The recipes of each package: two packages may declare one recipe, each in a module of its own."""
 
 
 class WithCode(Protocol):
@@ -60,7 +62,9 @@ def declare(recipes: Iterable[tuple[object, str]], package: str) -> None:
         recipes: each with the module that declares it.
         package: the package of the shelf.
     """
-    _declared.update({id(recipe): (recipe, module) for recipe, module in recipes})
+    declared = {id(recipe): (recipe, module) for recipe, module in recipes}
+    _declared.update(declared)
+    _by_package.setdefault(package, {}).update(declared)
     top = package.partition(".")[0]
     inside = f"{top}."
     for name, module in list(sys.modules.items()):
@@ -68,6 +72,16 @@ def declare(recipes: Iterable[tuple[object, str]], package: str) -> None:
             file = getattr(module, "__file__", None)
             if file and file not in _seen:
                 _seen[file] = _stamp(file)
+
+
+def declare_again(packages: Iterable[str]) -> None:
+    """Takes the recipes of packages as if their shelves had just been read.
+
+    Args:
+        packages: the packages, which were read before. Of a recipe in several of them, the last one counts.
+    """
+    for package in packages:
+        _declared.update(_by_package.get(package, {}))
 
 
 def file_of(recipe: object) -> str:

@@ -7,7 +7,7 @@ from gristmill.execution.work import Say
 from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.ledger.index_ledger import IndexLedger
 from gristmill.lake.store.protocol import Store
-from gristmill.recipes.catalogue import catalogue_to_compare
+from gristmill.recipes.catalogue import read_catalogue
 from gristmill.stages.export.index import declared_release, old_release
 from gristmill.stages.export.release import read_release, release_path
 from gristmill.stages.mixing.index import read_index
@@ -35,7 +35,7 @@ def undeclared_release(
     if not shelves or release is None or index is None:
         return
     try:
-        catalogue = catalogue_to_compare(tuple(shelves))
+        catalogue = read_catalogue(tuple(shelves), checked=False)
         mix, export = catalogue.mixes.get(names["mix"]), catalogue.exports.get(names["export"])
         if mix is None or export is None:
             say(f"{path}: not proven, no recipe on the shelves makes it")

@@ -17,7 +17,7 @@ from gristmill.lake.ledger.index_ledger import content_digest, read_index_ledger
 from gristmill.lake.ledger.model import Ledger, Recipe, TableDigest, Upstream
 from gristmill.lake.store.json_object import NOT_DECODED, says_same
 from gristmill.lake.store.protocol import Store
-from gristmill.recipes.catalogue import Catalogue, catalogue_to_compare
+from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from gristmill.recipes.mixture.token_shares import Reading
 from gristmill.releases.card import DataCard, card_of
 from gristmill.releases.card_files import CARD, CARD_FILES, card_files
@@ -258,7 +258,7 @@ class _Proof:
     def _derived_card(self, card: DataCard) -> DataCard | None:
         """The card as it would be made now; None with a note if it cannot be."""
         try:
-            catalogue: Catalogue = catalogue_to_compare(tuple(self._shelves))
+            catalogue: Catalogue = read_catalogue(tuple(self._shelves), checked=False)
         except RecipeError:
             catalogue = Catalogue({}, {}, {}, {})
         mix = catalogue.mixes.get(self._release.mix)

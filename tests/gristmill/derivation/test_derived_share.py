@@ -15,7 +15,6 @@ from gristmill.__main__ import main
 from gristmill.derivation.derived_share import DerivedShare, derived_share
 from gristmill.lake.address import Place, mix_asset, place
 from gristmill.lake.ledger.files import compose, dump, pack_table, read_ledger
-from gristmill.recipes.catalogue import read_catalogue
 from gristmill.verification.audit import audited_ledgers
 
 CHAIN = (DOCUMENTS, WORDS, REVISED, STREAM, CACHE)
@@ -133,7 +132,6 @@ def test_tokens_and_exports_of_another_recipe_are_not_derived(
     lake = [str(mill.root), "--shelves", "gristmill,testshelf,own_mixes,own_tokenizers,own_exports"]
 
     def declare(parts: int, schema: str) -> None:
-        read_catalogue.cache_clear()
         own_shelf(mill, "mixes", TOKENS.format(parts))
         own_shelf(mill, "tokenizers", OWN)
         own_shelf(mill, "exports", WRITTEN.format(schema))

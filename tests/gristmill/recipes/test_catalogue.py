@@ -6,15 +6,17 @@ import pytest
 from dagster_kit import SHELVES
 
 from gristmill.errors import RecipeError
-from gristmill.recipes.catalogue import Catalogue, catalogue_to_compare, read_catalogue
+from gristmill.recipes.catalogue import Catalogue, read_catalogue
+from gristmill.recipes.code.digest import code_of
 from gristmill.recipes.edits.edit import Edit
 from gristmill.recipes.energon.watched_folder import WatchedFolder
 from gristmill.recipes.export import Export
 from gristmill.recipes.export_formats.energon import EnergonWebdataset
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.rules import Column, Rule, field, score, spans
+from gristmill.recipes.shelf import read_shelf
 from gristmill.recipes.source import Revision
-from gristmill.recipes.tagger import Spans
+from gristmill.recipes.tagger import Spans, Tagger
 from gristmill.recipes.tokenizer import Tokenizer, Training
 
 KIT = read_catalogue(SHELVES)
@@ -198,10 +200,27 @@ def test_recipes_that_were_compared_are_checked_before_they_are_run(
     (shelf / "odd.py").write_text(ODD + recipe)
     monkeypatch.syspath_prepend(str(tmp_path))
     shelves = (*SHELVES, f"odd_{kind}")
-    assert "odd" in getattr(catalogue_to_compare(shelves), kind)
+    assert "odd" in getattr(read_catalogue(shelves, checked=False), kind)
     complaint = "rule 'short': no column 'words' (in: words < 5); columns: id"
     for _ in range(2):
         with pytest.raises(RecipeError, match=re.escape(f"{who}: {complaint}")):
             read_catalogue(shelves)
     with pytest.raises(RecipeError, match=re.escape(complaint)):
         replace(KIT.mixes["blend"].streams[0], columns=(field("id"),), include=(Rule("short", "words < 5", "stubs"),))
+
+
+def test_a_recipe_of_two_packages_has_the_code_of_the_one_that_was_asked_for_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A package declares a tagger of gristmill again. Another catalogue of the process changes no digest."""
+    shelf = tmp_path / "lengthshelf" / "taggers"
+    shelf.mkdir(parents=True)
+    for folder in (shelf, shelf.parent):
+        (folder / "__init__.py").touch()
+    (shelf / "length.py").write_text("from gristmill.taggers.length import LENGTH\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    code = code_of(read_catalogue(("lengthshelf",)).taggers["length-1"])
+    assert code.module == "lengthshelf.taggers.length"
+    assert code_of(read_shelf("taggers", Tagger)["length-1"]).module == "gristmill.taggers.length"
+    assert code_of(read_catalogue(("lengthshelf",)).taggers["length-1"]) == code
+    assert code_of(read_catalogue(("lengthshelf",), checked=False).taggers["length-1"]) == code

@@ -32,6 +32,7 @@ from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.rows.blocklists.blocklist_files import reasons_in, record_path, recorded, remove_rows
 from gristmill.lake.rows.shard_file import read_blocks, rows_of
 from gristmill.lake.store.open import Lake
+from gristmill.recipes import catalogue
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
@@ -273,3 +274,4 @@ def own_shelf(mill: Mill, kind: str, recipe: str) -> None:
     for each in (folder.parent, folder):
         (each / "__init__.py").touch()
     (folder / "recipe.py").write_text(recipe)
+    catalogue._read_once.cache_clear()  # noqa: SLF001 - else a lake of another test would give its recipes
