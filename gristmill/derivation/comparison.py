@@ -12,7 +12,7 @@ from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.rows.shard_file import read_blocks, rows_of, unpacked
 from gristmill.lake.rows.unpacking import gunzipped
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.fingerprints.binary_part import part_record
+from gristmill.stages.fingerprints.binary_part import BinaryPartRecord
 
 _COUNTED = ("rows", "ids", "dropped", "counts")
 _PACKED = ("objects", "contents")
@@ -129,8 +129,8 @@ def _quarantine(store: Store, scratch: Store, partition: Place, old: Shard, new:
 
 def _part(store: Store, scratch: Store, partition: Place, old: Shard, new: Shard) -> Iterator[Finding]:
     """Findings on the files of a part that differ."""
-    recorded, made = (part_record(row, partition.table).contents for row in (old, new))
-    folder = part_record(new, partition.table).folder
+    recorded, made = (BinaryPartRecord.of_row(row, partition.table).contents for row in (old, new))
+    folder = BinaryPartRecord.of_row(new, partition.table).folder
     for name in sorted(recorded.keys() | made.keys()):
         path = folder + name
         if recorded.get(name) == made.get(name):

@@ -20,7 +20,7 @@ from gristmill.reading.arguments import check_count, check_names
 from gristmill.reading.partitions import open_partition
 from gristmill.reading.rows import Rows
 from gristmill.recipes.row_format import Text, format_of
-from gristmill.stages.token_cache.part import PartRecord, read_part_record, row_with_folder
+from gristmill.stages.token_cache.part import PartRecord, row_with_folder
 from gristmill.stages.token_cache.token_stream import INDEX_MEND, TokenStream, open_split
 from gristmill.tracing.rows import Partition
 from gristmill.tracing.tokens import traced_shard
@@ -209,7 +209,7 @@ def _parts_of(
         first = stream.first_row_of(part)
         if row is None or first is None:
             raise DataError(f"{asset}/{split}/{part}: no ledger names this part any longer; {INDEX_MEND}")
-        parts.append(_Part(cache, mix, read_part_record(row, cache.place.table), first))
+        parts.append(_Part(cache, mix, PartRecord.of_row(row, cache.place.table), first))
     return parts
 
 

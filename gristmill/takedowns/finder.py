@@ -33,7 +33,7 @@ from gristmill.lake.ledger.walk import list_assets
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.erasures import WITHDRAWN, erasures, text_digest
-from gristmill.stages.token_cache.part import read_part_record
+from gristmill.stages.token_cache.part import PartRecord
 from gristmill.takedowns.erasing.left_out import left_out_places
 from gristmill.takedowns.id_rows import rows_by_shard, scanned_rows
 from gristmill.takedowns.places import AREA_OF_KIND, Area, FoundPlace, Search, shown_raw, shown_tokens
@@ -231,7 +231,7 @@ class Finder:
         names = names_of(partition.place.asset)
         mix = mix_asset(names["mix"], names["stream"])
         for row in partition.shards.values():
-            for name, old in read_part_record(row, partition.place.table).shards.items():
+            for name, old in PartRecord.of_row(row, partition.place.table).shards.items():
                 for pair, number in self._of(partition, mix, name, old.content):
                     documents = self._searched[mix, partition.place.snapshot].partition
                     where = shown_tokens(partition, documents, _located(documents, name, number))

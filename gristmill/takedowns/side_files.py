@@ -18,7 +18,7 @@ from gristmill.lake.store.json_object import NOT_DECODED, decode_object
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.erasures import text_digest
 from gristmill.scores.examples import ExamplesFile
-from gristmill.stages.fingerprints.binary_part import part_record
+from gristmill.stages.fingerprints.binary_part import BinaryPartRecord
 from gristmill.takedowns.places import Area, FoundPlace, Search
 from gristmill.takedowns.wanted import Wanted
 from gristmill.tracing.rows import Partition
@@ -134,7 +134,7 @@ def printed_places(store: Store, clusters: Partition, wanted: Wanted) -> Iterato
     """
     ids = wanted.by_id
     for row in clusters.shards.values():
-        record = part_record(row, clusters.place.table)
+        record = BinaryPartRecord.of_row(row, clusters.place.table)
         for path in record.objects:
             if path.endswith(".parquet"):
                 for number, recipe, name in _numbers(store.read(path), set(ids)):

@@ -12,7 +12,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.export import format_of_parameters
 from gristmill.stages.export.codec import Release
 from gristmill.stages.export.formats import codec_of
-from gristmill.stages.export.part import read_part_record
+from gristmill.stages.export.part import ExportedPart
 from gristmill.stages.export.release import read_release
 
 
@@ -74,7 +74,7 @@ def traced_part(store: Store, partition: Place, part: Shard, row: int, why: str 
     bare = PartPlace(partition.asset, folder_of(partition, part), why)
     if partition.kind is not EXPORT or row < 0 or why:
         return bare
-    record, head = read_part_record(part, partition.table), read_head(store, partition)
+    record, head = ExportedPart.of_row(part, partition.table), read_head(store, partition)
     found = record.line(row)
     if found is None or head is None:
         return bare

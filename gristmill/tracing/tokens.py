@@ -26,7 +26,6 @@ from gristmill.lake.store.protocol import Store
 from gristmill.stages.token_cache.part import (
     PartRecord,
     PartShard,
-    read_part_record,
     row_with_folder,
     row_with_shard,
 )
@@ -98,7 +97,7 @@ def token_place(cache: Partition, mix: Partition, document: LocatedRow) -> Token
     row = row_with_shard(cache.shards.values(), name)
     if row is None:
         return TokenPlace(asset, why=f"has no shard {name}: it is due to be rebuilt")
-    part = read_part_record(row, cache.place.table)
+    part = PartRecord.of_row(row, cache.place.table)
     if part.shards[name].content != document.shard.identity:
         return TokenPlace(asset, why=REMADE)
     key = (row.name, name, document.shard.content)
@@ -187,7 +186,7 @@ def _named_part(store: Store, asset: str, split: str, path: str) -> tuple[Partit
     cache = find_partition(store, place(asset, path.partition("/")[0]))
     row = row_with_folder(cache.shards.values(), split, f"{asset}/{split}/{path}/") if cache else None
     if cache and row:
-        return cache, read_part_record(row, cache.place.table)
+        return cache, PartRecord.of_row(row, cache.place.table)
     raise DataError(f"{asset}/{split}/{path}: no ledger names this part any longer; {INDEX_MEND}")
 
 

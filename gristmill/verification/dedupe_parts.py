@@ -23,7 +23,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.stages.dedupe.columns import COUNTS, FOUND, HASHES, POSITIONS, REPEATS, row_bytes
 from gristmill.stages.dedupe.marks.grinder import NOT_CONFIRMED
 from gristmill.stages.dedupe.marks.key_numbers import KEY_MARK
-from gristmill.stages.fingerprints.binary_part import BinaryPartRecord, part_name, part_record, read_part_file, sealed
+from gristmill.stages.fingerprints.binary_part import BinaryPartRecord, part_name, read_part_file, sealed
 from gristmill.stages.fingerprints.reader import HASH_BYTES, FingerprintPart
 from gristmill.stages.near_duplicates.cluster_files import CLUSTER, MEMBER, records_of
 from gristmill.stages.near_duplicates.labelled import largest_of, sizes_by_power
@@ -50,7 +50,7 @@ def dedupe_findings(store: Store, partition: Place, say: Say) -> Iterator[Findin
 def _part(store: Store, partition: Place, row: Shard) -> Iterator[Finding]:
     who = f"part {row.name}"
     try:
-        record = part_record(row, partition.table)
+        record = BinaryPartRecord.of_row(row, partition.table)
     except DataError as error:
         yield unreadable(partition.table, error)
         return

@@ -21,7 +21,7 @@ from gristmill.recipes.export import ExportFormat, format_of_parameters, format_
 from gristmill.stages.export.codec import Codec, FileFacts, Release
 from gristmill.stages.export.formats import codec_of
 from gristmill.stages.export.grinder import write_documents
-from gristmill.stages.export.part import ExportedPart, PartFile, PartWriter, part_folder, read_part_record
+from gristmill.stages.export.part import ExportedPart, PartFile, PartWriter, part_folder
 from gristmill.stages.export.part_table import against, parts_agree
 from gristmill.stages.export.release import large_files, meaning_of, read_release, release_of, release_path, small_files
 from gristmill.stages.mixing.held_out import held_rows
@@ -65,7 +65,7 @@ def _files(store: Store, partition: Place, part: Shard) -> Iterator[Finding]:
     """Findings on the objects of a part: other bytes than its row names, and other lines than its record names."""
     files: dict[str, PartFile] = {}
     with suppress(DataError):  # parts_agree() reports it
-        record = read_part_record(part, partition.table)
+        record = ExportedPart.of_row(part, partition.table)
         files = {record.folder + name: file for name, file in record.files.items()}
         folder = f"{partition.folder}{part_folder(part.recipe, part.inputs)}/" if part.inputs else "none"
         if record.folder != folder:
@@ -105,8 +105,6 @@ class _Nowhere:
 
     def close(self) -> None: ...
 
-    def abort(self) -> None: ...
-
 
 class _Digest:
     """A file of which only the sha256 is kept."""
@@ -118,8 +116,6 @@ class _Digest:
         self._digest.update(data)
 
     def close(self) -> None: ...
-
-    def abort(self) -> None: ...
 
     def hexdigest(self) -> str:
         return self._digest.hexdigest()
@@ -148,7 +144,7 @@ def _part_again(
     """Findings on one part: `rows` are its row and that of the mix's shard, `how` the codec and the share held out."""
     part, shard = rows
     try:
-        record = read_part_record(part, partition.table)
+        record = ExportedPart.of_row(part, partition.table)
     except DataError as error:
         yield Finding(partition.table, None, f"part {part.name} cannot be made again: {error}")
         return

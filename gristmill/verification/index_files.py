@@ -25,7 +25,7 @@ from gristmill.recipes.row_format import Chat, Text
 from gristmill.stages.packing.plans import PackingPlan, plan_of
 from gristmill.stages.token_cache.levanter_config import CATALOG, DATA_YAML, cache_catalog
 from gristmill.stages.token_cache.merged_ledger import merge_slices
-from gristmill.stages.token_cache.part import RowDigests, read_part_objects
+from gristmill.stages.token_cache.part import PartObjects, RowDigests
 from gristmill.stages.token_cache.token_stream import open_split
 from gristmill.verification.derived_files.as_written import why_not_as_written
 from gristmill.verification.trainer_config import misconfigured, recorded_format
@@ -156,7 +156,7 @@ def _miscopied(store: Store, slices: Sequence[Ledger], copies: Mapping[str, Cach
         if any({field: reader.dtype(field) for field in reader.fields} != dtypes for reader in copies.values()):
             return f"its fields are not {dtypes}"
         for part in read_ledger(store, partition)[1]:
-            folders = read_part_objects(part, partition.table).folders
+            folders = PartObjects.of_row(part, partition.table).folders
             if folders.keys() != copies.keys():
                 return f"it has the splits {sorted(copies)}, part {part.name} has {sorted(folders)}"
             digests: list[str] = []

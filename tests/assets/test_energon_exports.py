@@ -14,7 +14,7 @@ from gristmill.formats.energon.tar.walk import TarWalk
 from gristmill.lake.address import export_asset, export_index, place
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.stages.export.codec import Release
-from gristmill.stages.export.part import read_part_record
+from gristmill.stages.export.part import ExportedPart
 from gristmill.stages.export.release import read_release
 
 LINES, TARS = export_index("blend", "lines"), export_index("blend", "tars")
@@ -126,7 +126,8 @@ def test_a_changed_raw_shard_makes_one_part_and_the_index_again(
     assert f"removed {old}" in capsys.readouterr().out
     assert main(["verify", str(exporting.root), "--asset", "exports/blend"]) == 0
     for here in LETTERS.values():
-        named = {f for row in read_ledger(exporting.store, here)[1] for f in [read_part_record(row, here.table).folder]}
+        rows = read_ledger(exporting.store, here)[1]
+        named = {ExportedPart.of_row(row, here.table).folder for row in rows}
         there = {path.rpartition("/")[0] + "/" for path in objects(exporting, here.folder) if "/part-" in path}
         assert there == named
 

@@ -31,7 +31,10 @@ ITEM_BYTES: dict[str, int] = {"int32": 4, "int64": 8, "float32": 4}
 
 
 class ObjectSink(Protocol):
-    """An object being written. It appears at `close`, complete, and at no other time (the lake's `Upload` fits)."""
+    """An object being written. It appears at `close`, complete, and at no other time (the lake's `Upload` fits).
+
+    Who opens an object aborts it if it is not closed in the end.
+    """
 
     def write(self, data: bytes, /) -> object:
         """Append bytes."""
@@ -39,10 +42,6 @@ class ObjectSink(Protocol):
 
     def close(self) -> object:
         """Publish the object."""
-        ...
-
-    def abort(self) -> object:
-        """Remove everything written so far; has no effect after `close`."""
         ...
 
 
@@ -101,9 +100,6 @@ class _ChunkBuffer:
         self._sink.write(frame)
         self._index[slot] = self._position, len(frame)
         self._position += len(frame)
-
-    def abort(self) -> None:
-        self._sink.abort()
 
     def close(self) -> None:
         index = self._index.tobytes()
@@ -177,12 +173,6 @@ class ArrayWriter:
         description.write(describe(self._dtype, clevel=self._clevel))
         description.close()
         return elements
-
-    def abort(self) -> None:
-        """Drops the objects that are not finished."""
-        for shard in (self._first, self._shard):
-            if shard is not None:
-                shard.abort()
 
     def _flush(self) -> None:
         object_number, slot = divmod(self._number, CHUNKS)

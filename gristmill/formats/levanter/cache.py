@@ -67,10 +67,6 @@ class _FieldWriter:
         self.offsets.append(ends + self.end)
         self.end += len(flat)
 
-    def abort(self) -> None:
-        self.data.abort()
-        self.offsets.abort()
-
     def close(self, rows: int) -> int:
         self.offsets.close(np.array([rows], np.int64))
         return self.data.close()
@@ -113,11 +109,6 @@ class CacheWriter:
         for name, (flat, lengths) in batch.items():
             self._fields[name].append(flat, lengths)
         self.rows += counts.pop()
-
-    def abort(self) -> None:
-        """Drops the objects that are not finished. No ledger is written, so readers do not accept the folder."""
-        for field in self._fields.values():
-            field.abort()
 
     def close(
         self, shard_rows: Mapping[str, int] | None = None, preprocessor: Mapping[str, Any] | None = None

@@ -9,30 +9,11 @@ from collections.abc import Mapping
 from gristmill.errors import DataError
 from gristmill.formats.levanter.cache import CacheReader, ranges_of
 from gristmill.formats.levanter.cache_ledger import CacheLedger
-from gristmill.lake.store.hashing import HashedUpload, sha256_of
+from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.json_object import decode_object
-from gristmill.lake.store.protocol import Entry, Store
+from gristmill.lake.store.protocol import Store
 
 CHECKSUMS = "sums.json"
-
-
-def with_checksums(store: Store, path: str, name: str, sums: dict[str, str]) -> HashedUpload:
-    """Opens an object of the cache for writing, and records its sha256 when it is complete.
-
-    Args:
-        store: where the cache is written.
-        path: of the object in the store.
-        name: of the object in the cache's folder; its key in `sums`.
-        sums: receives the sha256 (hex).
-
-    Returns:
-        The upload; write the object to it.
-    """
-
-    def done(sha256: str, _: Entry) -> None:
-        sums[name] = sha256
-
-    return HashedUpload(store.upload(path), done)
 
 
 def put_checksums(store: Store, folder: str, sums: Mapping[str, str]) -> None:

@@ -2,8 +2,9 @@
 
 import hashlib
 from collections.abc import Callable, Iterable
+from typing import Self
 
-from gristmill.lake.store.protocol import Entry, Store, Upload
+from gristmill.lake.store.protocol import Entry, ObjectVersion, Store
 
 
 def sha256_of(store: Store, path: str) -> str:
@@ -26,12 +27,13 @@ class HashedUpload:
     """An upload that hashes the object while it is written.
 
     Args:
-        upload: receives the bytes.
+        store: receives the object.
+        path: path of the object.
         done: called with the sha256 (hex) and the entry when the object is published.
     """
 
-    def __init__(self, upload: Upload, done: Callable[[str, Entry], None]) -> None:
-        self._upload, self._done = upload, done
+    def __init__(self, store: Store, path: str, done: Callable[[str, Entry], None]) -> None:
+        self._store, self._path, self._upload, self._done = store, path, store.upload(path), done
         self._digest = hashlib.sha256()
 
     def write(self, data: bytes, /) -> None:
@@ -51,6 +53,61 @@ class HashedUpload:
     def abort(self) -> None:
         """Removes everything written so far."""
         self._upload.abort()
+
+
+class Uploads:
+    """Objects that are written together, such as those of a part. Each is hashed, and recorded when it is published.
+
+    In a `with` block: what is not published at the end of the block is aborted.
+
+    Args:
+        store: receives the objects.
+        kind: class of the uploads.
+
+    Attributes:
+        objects: (sha256 (hex), size in bytes) of each published object, by its path.
+        versions: version of each published object, by its path.
+    """
+
+    def __init__(self, store: Store, kind: type[HashedUpload] = HashedUpload) -> None:
+        self._store, self._kind = store, kind
+        self._open: dict[str, HashedUpload] = {}
+        self.objects: dict[str, tuple[str, int]] = {}
+        self.versions: dict[str, ObjectVersion] = {}
+
+    def open(self, path: str) -> HashedUpload:
+        """Opens an object for writing.
+
+        Args:
+            path: path of the object.
+
+        Returns:
+            The upload. Its close() publishes the object.
+        """
+
+        def done(sha256: str, entry: Entry) -> None:
+            del self._open[path]
+            self.objects[path], self.versions[path] = (sha256, entry.size), entry.version
+
+        upload = self._open[path] = self._kind(self._store, path, done)
+        return upload
+
+    def sha256(self, folder: str = "") -> dict[str, str]:
+        """The sha256 (hex) of each published object, by its path below a folder with a closing slash."""
+        return {path.removeprefix(folder): sha256 for path, (sha256, _) in self.objects.items()}
+
+    def abort(self) -> None:
+        """Aborts the objects that are not published."""
+        for upload in self._open.values():
+            upload.abort()
+
+    def __enter__(self) -> Self:
+        """The uploads themselves."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Aborts what is not published."""
+        self.abort()
 
 
 class Hashes:

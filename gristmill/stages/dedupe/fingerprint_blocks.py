@@ -18,7 +18,7 @@ from gristmill.lake.store.json_object import Integer
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.dedupe.columns import BLOCK, Column, ColumnFile, Spill
 from gristmill.stages.dedupe.hash_order import U64, bucket_range
-from gristmill.stages.fingerprints.binary_part import file_of_part, part_record
+from gristmill.stages.fingerprints.binary_part import BinaryPartRecord, file_of_part
 
 HASH_BYTES = 20
 """Bytes of a hash in a block."""
@@ -76,7 +76,7 @@ def hash_files(shards: Sequence[Shard], table: str, recipe: str) -> list[HashFil
     for shard in sorted(shards, key=lambda each: each.name):
         if shard.recipe != recipe:
             raise DataError(f"{table}: shard {shard.name} has fingerprints of another recipe; {_MEND}")
-        record = part_record(shard, table)
+        record = BinaryPartRecord.of_row(shard, table)
         (path, _), (index, _) = (file_of_part(shard, table, name) for name in ("hashes", "buckets"))
         count, size = record.count("hashes"), record.objects[path][1]
         if count is None or size != HASH_BYTES * count or count >= 1 << 32:

@@ -13,7 +13,7 @@ from gristmill.lake.address import Place, place
 from gristmill.lake.asset_kinds import CLUSTERS, VERDICTS
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.fingerprints.binary_part import part_record
+from gristmill.stages.fingerprints.binary_part import BinaryPartRecord
 from gristmill.stages.fingerprints.order import Order, round_key
 from gristmill.stages.fingerprints.repeated_unit import RepeatedUnit, most_repeated
 
@@ -83,6 +83,6 @@ def _facts(store: Store, where: Place, kind: type[_Facts]) -> Iterator[_Facts]:
     """
     for row in read_ledger(store, where)[1]:
         try:
-            yield msgspec.convert(part_record(row, where.table).facts, kind)
+            yield msgspec.convert(BinaryPartRecord.of_row(row, where.table).facts, kind)
         except msgspec.ValidationError as error:
             raise DataError(f"{where.table}: part {row.name}: {error}; make this partition again") from error

@@ -25,16 +25,13 @@ MANY_FILES = 10_000
 
 
 class Sink(Protocol):
-    """A file that is being written."""
+    """A file that is being written. The stage aborts a file that is not closed in the end."""
 
     def write(self, data: bytes, /) -> None:
         """Appends bytes."""
 
     def close(self) -> None:
         """Publishes the file."""
-
-    def abort(self) -> None:
-        """Removes everything written so far."""
 
 
 Placed = str | NotTaken
@@ -130,9 +127,6 @@ class PartFiles(Protocol):
 
     def close(self) -> dict[str, FileFacts]:
         """Publishes the files, and returns what is known of each, by its path."""
-
-    def abort(self) -> None:
-        """Aborts all files."""
 
 
 class ExportedFile(NamedTuple):

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from gristmill.execution.one_asset import OneAssetSpec
+from gristmill.execution.part_output import PartOutput
 from gristmill.execution.shard_grinder import ShardGrinder
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.execution.write_shards import write_shards
@@ -18,11 +19,12 @@ from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.ledger.receipts import Receipt
 from gristmill.lake.rows.batches import check_ledger_ids
 from gristmill.lake.rows.shard_file import read_blocks
-from gristmill.lake.store.protocol import Entry, ObjectVersion, Store
+from gristmill.lake.store.hashing import HashedUpload
+from gristmill.lake.store.protocol import Store
 from gristmill.recipes.export import format_of_parameters
 from gristmill.stages.export.codec import Codec
 from gristmill.stages.export.formats import codec_of
-from gristmill.stages.export.part import ExportedPart, PartWriter, content_of, sha256_of_objects
+from gristmill.stages.export.part import ExportedPart, PartWriter, content_of
 from gristmill.stages.mixing.held_out import held_rows
 
 
@@ -81,46 +83,24 @@ def write_documents(store: Store, path: str, shard: Shard, part: PartWriter) -> 
     check_ledger_ids(part.ids, shard.rows, shard.ids, path)
 
 
-class _ExportOutput:
+class _ExportOutput(PartOutput):
     """A part that is being written, and its future row of the table."""
 
     def __init__(self, store: Store, spec: ExportSpec, body: ExportItem, codec: Codec) -> None:
-        self.place, self.token = spec.place, spec.token
-        self._store, self._recipe, self._body = store, spec.recipe, body
-        self._folder = f"{spec.place.folder}{body.folder}/"
-        self._objects: dict[str, tuple[str, int, ObjectVersion]] = {}
+        super().__init__(store, spec, body.shard.name, body.inputs, PinnedUpload)
+        self._ids, self._folder = body.shard.ids, f"{spec.place.folder}{body.folder}/"
         self.part = PartWriter(codec, body.folder, self._create, store, spec.validation, held_rows(body.shard))
 
-    def _create(self, name: str) -> PinnedUpload:
-        path = self._folder + name
-
-        def record_object(sha256: str, entry: Entry) -> None:
-            self._objects[path] = (sha256, entry.size, entry.version)
-
-        return PinnedUpload(self._store, path, record_object)
+    def _create(self, name: str) -> HashedUpload:
+        return self.uploads.open(self._folder + name)
 
     def close(self) -> Receipt:
         files = self.part.close()
-        objects = {path: (sha256, size) for path, (sha256, size, _) in sorted(self._objects.items())}
-        record = ExportedPart(self._folder, objects, files, self.part.ids.rows)
-        row = Shard(
-            name=self._body.shard.name,
-            rows=sum(file.facts.rows for file in files.values()),
-            bytes=sum(size for _, size in objects.values()),
-            length=sum(file.facts.length for file in files.values()),
-            sha256=sha256_of_objects(objects),
-            content=content_of(files),
-            ids=self._body.shard.ids,
-            recipe=self._recipe,
-            inputs=self._body.inputs,
-            dropped=dict(sorted(self.part.dropped.items())),
-            counts=dict(sorted(self.part.counts.items())),
-            extra=record.as_extra(),
-        )
-        return Receipt(row, {path: version for path, (_, _, version) in self._objects.items()})
-
-    def abort(self) -> None:
-        self.part.abort()
+        self.dropped, self.counts = self.part.dropped, self.part.counts
+        record = ExportedPart(self.uploads.objects, self._folder, files, self.part.ids.rows)
+        rows = sum(file.facts.rows for file in files.values())
+        length = sum(file.facts.length for file in files.values())
+        return self.receipt(record, rows=rows, length=length, content=content_of(files), ids=self._ids)
 
 
 grinder = ExportGrinder

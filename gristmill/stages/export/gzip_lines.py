@@ -49,7 +49,3 @@ class GzipLines:
             self._cut()
         self._sink.close()
         return FileFacts(self._rows, self._length, self._content.hexdigest(), tuple(self._members))
-
-    def abort(self) -> None:
-        """Removes everything written so far."""
-        self._sink.abort()

@@ -117,8 +117,3 @@ class OscarPart:
     def close(self) -> dict[str, FileFacts]:
         """See PartFiles."""
         return {path: file.close() for path, file in sorted(self._files.items())}
-
-    def abort(self) -> None:
-        """See PartFiles."""
-        for file in self._files.values():
-            file.abort()

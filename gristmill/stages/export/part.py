@@ -6,7 +6,6 @@ The ledger's table has one row for each part, with the name of the mix's shard. 
 
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -16,7 +15,8 @@ from numpy.typing import NDArray
 from gristmill.errors import DataError
 from gristmill.lake.identity import PairDigest, digest_of
 from gristmill.lake.ledger.files import dump
-from gristmill.lake.ledger.model import Input, Shard
+from gristmill.lake.ledger.model import Input
+from gristmill.lake.ledger.stored_part import StoredPart
 from gristmill.lake.rows.batches import IdPair, decode_rows
 from gristmill.lake.rows.bitmap import pack_bits, unpack_bits
 from gristmill.lake.rows.draw import VALIDATION_SEED, fraction
@@ -56,18 +56,18 @@ class PartFile(msgspec.Struct, frozen=True):
     documents: str
 
 
-class ExportedPart(msgspec.Struct, frozen=True):
+class ExportedPart(StoredPart, frozen=True):
     """The record of a part: the field `extra` of its row in the table.
 
     Attributes:
         folder: the part's folder in the lake, with a closing slash.
-        objects: (sha256, size in bytes) of each object, by its path in the lake.
         files: the files with documents, by their paths below the folder.
         documents: number of documents in the mix's shard.
     """
 
+    mend = "make this slice of the export again"
+
     folder: str
-    objects: dict[str, tuple[str, Integer]]
     files: dict[str, PartFile]
     documents: Integer
 
@@ -96,30 +96,6 @@ class ExportedPart(msgspec.Struct, frozen=True):
             if flags[row]:
                 return name, int(flags[:row].sum())
         return None
-
-    def as_extra(self) -> dict[str, Any]:
-        """The record as JSON values, for the field `extra` of the table's row."""
-        extra: dict[str, Any] = msgspec.to_builtins(self)
-        return extra
-
-
-def read_part_record(row: Shard, table: str) -> ExportedPart:
-    """The record of a part, decoded from its row of an export's table.
-
-    Args:
-        row: the row.
-        table: the table's path, for the error message.
-
-    Raises:
-        DataError: the row has no record.
-    """
-    try:
-        return msgspec.convert(row.extra, ExportedPart)
-    except msgspec.ValidationError as error:
-        raise DataError(
-            f"{table}: part {row.name}: its row does not say which files it has ({error}); make this slice of the"
-            " export again"
-        ) from error
 
 
 def part_contents(files: Mapping[str, PartFile]) -> bytes:
@@ -152,7 +128,6 @@ class PartWriter:
         self._held = held
         self._files, self._create, self._validation = codec.open(folder, create, lake), create, validation
         self._rows: dict[str, array[int]] = {}
-        self._contents: Sink | None = None
         self.ids = PairDigest()
         self.dropped: dict[str, int] = {}
         self._path = ""
@@ -210,7 +185,7 @@ class PartWriter:
             raise DataError(f"{self._path}: {'; '.join(self._blocked())}")
         facts = self._files.close()
         files = {name: PartFile(facts[name], self._flags(name)) for name in sorted(facts)}
-        self._contents = contents = self._create(CONTENTS)
+        contents = self._create(CONTENTS)
         contents.write(part_contents(files))
         contents.close()
         return files
@@ -227,17 +202,6 @@ class PartWriter:
         if rows:
             flags[np.frombuffer(rows, dtype=np.uint64).astype(np.int64)] = True
         return pack_bits(flags)
-
-    def abort(self) -> None:
-        """Aborts all files. Objects that are stored already are not read: readers accept only what a ledger names."""
-        self._files.abort()
-        if self._contents is not None:
-            self._contents.abort()
-
-
-def sha256_of_objects(objects: Mapping[str, tuple[str, int]]) -> str:
-    """One digest over the paths and digests of all objects of a part."""
-    return digest_of([[path, sha256] for path, (sha256, _) in sorted(objects.items())])
 
 
 def content_of(files: Mapping[str, PartFile]) -> str:

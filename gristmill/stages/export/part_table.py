@@ -1,26 +1,20 @@
 """Compares the ledger's table of an export with the mix's slice, and with the objects of the parts."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from gristmill.errors import DataError
 from gristmill.execution.checks import Verdict, counted
 from gristmill.execution.finding import Finding, differs
+from gristmill.execution.part_output import other_objects
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.bitmap import unpack_bits
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.export.codec import MANY_FILES
-from gristmill.stages.export.part import (
-    CONTENTS,
-    ExportedPart,
-    content_of,
-    part_contents,
-    read_part_record,
-    sha256_of_objects,
-)
+from gristmill.stages.export.part import CONTENTS, ExportedPart, content_of, part_contents
 
 MEND = "make this slice of the export again"
 
@@ -56,7 +50,7 @@ def export_complete(store: Store, documents: Sequence[Shard], parts: Sequence[Sh
 
 def _files(place: Place, parts: Sequence[Shard]) -> int:
     """Number of files with documents, such as tars. Readers of some formats do not like too many."""
-    records = (read_part_record(part, place.table) for part in parts)
+    records = (ExportedPart.of_row(part, place.table) for part in parts)
     return sum(bool(file.facts.rows) for record in records for file in record.files.values())
 
 
@@ -85,20 +79,12 @@ def parts_agree(store: Store, place: Place, parts: Sequence[Shard]) -> Iterator[
     sizes = {entry.path: entry.size for entry in store.list(place.folder)} if parts else {}
     for part in parts:
         try:
-            record = read_part_record(part, place.table)
+            record = ExportedPart.of_row(part, place.table)
             yield from _sums(place, part, record)
         except DataError as error:
             yield Finding(place.table, None, str(error).removeprefix(f"{place.table}: "))
             continue
-        yield from _objects(record, sizes)
-
-
-def _objects(record: ExportedPart, sizes: Mapping[str, int]) -> Iterator[Finding]:
-    for path, (_, size) in sorted(record.objects.items()):
-        if path not in sizes:
-            yield Finding(path, None, "there is no such object, but the ledger names it")
-        elif sizes[path] != size:
-            yield Finding(path, None, differs("the object's bytes are", sizes[path], size))
+        yield from other_objects(record, sizes)
 
 
 def _sums(place: Place, part: Shard, record: ExportedPart) -> Iterator[Finding]:
@@ -124,8 +110,8 @@ def _sums(place: Place, part: Shard, record: ExportedPart) -> Iterator[Finding]:
         "documents": (record.documents, part.rows + sum(part.dropped.values())),
         "rows": (sum(file.facts.rows for file in record.files.values()), part.rows),
         "unpacked bytes": (sum(file.facts.length for file in record.files.values()), part.length),
-        "bytes": (sum(size for _, size in record.objects.values()), part.bytes),
-        "sha256": (sha256_of_objects(record.objects), part.sha256),
+        "bytes": (record.bytes, part.bytes),
+        "sha256": (record.sha256, part.sha256),
         "content digest": (content_of(record.files), part.content),
     }
     for what, (recorded, expected) in found.items():

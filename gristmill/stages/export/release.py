@@ -17,12 +17,13 @@ from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.files import dump, read_ledger
 from gristmill.lake.ledger.folders.pinned_upload import PinnedUpload
 from gristmill.lake.rows.shard_file import checked
+from gristmill.lake.store.hashing import Uploads
 from gristmill.lake.store.json_object import decode_object
-from gristmill.lake.store.protocol import Entry, Store
+from gristmill.lake.store.protocol import Store
 from gristmill.recipes.export import ExportFormat, format_of_parameters, format_parameters
 from gristmill.stages.export.codec import ExportedFile, Piece, Release, ReleaseFile, Sink
 from gristmill.stages.export.formats import codec_of
-from gristmill.stages.export.part import read_part_record
+from gristmill.stages.export.part import ExportedPart
 from gristmill.stages.mixing.index import Slice
 
 RELEASE = "release.json"
@@ -109,7 +110,7 @@ def sources_of(store: Store, asset: str, slices: Sequence[Slice]) -> list[Export
     for each in slices:
         partition = place(EXPORT.at(**names_of(asset), stream=each.stream), each.snapshot)
         for row in read_ledger(store, partition)[1]:
-            sources += read_part_record(row, partition.table).sources(each.stream)
+            sources += ExportedPart.of_row(row, partition.table).sources(each.stream)
     return sources
 
 
@@ -141,20 +142,12 @@ def write_large_files(store: Store, release: Release, declared: ExportFormat) ->
     Raises:
         StoreError: an object of a part is not the one that its ledger names, or the lake does not answer.
     """
-    digests: dict[str, str] = {}
-    for path, write in large_files(store, release, declared):
-
-        def record(sha256: str, _: Entry, path: str = path) -> None:
-            digests[path] = sha256
-
-        upload = PinnedUpload(store, path, record)
-        try:
+    with Uploads(store, PinnedUpload) as uploads:
+        for path, write in large_files(store, release, declared):
+            upload = uploads.open(path)
             write(upload)
             upload.close()
-        except BaseException:
-            upload.abort()
-            raise
-    return digests
+    return uploads.sha256()
 
 
 def large_files(store: Store, release: Release, declared: ExportFormat) -> Iterator[tuple[str, Callable[[Sink], None]]]:

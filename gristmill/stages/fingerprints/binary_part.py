@@ -13,11 +13,13 @@ import xxhash
 
 from gristmill.errors import DataError
 from gristmill.execution.one_asset import OneAssetSpec
+from gristmill.execution.part_output import PartOutput
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.model import Input, Ledger, Shard
 from gristmill.lake.ledger.receipts import Receipt
-from gristmill.lake.store.json_object import Integer
-from gristmill.lake.store.protocol import ObjectVersion, Store, Upload
+from gristmill.lake.ledger.stored_part import StoredPart
+from gristmill.lake.store.hashing import HashedUpload
+from gristmill.lake.store.protocol import Store
 
 
 def part_name(recipe: str, name: str, inputs: Sequence[Input]) -> str:
@@ -48,20 +50,18 @@ def check_recipes(head: Ledger, parts: Sequence[Shard], table: str) -> None:
         raise DataError(f"{table}: part {other} is of another recipe than the partition; make this partition again")
 
 
-class BinaryPartRecord(msgspec.Struct, frozen=True):
+class BinaryPartRecord(StoredPart, frozen=True):
     """What the field `extra` of a part's row holds.
 
     Attributes:
         folder: the part's folder in the lake, with its closing slash.
-        objects: (sha256, size in bytes) of each object, by its path in the lake.
         contents: XXH3-128 (hex) of each file, by its name in the folder.
         facts: what the stage that made the part says of it, as JSON.
     """
 
     folder: str
-    objects: dict[str, tuple[str, Integer]]
     contents: dict[str, str]
-    facts: dict[str, Any] = {}
+    facts: dict[str, Any] = msgspec.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuses a record whose files have no object, or no content digest.
@@ -76,24 +76,6 @@ class BinaryPartRecord(msgspec.Struct, frozen=True):
         """A number among the facts; None if there is no such number."""
         number = self.facts.get(fact)
         return number if isinstance(number, int) and number >= 0 else None
-
-
-def part_record(row: Shard, table: str) -> BinaryPartRecord:
-    """The record of a part, decoded from its row.
-
-    Args:
-        row: the row.
-        table: path of the table, for the message.
-
-    Raises:
-        DataError: the row has no record.
-    """
-    try:
-        return msgspec.convert(row.extra, BinaryPartRecord)
-    except msgspec.ValidationError as error:
-        raise DataError(
-            f"{table}: part {row.name}: its row does not say which files it has ({error}); make this partition again"
-        ) from error
 
 
 def read_part_file(store: Store, row: Shard, table: str, name: str) -> bytes:
@@ -121,38 +103,31 @@ def file_of_part(row: Shard, table: str, name: str) -> tuple[str, str]:
     Raises:
         DataError: the part has no such file.
     """
-    record = part_record(row, table)
+    record = BinaryPartRecord.of_row(row, table)
     path = record.folder + name
     if path not in record.objects:
         raise DataError(f"{table}: part {row.name} has no file {name!r}; make this partition again")
     return path, record.objects[path][0]
 
 
-class _PartFile:
-    """A file of a part that is being written."""
+class BinaryFile:
+    """A file of a part that is being written.
 
-    def __init__(self, upload: Upload) -> None:
-        self._upload = upload
-        self._sha256, self._content = hashlib.sha256(), xxhash.xxh3_128()
+    Args:
+        upload: receives the bytes.
+    """
+
+    def __init__(self, upload: HashedUpload) -> None:
+        self.upload, self.content = upload, xxhash.xxh3_128()
 
     def write(self, data: bytes | memoryview) -> None:
         """Appends bytes."""
-        self._sha256.update(data)
-        self._content.update(data)
-        self._upload.write(bytes(data))
-
-    def close(self) -> tuple[str, int, str, ObjectVersion]:
-        """Publishes the file: its sha256, size, content digest and version."""
-        entry = self._upload.close()
-        return self._sha256.hexdigest(), entry.size, self._content.hexdigest(), entry.version
-
-    def abort(self) -> None:
-        """Removes what was written."""
-        self._upload.abort()
+        self.content.update(data)
+        self.upload.write(bytes(data))
 
 
-class BinaryPart:
-    """Writes the files of one part, and gives its receipt. It is a ShardOutput (gristmill.execution.write_shards).
+class BinaryPart(PartOutput):
+    """Writes the files of one part, and gives its receipt.
 
     Args:
         store: the lake.
@@ -163,49 +138,25 @@ class BinaryPart:
     """
 
     def __init__(self, store: Store, spec: OneAssetSpec, name: str, inputs: tuple[Input, ...], ids: str = "") -> None:
-        self.place, self.token, self.ids = spec.place, spec.token, ids
+        super().__init__(store, spec, name, inputs)
         self.folder = f"{spec.place.folder}{part_name(spec.recipe, name, inputs)}/"
-        self.rows = 0
-        self.counts: dict[str, int] = {}
-        self.dropped: dict[str, int] = {}
+        self.rows, self.ids = 0, ids
         self.facts: dict[str, Any] = {}
-        self._store, self._recipe, self._name, self._inputs = store, spec.recipe, name, inputs
-        self._files: dict[str, _PartFile] = {}
+        self._files: dict[str, BinaryFile] = {}
 
-    def file(self, name: str) -> _PartFile:
+    def file(self, name: str) -> BinaryFile:
         """Opens a file of the part."""
-        self._files[name] = _PartFile(self._store.upload(self.folder + name))
-        return self._files[name]
+        file = self._files[name] = BinaryFile(self.uploads.open(self.folder + name))
+        return file
 
     def close(self) -> Receipt:
         """Publishes all files. Set `rows`, `ids`, `counts`, `dropped` and `facts` before."""
-        objects: dict[str, tuple[str, int]] = {}
-        contents: dict[str, str] = {}
-        stamps: dict[str, ObjectVersion] = {}
-        for name, file in sorted(self._files.items()):
-            path = self.folder + name
-            sha256, size, contents[name], stamps[path] = file.close()
-            objects[path] = (sha256, size)
-        row = Shard(
-            name=self._name,
-            rows=self.rows,
-            bytes=0,
-            length=0,
-            sha256="",
-            content="",
-            ids=self.ids,
-            recipe=self._recipe,
-            inputs=self._inputs,
-            dropped=dict(sorted(self.dropped.items())),
-            counts=dict(sorted(self.counts.items())),
-        )
-        row = sealed(row, BinaryPartRecord(self.folder, objects, contents, self.facts))
-        return Receipt(row, stamps)
-
-    def abort(self) -> None:
-        """Removes everything that is not published."""
-        for file in self._files.values():
-            file.abort()
+        for _, file in sorted(self._files.items()):
+            file.upload.close()
+        contents = {name: file.content.hexdigest() for name, file in self._files.items()}
+        record = BinaryPartRecord(self.uploads.objects, self.folder, contents, self.facts)
+        content = content_of(contents, self.facts)
+        return self.receipt(record, rows=self.rows, length=record.bytes, content=content, ids=self.ids)
 
 
 def sealed(row: Shard, record: BinaryPartRecord) -> Shard:
@@ -215,17 +166,16 @@ def sealed(row: Shard, record: BinaryPartRecord) -> Shard:
         row: what else the row says. Fields of rows of documents are emptied: no part has them.
         record: the part's files, and its facts.
     """
-    size = sum(size for _, size in record.objects.values())
     return msgspec.structs.replace(
         row,
-        bytes=size,
-        length=size,
-        sha256=digest_of([[path, sha256] for path, (sha256, _) in record.objects.items()]),
+        bytes=record.bytes,
+        length=record.bytes,
+        sha256=record.sha256,
         content=content_of(record.contents, record.facts),
         members=(),
         index="",
         quarantine=None,
-        extra=msgspec.to_builtins(record),
+        extra=record.as_extra(),
     )
 
 

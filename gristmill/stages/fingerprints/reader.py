@@ -18,7 +18,7 @@ from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.shard_file import rows_of, unpacked_whole
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.fingerprints.binary_part import file_of_part, part_record, read_part_file
+from gristmill.stages.fingerprints.binary_part import BinaryPartRecord, file_of_part, read_part_file
 from gristmill.stages.fingerprints.spans import SpanTable
 
 _DIGEST = 16
@@ -59,7 +59,7 @@ class FingerprintPart:
         Raises:
             DataError: the part's row does not say it.
         """
-        count = part_record(self.row, self._table).count("hashes")
+        count = BinaryPartRecord.of_row(self.row, self._table).count("hashes")
         if count is None:
             raise DataError(f"{self._table}: part {self.row.name}: no number of hashes; make this partition again")
         return count

@@ -13,7 +13,7 @@ from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.shard_file import unpacked_whole
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.fingerprints.binary_part import part_record, read_part_file
+from gristmill.stages.fingerprints.binary_part import BinaryPartRecord, read_part_file
 from gristmill.stages.fingerprints.spans import SpanTable
 from gristmill.stages.near_duplicates.inputs import Table
 from gristmill.stages.near_duplicates.nodes import Nodes, document_of, node_at, part_of, rank_of, shard_of, stretches
@@ -43,7 +43,7 @@ class PrintedDocuments:
         """
         rows = document_of(nodes)
         for first, last, row, table in self._parts(nodes):
-            where, record = f"{table.place.table}: part {row.name}", part_record(row, table.place.table)
+            where, record = f"{table.place.table}: part {row.name}", BinaryPartRecord.of_row(row, table.place.table)
             spans = record.count("spans")
             if spans is None or int(rows[last - 1]) >= spans:
                 raise DataError(

@@ -20,9 +20,9 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.formats.levanter.array_writer import ITEM_BYTES
 from gristmill.formats.levanter.cache import CacheWriter
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, CacheLedger
-from gristmill.formats.levanter.checksums import CHECKSUMS, put_checksums, verify_checksums, with_checksums
+from gristmill.formats.levanter.checksums import CHECKSUMS, put_checksums, verify_checksums
 from gristmill.formats.levanter.dtype import DType
-from gristmill.lake.store.hashing import HashedUpload
+from gristmill.lake.store.hashing import Uploads
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.token_cache.consolidate import CLEVEL
@@ -67,14 +67,11 @@ class TokenCacheWriter:
         self._store: Store = _made(url, options)
         _check_empty(self._store, url)
         self._fields, self._vocab_size, self._metadata = dict(fields), vocab_size, metadata
-        self._sums: dict[str, str] = {}
-        self._writer = CacheWriter(self._open, self._fields, clevel=CLEVEL)
+        self._uploads = Uploads(self._store)
+        self._writer = CacheWriter(self._uploads.open, self._fields, clevel=CLEVEL)
         self._rows: list[dict[str, npt.NDArray[Any]]] = []
         self._held = 0
         self._number = 0
-
-    def _open(self, name: str) -> HashedUpload:
-        return with_checksums(self._store, name, name, self._sums)
 
     def append(self, row: Row) -> None:
         """Adds a row.
@@ -131,7 +128,7 @@ class TokenCacheWriter:
         """Finishes the cache, and returns its Levanter ledger."""
         self._flush()
         ledger = self._writer.close(preprocessor=self._metadata)
-        put_checksums(self._store, "", self._sums)
+        put_checksums(self._store, "", self._uploads.sha256())
         return ledger
 
     def __enter__(self) -> Self:
@@ -145,8 +142,8 @@ class TokenCacheWriter:
         if kind is None:
             self.close()
         else:
-            self._writer.abort()
-            self._store.delete(self._sums)  # the objects that were complete already
+            self._uploads.abort()
+            self._store.delete(self._uploads.objects)  # the objects that were complete already
 
 
 def verify(url: str, options: Mapping[str, str] | None = None) -> CacheLedger:

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from gristmill.formats.levanter.cache import CacheWriter, copy_range
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, CacheLedger, load_ledger
-from gristmill.formats.levanter.checksums import CHECKSUMS, put_checksums, with_checksums
+from gristmill.formats.levanter.checksums import CHECKSUMS, put_checksums
 from gristmill.lake.identity import digest_of
-from gristmill.lake.store.hashing import HashedUpload
+from gristmill.lake.store.hashing import Uploads
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Stream
 from gristmill.recipes.row_format import Format
@@ -42,18 +42,10 @@ def consolidate(store: Store, source: TokenStream, merged: CacheLedger, declared
     """
     if store.head(folder + CHECKSUMS) is not None:  # it is written last, so the copy is complete
         return load_ledger(store.read(folder + LEDGER_NAME), folder + LEDGER_NAME)
-    sums: dict[str, str] = {}
-
-    def opened(name: str) -> HashedUpload:
-        return with_checksums(store, folder + name, name, sums)
-
-    writer = CacheWriter(opened, declared.dtypes, clevel=CLEVEL)
-    try:
+    with Uploads(store) as uploads:
+        writer = CacheWriter(lambda name: uploads.open(folder + name), declared.dtypes, clevel=CLEVEL)
         for reader in source.readers():
             copy_range(reader, 0, reader.rows, writer)
         ledger = writer.close(merged["shard_rows"], merged["metadata"]["preprocessor_metadata"])
-    except BaseException:
-        writer.abort()
-        raise
-    put_checksums(store, folder, sums)
+    put_checksums(store, folder, uploads.sha256(folder))
     return ledger

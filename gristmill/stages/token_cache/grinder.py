@@ -4,7 +4,6 @@ The name of a part's folder has the digest of everything the part is made from. 
 inputs give another folder, and the ledger names the folder that is valid.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -16,16 +15,13 @@ from gristmill.execution.work import Item, Job, Outcome
 from gristmill.execution.write_shards import write_shards
 from gristmill.formats.levanter.cache import CacheReader, copy_range, ranges_of
 from gristmill.lake.address import Place
-from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.model import Input, Shard
-from gristmill.lake.ledger.receipts import Receipt
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.recipes.row_format import format_of
 from gristmill.recipes.tokenizer import TokenizerOptions
-from gristmill.stages.token_cache.part import TOKEN_BYTES, Part, PartRecord
+from gristmill.stages.token_cache.part import Part, PartRecord
 from gristmill.stages.token_cache.row_encoder import row_encoder
 from gristmill.stages.token_cache.shard_tokenizer import ShardTokenizer
-from gristmill.stages.token_cache.statistics import add_statistics
 from gristmill.stages.tokenization.files import read_reference, read_tokenizer
 
 
@@ -75,8 +71,8 @@ class TokenCacheGrinder(ShardGrinder[TokenCacheSpec, TokenCacheItem]):
 
     def grind(self, item: Item, body: TokenCacheItem) -> Outcome:
         old = body.old if body.old and self._proven(body.old) else None
-        part = Part(self._store, self._spec.place, body.folder, self._spec.splits, self._format.dtypes)
-        output = _PartOutput(self._spec, item.name, body, part, self._encoder.metadata)
+        dtypes, metadata = self._format.dtypes, self._encoder.metadata
+        part = Part(self._store, self._spec, item.name, body.inputs, body.folder, self._spec.splits, dtypes, metadata)
         facts = {"shards tokenized": 0, "shards copied": 0}
 
         def write() -> None:
@@ -87,7 +83,7 @@ class TokenCacheGrinder(ShardGrinder[TokenCacheSpec, TokenCacheItem]):
                     self._tokenizer.tokenize(shard, self._spec.documents.shard(shard.name), part.writers, part.end)
                 facts["shards copied" if copied else "shards tokenized"] += 1
 
-        ground = write_shards(self._store, [output], write)
+        ground = write_shards(self._store, [part], write)
         if self._encoder.engine:
             facts[f"engine {self._encoder.engine}"] = 1
         return Outcome(ground, facts)
@@ -116,47 +112,6 @@ class TokenCacheGrinder(ShardGrinder[TokenCacheSpec, TokenCacheItem]):
                 copy_range(reader, first, first + rows, part.writers[split])
         part.end(shard, recorded.facts, recorded.dropped, recorded.held)
         return True
-
-
-class _PartOutput:
-    """The output of one item: closes the part, and makes its future row of the table."""
-
-    def __init__(
-        self, spec: TokenCacheSpec, name: str, body: TokenCacheItem, part: Part, metadata: Mapping[str, Any]
-    ) -> None:
-        self.place, self.token = spec.place, spec.token
-        self._recipe, self._name, self._body, self._part, self._metadata = spec.recipe, name, body, part, metadata
-
-    def close(self) -> Receipt:
-        part = self._part
-        counts: dict[str, int] = {"tokens": 0}
-        digests: list[str] = []
-        for split, writer in part.writers.items():
-            writer.close(part.shard_rows[split], self._metadata)
-            counts["tokens"] += writer.tokens
-            counts[f"{split} tokens"] = writer.tokens
-            counts[f"{split} rows"] = writer.rows
-            digests += [split, *writer.digests()]
-        facts = add_statistics(shard.facts for shard in part.shards.values())
-        record = part.record()
-        row = Shard(
-            name=self._name,
-            rows=sum(writer.rows for writer in part.writers.values()),
-            bytes=record.bytes,
-            length=TOKEN_BYTES * counts["tokens"],
-            sha256=record.sha256,
-            content=digest_of(digests),
-            ids=digest_of([shard.ids for shard in self._body.shards]),
-            recipe=self._recipe,
-            inputs=self._body.inputs,
-            dropped=facts.dropped,
-            counts=counts | facts.counts,
-            extra=record.as_extra(),
-        )
-        return Receipt(row, {path: stamp for path, (_, _, stamp) in part.objects.items()})
-
-    def abort(self) -> None:
-        self._part.abort()
 
 
 grinder = TokenCacheGrinder

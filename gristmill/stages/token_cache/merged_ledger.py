@@ -8,7 +8,7 @@ from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, CacheLedger, lo
 from gristmill.lake.address import place
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.token_cache.part import read_part_objects
+from gristmill.stages.token_cache.part import PartObjects
 
 
 def merge_slices(store: Store, asset: str, split: str, snapshots: Sequence[str]) -> CacheLedger:
@@ -30,7 +30,7 @@ def merge_slices(store: Store, asset: str, split: str, snapshots: Sequence[str])
     for snapshot in snapshots:
         partition = place(asset, snapshot)
         for row in read_ledger(store, partition)[1]:
-            folder = read_part_objects(row, partition.table).folder(split, row.name, partition.table)
+            folder = PartObjects.of_row(row, partition.table).folder(split, row.name, partition.table)
             path = folder + LEDGER_NAME
             tagged = store.read_tagged(path)
             if tagged is None:

@@ -8,23 +8,27 @@ lake/ledger/model.py). Only this module encodes and decodes it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 import numpy as np
 import xxhash
 
 from gristmill.errors import DataError
+from gristmill.execution.one_asset import OneAssetSpec
+from gristmill.execution.part_output import PartOutput
 from gristmill.formats.levanter.cache import CacheWriter
 from gristmill.formats.levanter.dtype import DType
-from gristmill.lake.address import Place
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.folders.pinned_upload import PinnedUpload
 from gristmill.lake.ledger.model import Input, Shard
+from gristmill.lake.ledger.receipts import Receipt
+from gristmill.lake.ledger.stored_part import StoredPart
+from gristmill.lake.store.hashing import Uploads
 from gristmill.lake.store.json_object import Integer
-from gristmill.lake.store.protocol import Entry, ObjectVersion, Store
+from gristmill.lake.store.protocol import Store
 from gristmill.stages.token_cache.rows import RowLengths, Values
-from gristmill.stages.token_cache.statistics import TokenStatistics
+from gristmill.stages.token_cache.statistics import TokenStatistics, add_statistics
 
 CLEVEL = 1
 """The zstd level of parts. Level 3 would save 9% of space, but building a cache would take 20% longer. The digest in
@@ -94,16 +98,17 @@ class PartShard(msgspec.Struct, frozen=True, omit_defaults=True):
         return not self.rows or bool(self.facts.lengths)
 
 
-class PartObjects(msgspec.Struct, frozen=True):
+class PartObjects(StoredPart, frozen=True):
     """Where a part is stored. These are the first fields of its record; they can be decoded without the others.
 
     Attributes:
         folders: the folder of each split, with a closing slash, by the split's name.
-        objects: (sha256, size in bytes) of each object, by its path.
     """
 
+    says = "where its folders, objects and shards are"
+    mend = "make this slice of the token cache again"
+
     folders: dict[str, str]
-    objects: dict[str, tuple[str, Integer]]
 
     def folder(self, split: str, part: str, table: str) -> str:
         """The folder of a split.
@@ -137,16 +142,6 @@ class PartRecord(PartObjects, frozen=True):
         if unplaced:
             raise ValueError(f"it has rows of {min(unplaced)}, but no folder")
 
-    @property
-    def bytes(self) -> int:
-        """Total size of all objects, in bytes."""
-        return sum(size for _, size in self.objects.values())
-
-    @property
-    def sha256(self) -> str:
-        """One digest over the paths and digests of all objects."""
-        return digest_of([[path, sha256] for path, (sha256, _) in sorted(self.objects.items())])
-
     def in_order(self, split: str) -> list[tuple[str, Range]]:
         """(name, range) of each shard of a split, in the order of the ranges.
 
@@ -154,42 +149,6 @@ class PartRecord(PartObjects, frozen=True):
         """
         ranges = [(name, shard.ranges[split]) for name, shard in self.shards.items() if split in shard.ranges]
         return sorted(ranges, key=lambda pair: (pair[1], pair[0]))
-
-    def as_extra(self) -> dict[str, Any]:
-        """The record as JSON values, for the field `extra` of the table's row."""
-        extra: dict[str, Any] = msgspec.to_builtins(self)
-        return extra
-
-
-def read_part_record(row: Shard, table: str) -> PartRecord:
-    """The record of a part, decoded from its row of a token cache's table.
-
-    Args:
-        row: the row.
-        table: the table's path, for the error message.
-
-    Raises:
-        DataError: the row has no record, or none that this version of Gristmill can decode.
-    """
-    return _convert(row, table, PartRecord)
-
-
-def read_part_objects(row: Shard, table: str) -> PartObjects:
-    """As read_part_record, but without the shards, which take most of the time to decode."""
-    return _convert(row, table, PartObjects)
-
-
-_RecordT = TypeVar("_RecordT", bound=PartObjects)
-
-
-def _convert(row: Shard, table: str, record_type: type[_RecordT]) -> _RecordT:
-    try:
-        return msgspec.convert(row.extra, record_type)
-    except msgspec.ValidationError as error:
-        raise DataError(
-            f"{table}: part {row.name}: its row does not say where its folders, objects and shards are ({error});"
-            " make this slice of the token cache again"
-        ) from error
 
 
 def part_records(rows: Iterable[Shard]) -> dict[str, PartRecord]:
@@ -226,25 +185,13 @@ class _Split(CacheWriter):
     """Writes one split of a part: a Levanter cache. It also computes the digests of the rows.
 
     Args:
-        store: the lake.
+        uploads: the objects of the part.
         folder: the folder of the split, with a closing slash.
         dtypes: type of each field, the token ids first.
-        objects: gets (sha256, size, object version) of each finished upload, by its path. All splits of a part share
-            it.
     """
 
-    def __init__(
-        self, store: Store, folder: str, dtypes: Mapping[str, DType], objects: dict[str, tuple[str, int, ObjectVersion]]
-    ) -> None:
-        def open_upload(name: str) -> PinnedUpload:
-            path = folder + name
-
-            def record_object(sha256: str, entry: Entry) -> None:
-                objects[path] = (sha256, entry.size, entry.version)
-
-            return PinnedUpload(store, path, record_object)
-
-        super().__init__(open_upload, dtypes, clevel=CLEVEL)
+    def __init__(self, uploads: Uploads, folder: str, dtypes: Mapping[str, DType]) -> None:
+        super().__init__(lambda name: uploads.open(folder + name), dtypes, clevel=CLEVEL)
         self._digests = RowDigests(dtypes)
         self._ids_field = next(iter(dtypes))
         self.tokens = 0
@@ -282,29 +229,40 @@ class RowDigests:
         return [digest.hexdigest() for pair in self._hashers.values() for digest in pair]
 
 
-class Part:
+class Part(PartOutput):
     """Writes a part: one cache for each split. It records the range of each shard in each split.
 
-    For each shard the caller calls `begin`, appends batches to the `writers`, and calls `end`. Then it closes each
-    writer with the `shard_rows` of its split, and takes the `record`.
+    For each shard the caller calls `begin`, appends batches to the `writers`, and calls `end`.
 
     Args:
         store: the lake.
-        place: the partition of the token cache.
+        spec: settings of the partition of the token cache.
+        name: name of the part in the table.
+        inputs: what the part is made from.
         folder: name of the part's folder, such as `part-00000-c9bae7ffc3964489`.
         splits: the splits to write.
         dtypes: type of each field, the token ids first.
+        metadata: Levanter's `preprocessor_metadata`.
     """
 
     def __init__(
-        self, store: Store, place: Place, folder: str, splits: Sequence[str], dtypes: Mapping[str, DType]
+        self,
+        store: Store,
+        spec: OneAssetSpec,
+        name: str,
+        inputs: tuple[Input, ...],
+        folder: str,
+        splits: Sequence[str],
+        dtypes: Mapping[str, DType],
+        metadata: Mapping[str, Any],
     ) -> None:
-        self._what = f"{place.asset} ({place.snapshot})"
-        self.objects: dict[str, tuple[str, int, ObjectVersion]] = {}
-        self.folders = {split: f"{place.part_folder(split)}{folder}/" for split in splits}
-        self.writers = {split: _Split(store, path, dtypes, self.objects) for split, path in self.folders.items()}
-        self.shards: dict[str, PartShard] = {}
-        self.shard_rows: dict[str, dict[str, int]] = {split: {} for split in splits}
+        super().__init__(store, spec, name, inputs, PinnedUpload)
+        self._metadata = metadata
+        self._folders = {split: f"{spec.place.part_folder(split)}{folder}/" for split in splits}
+        self.writers = {split: _Split(self.uploads, path, dtypes) for split, path in self._folders.items()}
+        self._shards: dict[str, PartShard] = {}
+        self._ids: list[str] = []
+        self._shard_rows: dict[str, dict[str, int]] = {split: {} for split in splits}
         self._starts: dict[str, tuple[int, int]] = {}
 
     def begin(self) -> None:
@@ -327,21 +285,26 @@ class Part:
         for split, writer in self.writers.items():
             rows, tokens = self._starts[split]
             ranges[split] = (rows, writer.rows - rows, tokens, writer.tokens - tokens)
-            self.shard_rows[split][shard.name] = writer.rows - rows
+            self._shard_rows[split][shard.name] = writer.rows - rows
         documents = sum(bounds[1] for bounds in ranges.values()) + len(dropped)
         if documents != shard.rows:
             raise DataError(
-                f"{self._what}: shard {shard.name}: {shard.rows} documents in its ledger, but {documents} were"
-                " tokenized; make the mix's slice again"
+                f"{self.place.asset} ({self.place.snapshot}): shard {shard.name}: {shard.rows} documents in its ledger,"
+                f" but {documents} were tokenized; make the mix's slice again"
             )
-        self.shards[shard.name] = PartShard(shard.identity, ranges, facts, dropped, held)
+        self._shards[shard.name] = PartShard(shard.identity, ranges, facts, dropped, held)
+        self._ids.append(shard.ids)
 
-    def record(self) -> PartRecord:
-        """The record for the table's row. Take it after all writers are closed: it names the uploaded objects."""
-        objects = {path: (sha256, size) for path, (sha256, size, _) in sorted(self.objects.items())}
-        return PartRecord(self.folders, objects, self.shards)
-
-    def abort(self) -> None:
-        """Aborts all uploads. Objects that are stored already are not read: readers accept only what a ledger names."""
-        for writer in self.writers.values():
-            writer.abort()
+    def close(self) -> Receipt:
+        digests: list[str] = []
+        for split, writer in self.writers.items():
+            writer.close(self._shard_rows[split], self._metadata)
+            self.counts |= {f"{split} tokens": writer.tokens, f"{split} rows": writer.rows}
+            digests += [split, *writer.digests()]
+        tokens = sum(writer.tokens for writer in self.writers.values())
+        rows = sum(writer.rows for writer in self.writers.values())
+        facts = add_statistics(shard.facts for shard in self._shards.values())
+        self.dropped, self.counts = facts.dropped, {"tokens": tokens, **self.counts, **facts.counts}
+        record = PartRecord(self.uploads.objects, self._folders, self._shards)
+        ids, content = digest_of(self._ids), digest_of(digests)
+        return self.receipt(record, rows=rows, length=TOKEN_BYTES * tokens, content=content, ids=ids)

@@ -5,7 +5,8 @@ from itertools import pairwise
 
 from gristmill.errors import DataError
 from gristmill.execution.checks import Verdict, counted
-from gristmill.execution.finding import Finding, differs
+from gristmill.execution.finding import Finding
+from gristmill.execution.part_output import other_objects
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, load_ledger
 from gristmill.formats.levanter.cache_ledger import CacheLedger as LevanterLedger
 from gristmill.lake.address import SPLITS, Place
@@ -103,8 +104,10 @@ class PartTable:
             if record is None:
                 yield Finding(self._place.table, None, f"part {part.name}: its row names no folders and shards")
                 continue
-            yield from _objects(record, sizes)
+            yield from other_objects(record, sizes)
             for split, folder in sorted(record.folders.items()):
+                if folder + LEDGER_NAME not in record.objects:
+                    yield Finding(folder + LEDGER_NAME, None, f"the part's {split} has no ledger in the table")
                 yield from self._split(part, record, split, folder)
             yield from _sums(self._place, part, record)
 
@@ -122,25 +125,13 @@ class PartTable:
             yield Finding(self._place.table, None, f"part {part.name}, {split}: {what}")
         tagged = self._store.read_tagged(path)
         if tagged is None:
-            return  # _objects has reported the missing object
+            return  # other_objects() has reported the missing object
         try:
             ledger = load_ledger(tagged[0], path)
         except DataError as error:
             yield Finding(path, None, str(error))
             return
         yield from _levanter(path, ledger, ranges, (rows, tokens))
-
-
-def _objects(record: PartRecord, sizes: Mapping[str, int]) -> Iterator[Finding]:
-    """Findings on objects that are missing or have another size. `sizes` has the size of each listed object."""
-    for path, (_, size) in sorted(record.objects.items()):
-        if path not in sizes:
-            yield Finding(path, None, "there is no such object, but the ledger names it")
-        elif sizes[path] != size:
-            yield Finding(path, None, differs("the object's bytes are", sizes[path], size))
-    for split, folder in sorted(record.folders.items()):
-        if folder + LEDGER_NAME not in record.objects:
-            yield Finding(folder + LEDGER_NAME, None, f"the part's {split} has no ledger in the table")
 
 
 def _sums(place: Place, part: Shard, record: PartRecord) -> Iterator[Finding]:

@@ -19,7 +19,7 @@ from gristmill.lake.address import place
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.token_cache.part import read_part_objects
+from gristmill.stages.token_cache.part import PartObjects
 
 Objects = Mapping[str, tuple[str, int]]
 """(sha256, size in bytes) of each object, by its path."""
@@ -268,5 +268,5 @@ def open_split(store: Store, asset: str, split: str, *, verified: bool = True) -
 def _objects_of(store: Store, asset: str, split: str, snapshot: str) -> dict[str, Objects]:
     """The objects of each part of a slice, by the part's folder."""
     partition = place(asset, snapshot)
-    records = [read_part_objects(row, partition.table) for row in read_ledger(store, partition)[1]]
+    records = [PartObjects.of_row(row, partition.table) for row in read_ledger(store, partition)[1]]
     return {record.folders[split]: record.objects for record in records if split in record.folders}

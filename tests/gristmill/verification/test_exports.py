@@ -20,7 +20,7 @@ from gristmill.lake.ledger.index_ledger import IndexLedger, compose_index, conte
 from gristmill.lake.rows.shard_file import gzip_bytes
 from gristmill.recipes.export_formats.energon import EnergonWebdataset
 from gristmill.stages.export.codec import Cut
-from gristmill.stages.export.part import ExportedPart, PartFile, content_of, sha256_of_objects
+from gristmill.stages.export.part import ExportedPart, PartFile, content_of
 from gristmill.verification.audit import audit_ledger
 
 LEDGER = f"{INDEX}/ledger.json"
@@ -57,13 +57,13 @@ def lie(mill: Mill, old: bytes, new: bytes, **facts: object) -> str:
     lines = gzip.decompress(data)
     given = {"content": xxhash.xxh3_128_hexdigest(lines), "length": len(lines), **facts}
     files = {**record.files, name: PartFile(msgspec.structs.replace(file.facts, **given), file.documents)}
-    told = ExportedPart(record.folder, objects, files, record.documents)
+    told = ExportedPart(objects, record.folder, files, record.documents)
     reseal_shard(
         mill,
         HERE,
         "a",
         extra=told.as_extra(),
-        sha256=sha256_of_objects(objects),
+        sha256=told.sha256,
         content=content_of(files),
         bytes=sum(size for _, size in objects.values()),
         length=sum(each.facts.length for each in files.values()),
@@ -78,8 +78,8 @@ def test_the_folder_of_a_part_has_the_digest_of_what_the_part_is_made_from(mill:
     for path in record.objects:
         mill.store.put(path.replace(record.folder, other), mill.store.read(path))
     mill.store.delete(list(record.objects))
-    told = ExportedPart(other, moved, record.files, record.documents)
-    reseal_shard(mill, HERE, "a", extra=told.as_extra(), sha256=sha256_of_objects(moved))
+    told = ExportedPart(moved, other, record.files, record.documents)
+    reseal_shard(mill, HERE, "a", extra=told.as_extra(), sha256=told.sha256)
     (finding,) = found(mill)
     assert f"part a: its folder is {record.folder}, but its ledger says {other}" in finding
 

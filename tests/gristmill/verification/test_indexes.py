@@ -19,10 +19,11 @@ from wholelake import CACHE, STREAM, TOKENIZER, even
 from gristmill.formats.levanter.array_writer import Values
 from gristmill.formats.levanter.cache import CacheWriter
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, dump_ledger, load_ledger, merge
-from gristmill.formats.levanter.checksums import CHECKSUMS, open_checked, put_checksums, with_checksums
+from gristmill.formats.levanter.checksums import CHECKSUMS, open_checked, put_checksums
 from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.index_ledger import compose_index, content_digest, read_index_ledger
+from gristmill.lake.store.hashing import Uploads
 from gristmill.stages.cache_index.index import index_cache
 from gristmill.stages.mixing.step import stream_step
 from gristmill.stages.token_cache.step import TokenCacheStep
@@ -247,13 +248,11 @@ def forge_copy(mill: Mill, dtype: DType, order: Callable[[list[Values]], list[Va
     folder = sums.removesuffix(CHECKSUMS)
     copy = open_checked(mill.store, folder)
     rows = [row.view(dtype) for row in order([copy.row("input_ids", number) for number in range(copy.rows)])]
-    digests: dict[str, str] = {}
-    writer = CacheWriter(
-        lambda name: with_checksums(mill.store, folder + name, name, digests), {"input_ids": dtype}, clevel=5
-    )
+    uploads = Uploads(mill.store)
+    writer = CacheWriter(lambda name: uploads.open(folder + name), {"input_ids": dtype}, clevel=5)
     writer.append_batch({"input_ids": (np.concatenate(rows), np.array([len(row) for row in rows]))})
     writer.close(copy.ledger["shard_rows"], copy.ledger["metadata"]["preprocessor_metadata"])
-    put_checksums(mill.store, folder, digests)
+    put_checksums(mill.store, folder, uploads.sha256(folder))
     reseal_index(mill, {sums: mill.store.read(sums)}, "consolidated/ledger.json")
 
 

@@ -15,7 +15,7 @@ from gristmill.lake.address import cache_asset, place
 from gristmill.lake.ledger.shard_sample import ShardSample
 from gristmill.lake.rows.bitmap import pack_bits
 from gristmill.recipes.row_format import Chat
-from gristmill.stages.token_cache.part import read_part_record
+from gristmill.stages.token_cache.part import PartRecord
 from gristmill.verification.audit import audit_reencoding
 
 ALL = ShardSample(1)
@@ -102,7 +102,7 @@ def test_a_shard_that_changed_since_is_not_compared(talks: Mill) -> None:
 
 def test_a_part_with_another_chat_template_or_vocabulary_is_found(talks: Mill) -> None:
     part = next(iter(talks.table(HERE).values()))
-    path = f"{read_part_record(part, HERE.table).folders['train']}{LEDGER_NAME}"
+    path = f"{PartRecord.of_row(part, HERE.table).folders['train']}{LEDGER_NAME}"
     data = talks.store.read(path)
 
     def change(**metadata: object) -> list[str]:

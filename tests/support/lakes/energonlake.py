@@ -17,7 +17,7 @@ from gristmill.recipes.export import Export, ExportFormat
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.stages.export.codec import Release
 from gristmill.stages.export.index import index_export, why_export_open
-from gristmill.stages.export.part import ExportedPart, read_part_record
+from gristmill.stages.export.part import ExportedPart
 from gristmill.stages.export.release import read_release
 from gristmill.stages.export.step import ExportStep
 from gristmill.stages.mixing.index import Index
@@ -68,7 +68,7 @@ def why(mill: Mill, declared: ExportFormat, mix: Mix | None = None) -> tuple[str
 
 def records(mill: Mill) -> dict[str, ExportedPart]:
     """The record of each part, by the name of the mix's shard."""
-    return {row.name: read_part_record(row, HERE.table) for row in read_ledger(mill.store, HERE)[1]}
+    return {row.name: ExportedPart.of_row(row, HERE.table) for row in read_ledger(mill.store, HERE)[1]}
 
 
 def release_of(mill: Mill) -> Release:

@@ -23,7 +23,7 @@ from gristmill.stages.dedupe.marks.step import MarksStep
 from gristmill.stages.dedupe.runs.step import RunsStep
 from gristmill.stages.dedupe.verdicts.reader import VerdictReader
 from gristmill.stages.dedupe.verdicts.step import VerdictsStep
-from gristmill.stages.fingerprints.binary_part import BinaryPart, part_record, read_part_file
+from gristmill.stages.fingerprints.binary_part import BinaryPart, BinaryPartRecord, read_part_file
 from gristmill.stages.fingerprints.order import Order
 
 SHELVES = ("gristmill",)
@@ -122,7 +122,7 @@ class HashLake:
         """The matrix of a round."""
         found: Counter[tuple[int, int]] = Counter()
         for row in self.mill.table(self.verdicts(number).made).values():
-            for rank, first, count in part_record(row, "").facts["matrix"]:
+            for rank, first, count in BinaryPartRecord.of_row(row, "").facts["matrix"]:
                 found[rank, first] += count
         return dict(found)
 
@@ -130,13 +130,13 @@ class HashLake:
         """The histogram of a round."""
         found: Counter[int] = Counter()
         for row in self.mill.table(self.verdicts(number).made).values():
-            found.update(dict(enumerate(part_record(row, "").facts["histogram"])))
+            found.update(dict(enumerate(BinaryPartRecord.of_row(row, "").facts["histogram"])))
         return {power: count for power, count in found.items() if count}
 
     def largest(self, number: int) -> dict[str, list[list[Any]]]:
         """The hashes of each bucket that occur most often."""
         table = self.mill.table(self.verdicts(number).made)
-        return {name: part_record(row, "").facts["largest"] for name, row in table.items()}
+        return {name: BinaryPartRecord.of_row(row, "").facts["largest"] for name, row in table.items()}
 
     def verdict_pairs(self, number: int, rank: int) -> dict[int, tuple[int, int]]:
         """The verdicts of a new snapshot: position to the rank and the position that is kept."""

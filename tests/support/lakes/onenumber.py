@@ -10,7 +10,7 @@ from testkit import Mill
 
 from gristmill.lake.address import place
 from gristmill.lake.ledger.files import compose, dump, pack_table, read_ledger
-from gristmill.stages.fingerprints.binary_part import part_record, sealed
+from gristmill.stages.fingerprints.binary_part import BinaryPartRecord, sealed
 from gristmill.stages.near_duplicates.cluster_files import BLOCK, CLUSTER, MEMBER, digest_of_records
 
 
@@ -18,7 +18,7 @@ def numbered_alike(mill: Mill, number: str) -> None:
     """Gives all clusters of a round one number, as older versions did if their first documents have one id."""
     there = place("dedupe/near-1/clusters", number)
     head, (row,) = read_ledger(mill.store, there)
-    record = part_record(row, there.table)
+    record = BinaryPartRecord.of_row(row, there.table)
     objects = dict(record.objects)
     for name in record.contents:
         path = record.folder + name

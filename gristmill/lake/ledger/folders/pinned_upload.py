@@ -6,7 +6,7 @@ The same holds for the small files of an export, and for those of a tokenizer: a
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import msgspec
@@ -31,17 +31,7 @@ class _NamedObjects(msgspec.Struct):
 
 
 class PinnedUpload(HashedUpload):
-    """Writes an object that a release may name.
-
-    Args:
-        store: the lake.
-        path: path of the object in the lake.
-        done: called with the sha256 (hex) and the entry when the object is published.
-    """
-
-    def __init__(self, store: Store, path: str, done: Callable[[str, Entry], None]) -> None:
-        super().__init__(store.upload(path), done)
-        self._store, self._path = store, path
+    """Writes an object of the lake that a release may name."""
 
     def close(self) -> None:
         """Publishes the object.

@@ -23,7 +23,7 @@ from gristmill.recipes.duplicates.dedupe import FINGERPRINTING, MIB, Dedupe
 from gristmill.stages.dedupe.columns import HASHES, POSITIONS, REPEATS, row_bytes
 from gristmill.stages.dedupe.runs.grinder import bucket_name
 from gristmill.stages.dedupe.verdicts.grinder import NewRun, StoredFile, VerdictsItem, VerdictsSpec
-from gristmill.stages.fingerprints.binary_part import file_of_part, part_record
+from gristmill.stages.fingerprints.binary_part import BinaryPartRecord, file_of_part
 from gristmill.stages.fingerprints.compared import Family, families_of
 from gristmill.stages.fingerprints.order import Order, round_key
 from gristmill.stages.fingerprints.repeated_unit import LARGEST
@@ -166,7 +166,7 @@ def stored_file(row: Shard, table: str, name: str) -> StoredFile:
         DataError: the part has no such file.
     """
     path, _ = file_of_part(row, table, name)
-    record = part_record(row, table)
+    record = BinaryPartRecord.of_row(row, table)
     return StoredFile(path, record.contents[name], record.objects[path][1])
 
 

@@ -175,8 +175,3 @@ class JsonlPart:
         for name, file in sorted(self._files.items()):
             facts[name], facts[name + INDEX] = file.close()
         return facts
-
-    def abort(self) -> None:
-        """See PartFiles."""
-        for file in self._files.values():
-            file.abort()

@@ -47,8 +47,3 @@ class LineFile:
         self._index.close()
         facts = FileFacts(len(self._ends) - 1, self._ends[-1], self._content.hexdigest(), tuple(self._cuts))
         return facts, FileFacts(0, len(index), xxhash.xxh3_128_hexdigest(index))
-
-    def abort(self) -> None:
-        """Removes everything written so far."""
-        self._lines.abort()
-        self._index.abort()

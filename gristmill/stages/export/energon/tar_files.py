@@ -170,11 +170,6 @@ class TarFile:
             **{self.name + ending: FileFacts(0, each.length, each.content) for ending, each in media.items()},
         }
 
-    def abort(self) -> None:
-        """Removes everything written so far."""
-        for sink in self._sinks.values():
-            sink.abort()
-
 
 def read_samples(pieces: Iterable[bytes], path: str) -> Iterator[list[SampleLine]]:
     """The samples of a list, in batches.

@@ -145,11 +145,6 @@ class WebdatasetPart:
             self._facts |= tar.close()
         return dict(sorted(self._facts.items()))
 
-    def abort(self) -> None:
-        """See PartFiles."""
-        for tar in self._open.values():
-            tar.abort()
-
 
 def _wrong_ending(part: str) -> NotTaken | None:
     """Why a file cannot name its part; None if it can."""

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from gristmill.errors import DataError
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.fingerprints.binary_part import file_of_part, part_record, read_part_file
+from gristmill.stages.fingerprints.binary_part import BinaryPartRecord, file_of_part, read_part_file
 from gristmill.stages.near_duplicates.inputs import Table
 from gristmill.stages.near_duplicates.nodes import Nodes, part_of, rank_of, shard_of, stretches
 from gristmill.stages.near_duplicates.printed_documents import PrintedDocuments
@@ -50,7 +50,7 @@ class SignatureRows:
         table = self._tables[int(rank_of(nodes[:1])[0])]
         row = table.row(int(shard_of(nodes[:1])[0]))
         path, _ = file_of_part(row, table.place.table, "signatures")
-        size = part_record(row, table.place.table).objects[path][1]
+        size = BinaryPartRecord.of_row(row, table.place.table).objects[path][1]
         if (int(numbers[-1]) + 1) * self._width > size or size % self._width:
             raise DataError(
                 f"{path}: {size:,} bytes have no signature of row {int(numbers[-1]):,}; make the fingerprints of"

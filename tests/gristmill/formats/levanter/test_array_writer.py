@@ -7,6 +7,7 @@ from arrays import INDEX, reader, write
 from gristmill.formats.levanter.array_writer import CHUNK, CHUNKS, ArrayWriter, ObjectSink
 from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.store.folder import FolderStore
+from gristmill.lake.store.hashing import Uploads
 
 
 def tree(folder: Path) -> dict[str, bytes]:
@@ -102,8 +103,7 @@ def test_elements_of_another_type_are_refused(tmp_path: Path) -> None:
 
 def test_an_abandoned_array_leaves_no_object(tmp_path: Path) -> None:
     store = FolderStore(str(tmp_path))
-    writer = ArrayWriter(store.upload, "int32")
-    writer.append(np.arange(CHUNK + 1, dtype=np.int32))
-    writer.abort()
+    with Uploads(store) as uploads:
+        ArrayWriter(uploads.open, "int32").append(np.arange(CHUNK + 1, dtype=np.int32))
     assert [entry.path for entry in store.list("")] == []
     assert list((tmp_path / ".incoming").iterdir()) == []

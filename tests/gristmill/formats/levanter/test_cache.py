@@ -12,6 +12,7 @@ from gristmill.formats.levanter.cache import Batch, CacheReader, CacheWriter, co
 from gristmill.formats.levanter.cache_ledger import CacheLedger
 from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.store.folder import FolderStore
+from gristmill.lake.store.hashing import Uploads
 
 Rows = list[list[int]]
 TEXT: dict[str, DType] = {"input_ids": "int32"}
@@ -164,9 +165,9 @@ def test_another_element_type_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_abandoned_cache_has_no_objects(tmp_path: Path) -> None:
-    cache = writer(tmp_path)
-    cache.append_batch(batch({"input_ids": [[1] * (CHUNK + 1)]}))
-    cache.abort()
+    with Uploads(FolderStore(str(tmp_path))) as uploads:
+        cache = CacheWriter(uploads.open, TEXT)
+        cache.append_batch(batch({"input_ids": [[1] * (CHUNK + 1)]}))
     assert names(tmp_path) == []
 
 

@@ -6,9 +6,9 @@ import pytest
 from gristmill.errors import DataError
 from gristmill.formats.levanter.cache import CacheWriter
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME
-from gristmill.formats.levanter.checksums import CHECKSUMS, put_checksums, verify_checksums, with_checksums
+from gristmill.formats.levanter.checksums import CHECKSUMS, put_checksums, verify_checksums
 from gristmill.lake.store.folder import FolderStore
-from gristmill.lake.store.hashing import HashedUpload, sha256_of
+from gristmill.lake.store.hashing import Uploads, sha256_of
 
 FOLDER = "copy/"
 
@@ -17,16 +17,12 @@ FOLDER = "copy/"
 def store(tmp_path: Path) -> FolderStore:
     """A store with one whole cache of two rows."""
     store = FolderStore(str(tmp_path))
-    sums: dict[str, str] = {}
-
-    def opened(name: str) -> HashedUpload:
-        return with_checksums(store, FOLDER + name, name, sums)
-
-    writer = CacheWriter(opened, {"input_ids": "int32"})
+    uploads = Uploads(store)
+    writer = CacheWriter(lambda name: uploads.open(FOLDER + name), {"input_ids": "int32"})
     writer.append_batch({"input_ids": (np.array([1, 2, 3], np.int32), np.array([2, 1], np.int64))})
     writer.close()
-    put_checksums(store, FOLDER, sums)
-    assert {FOLDER + name for name in (*sums, CHECKSUMS)} == {entry.path for entry in store.list("")}
+    put_checksums(store, FOLDER, uploads.sha256(FOLDER))
+    assert {*uploads.objects, FOLDER + CHECKSUMS} == {entry.path for entry in store.list("")}
     return store
 
 

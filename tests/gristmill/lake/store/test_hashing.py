@@ -1,10 +1,11 @@
 import hashlib
+from pathlib import Path
 
 import pytest
 
 from gristmill.errors import StoreError
 from gristmill.lake.store.folder import FolderStore
-from gristmill.lake.store.hashing import HashedUpload, sha256_of
+from gristmill.lake.store.hashing import HashedUpload, Uploads, sha256_of
 from gristmill.lake.store.protocol import Entry
 
 
@@ -25,7 +26,7 @@ def test_the_sha256_of_an_upload_is_told_once_it_is_there_and_never_of_one_abort
     def done(sha256: str, entry: Entry) -> None:
         told.append((sha256, entry))
 
-    kept, dropped = HashedUpload(lake.upload("a"), done), HashedUpload(lake.upload("b"), done)
+    kept, dropped = HashedUpload(lake, "a", done), HashedUpload(lake, "b", done)
     for upload in (kept, dropped):
         upload.write(b"one ")
         upload.write(b"two")
@@ -34,3 +35,18 @@ def test_the_sha256_of_an_upload_is_told_once_it_is_there_and_never_of_one_abort
     kept.close()
     assert told == [(hashlib.sha256(b"one two").hexdigest(), lake.head("a"))]
     assert [entry.path for entry in lake.list("")] == ["a"]
+
+
+def test_what_is_published_is_recorded_and_what_is_left_open_is_aborted(lake: FolderStore) -> None:
+    with Uploads(lake) as uploads:
+        whole, cut = uploads.open("part/whole"), uploads.open("part/cut")
+        for upload in (whole, cut):
+            upload.write(b"one")
+        whole.close()
+    entry = lake.head("part/whole")
+    assert entry is not None
+    assert uploads.objects == {"part/whole": (hashlib.sha256(b"one").hexdigest(), 3)}
+    assert uploads.versions == {"part/whole": entry.version}
+    assert uploads.sha256("part/") == {"whole": hashlib.sha256(b"one").hexdigest()}
+    assert [each.path for each in lake.list("")] == ["part/whole"]
+    assert list(Path(lake.url, ".incoming").iterdir()) == []

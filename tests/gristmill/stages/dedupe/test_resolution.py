@@ -22,7 +22,7 @@ from gristmill.stages.dedupe.resolution import (
     resolution_path,
     why_unresolved,
 )
-from gristmill.stages.fingerprints.binary_part import file_of_part, part_record, sealed
+from gristmill.stages.fingerprints.binary_part import BinaryPartRecord, file_of_part, sealed
 from gristmill.stages.fingerprints.order import Order, Ranked, order_path
 from gristmill.verification.audit import audit_ledger
 
@@ -159,7 +159,7 @@ def test_clusters_that_an_older_version_gave_one_number_are_told_apart(mill: Mil
     resolved(mill, "near-1")
     there = place(CLUSTERS.at(dedupe="near-1"), "r00001")
     head, (row,) = read_ledger(mill.store, there)
-    record = part_record(row, there.table)
+    record = BinaryPartRecord.of_row(row, there.table)
     record.facts["largest"] = [["000000000000a", *largest[1:]] for largest in record.facts["largest"]]
     rows = [sealed(row, record)]
     mill.store.put(there.table, pack_table(rows))

@@ -17,9 +17,6 @@ class Kept:
     def close(self) -> None:
         self.state = "closed"
 
-    def abort(self) -> None:
-        self.state = "aborted"
-
 
 def test_each_member_is_a_file_by_itself_and_is_cut_at_the_end_of_a_line() -> None:
     kept = Kept()
@@ -36,12 +33,6 @@ def test_each_member_is_a_file_by_itself_and_is_cut_at_the_end_of_a_line() -> No
     ends = [*(cut.start for cut in facts.members[1:]), len(kept.data)]
     members = [kept.data[cut.start : end] for cut, end in zip(facts.members, ends, strict=True)]
     assert [gzip.decompress(member).count(b"\n") for member in members] == [3, 3, 2]
-
-
-def test_a_file_that_is_given_up_is_aborted() -> None:
-    kept = Kept()
-    GzipLines(kept).abort()
-    assert kept.state == "aborted"
 
 
 def test_a_file_without_lines_is_valid_gzip() -> None:

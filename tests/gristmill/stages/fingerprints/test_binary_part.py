@@ -10,7 +10,7 @@ from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.lake.address import place
 from gristmill.lake.ledger.model import Input
 from gristmill.lake.store.open import Lake
-from gristmill.stages.fingerprints.binary_part import BinaryPart, part_record, read_part_file
+from gristmill.stages.fingerprints.binary_part import BinaryPart, BinaryPartRecord, read_part_file
 
 PLACE = place("dedupe/lines-1/fingerprints/wiki", "2024")
 INPUTS = (Input("sources/wiki/v0/documents", "a", "digest"),)
@@ -26,7 +26,7 @@ def test_files_are_read_back_and_a_changed_byte_is_an_error(tmp_path: Path) -> N
     part.rows, part.facts = 2, {"units": 3}
     row = part.close().row
     assert read_part_file(store, row, PLACE.table, "hashes") == b"onetwo"
-    assert (row.rows, row.bytes, part_record(row, "").facts) == (2, 6, {"units": 3})
+    assert (row.rows, row.bytes, BinaryPartRecord.of_row(row, "").facts) == (2, 6, {"units": 3})
     store.put(part.folder + "hashes", b"onetwO")
     with pytest.raises(DataError, match="another sha256"):
         read_part_file(store, row, PLACE.table, "hashes")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from gristmill.errors import DataError
+from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.lake.address import cache_asset, place
 from gristmill.lake.ledger.files import table_bytes
 from gristmill.lake.ledger.model import Shard
@@ -17,8 +18,6 @@ from gristmill.stages.token_cache.part import (
     PartRecord,
     PartShard,
     part_records,
-    read_part_objects,
-    read_part_record,
     row_with_folder,
     row_with_shard,
 )
@@ -26,8 +25,8 @@ from gristmill.stages.token_cache.statistics import TokenStatistics
 
 FOLDER = "token_caches/m/t-1/s/train/2024/part-00000-ab/"
 RECORD = PartRecord(
-    {"train": FOLDER},
     {FOLDER + "b": ("22", 2), FOLDER + "a": ("11", 1)},
+    {"train": FOLDER},
     {
         "one": PartShard("c1", {"train": (0, 2, 0, 5)}, TokenStatistics(bytes=7, lengths=(0, 2)), (1,)),
         "none": PartShard("c2", {"train": (0, 0, 0, 0)}),
@@ -43,8 +42,8 @@ def row(name: str, record: PartRecord | None = RECORD) -> Shard:
 
 def test_a_record_is_read_as_it_was_written() -> None:
     written = msgspec.json.decode(table_bytes([row("p")]), type=Shard)
-    assert read_part_record(written, "t") == RECORD
-    assert read_part_objects(written, "t") == PartObjects(RECORD.folders, RECORD.objects)
+    assert PartRecord.of_row(written, "t") == RECORD
+    assert PartObjects.of_row(written, "t") == PartObjects(RECORD.objects, RECORD.folders)
     assert part_records([written]) == {"p": RECORD}
 
 
@@ -68,7 +67,7 @@ def test_the_digest_of_the_objects_does_not_depend_on_their_order() -> None:
 
 def test_a_row_without_a_record_is_named_or_left_out() -> None:
     with pytest.raises(DataError, match=r"t: part q: its row does not say where .* make this slice"):
-        read_part_record(row("q", None), "t")
+        PartRecord.of_row(row("q", None), "t")
     assert part_records([row("q", None), row("p")]) == {"p": RECORD}
 
 
@@ -76,10 +75,10 @@ def test_a_record_with_rows_of_a_split_but_no_folder_is_no_record() -> None:
     extra = {**RECORD.as_extra(), "folders": {}}
     homeless = msgspec.structs.replace(row("q"), extra=extra)
     with pytest.raises(DataError, match=r"t: part q: its row does not say .*it has rows of train, but no folder"):
-        read_part_record(homeless, "t")
+        PartRecord.of_row(homeless, "t")
     with pytest.raises(DataError, match=r"t: part q: its row names no folder of train; make this slice"):
-        read_part_objects(homeless, "t").folder("train", "q", "t")
-    assert read_part_objects(row("p"), "t").folder("train", "p", "t") == FOLDER
+        PartObjects.of_row(homeless, "t").folder("train", "q", "t")
+    assert PartObjects.of_row(row("p"), "t").folder("train", "p", "t") == FOLDER
 
 
 def test_a_row_whose_record_has_wrong_types_holds_no_shard_and_no_folder() -> None:
@@ -97,7 +96,8 @@ def test_rows_are_found_by_shard_and_by_folder() -> None:
 
 
 def test_a_shard_of_other_rows_than_its_ledger_says_ends_no_part(lake: FolderStore) -> None:
-    part = Part(lake, place(cache_asset("m", "t-1", "s"), "2024"), "part-00000-ab", ("train",), {"input_ids": "int32"})
+    spec = OneAssetSpec(place=place(cache_asset("m", "t-1", "s"), "2024"), token="run", recipe="r")
+    part = Part(lake, spec, "p", (), "part-00000-ab", ("train",), {"input_ids": "int32"}, {})
     shard = msgspec.structs.replace(row("one", None), rows=3)
     part.begin()
     part.writers["train"].append_batch({"input_ids": (np.arange(5, dtype=np.int32), np.array([2, 3]))})

@@ -20,7 +20,7 @@ from gristmill.stages.dedupe.marks.confirmation import Confirmation
 from gristmill.stages.dedupe.marks.first_occurrences import FirstOccurrences
 from gristmill.stages.dedupe.marks.step import MarksStep
 from gristmill.stages.dedupe.resolution import read_order
-from gristmill.stages.fingerprints.binary_part import BinaryPart, part_record, read_part_file
+from gristmill.stages.fingerprints.binary_part import BinaryPart, BinaryPartRecord, read_part_file
 from gristmill.stages.fingerprints.units_of_texts import units_of
 from gristmill.text.units.hashes import sha256_digests
 
@@ -47,7 +47,7 @@ def forge(mill: Mill, snapshot: str) -> None:
     for row in rows:
         spec = OneAssetSpec(place=where, token="run", recipe=row.recipe)
         part = BinaryPart(mill.store, spec, row.name, row.inputs, row.ids)
-        part.rows, part.counts, part.facts = row.rows, dict(row.counts), part_record(row, where.table).facts
+        part.rows, part.counts, part.facts = row.rows, dict(row.counts), BinaryPartRecord.of_row(row, where.table).facts
         ones = np.ones(part.facts["hashes"], np.uint64)
         files = {name: read_part_file(mill.store, row, where.table, name) for name in ("ids.gz", "spans")}
         for name, data in (files | hash_files(ones, ones, RECIPE.buckets)).items():

@@ -1,0 +1,93 @@
+"""The writer of a part: several objects in folders that are never changed, which one row of the table names.
+
+A stage's part opens its objects here, and says in close() what they hold.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+
+from gristmill.execution.finding import Finding, differs
+from gristmill.execution.one_asset import OneAssetSpec
+from gristmill.lake.ledger.model import Input, Shard
+from gristmill.lake.ledger.receipts import Receipt
+from gristmill.lake.ledger.stored_part import StoredPart
+from gristmill.lake.store.hashing import HashedUpload, Uploads
+from gristmill.lake.store.protocol import Store
+
+
+class PartOutput(ABC):
+    """A part that is being written. See ShardOutput.
+
+    Args:
+        store: the lake.
+        spec: settings of the partition.
+        name: name of the part in the table.
+        inputs: what the part is made from.
+        kind: class of the uploads.
+
+    Attributes:
+        uploads: objects of the part.
+        dropped: number of rows that were left out, by reason.
+        counts: further counters of the part.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        spec: OneAssetSpec,
+        name: str,
+        inputs: tuple[Input, ...],
+        kind: type[HashedUpload] = HashedUpload,
+    ) -> None:
+        self.place, self.token, self.uploads = spec.place, spec.token, Uploads(store, kind)
+        self.dropped: dict[str, int] = {}
+        self.counts: dict[str, int] = {}
+        self._recipe, self._name, self._inputs = spec.recipe, name, inputs
+
+    def receipt(self, record: StoredPart, *, rows: int, length: int, content: str, ids: str) -> Receipt:
+        """The receipt of the part, once its objects are published.
+
+        Args:
+            record: record of the part.
+            rows: number of rows.
+            length: size of the unpacked rows, in bytes.
+            content: digest of the content.
+            ids: digest of the (source, id) pairs of the rows; empty if there are no such rows.
+        """
+        row = Shard(
+            name=self._name,
+            rows=rows,
+            bytes=record.bytes,
+            length=length,
+            sha256=record.sha256,
+            content=content,
+            ids=ids,
+            recipe=self._recipe,
+            inputs=self._inputs,
+            dropped=dict(sorted(self.dropped.items())),
+            counts=dict(sorted(self.counts.items())),
+            extra=record.as_extra(),
+        )
+        return Receipt(row, self.uploads.versions)
+
+    @abstractmethod
+    def close(self) -> Receipt:
+        """Publishes the objects. See ShardOutput."""
+
+    def abort(self) -> None:
+        """Aborts what is not published. Published objects are not read: readers accept only what a ledger names."""
+        self.uploads.abort()
+
+
+def other_objects(record: StoredPart, sizes: Mapping[str, int]) -> Iterator[Finding]:
+    """Findings on objects of a part that are missing or have another size.
+
+    Args:
+        record: record of the part.
+        sizes: size in bytes of each object that is there, by its path.
+    """
+    for path, (_, size) in sorted(record.objects.items()):
+        if path not in sizes:
+            yield Finding(path, None, "there is no such object, but the ledger names it")
+        elif sizes[path] != size:
+            yield Finding(path, None, differs("the object's bytes are", sizes[path], size))
