@@ -68,13 +68,9 @@ def run(arguments: Namespace) -> int:
     plan.impossible.extend(not_searched(store, wanted, search, shelves))
     nowhere = [] if was_erased(store, wanted) else [pair for pair in wanted.reasons if not search.of(pair)]
     _show_several(plan)
-    if arguments.dry_run:
-        for each in plan.objects.values():
-            show(f"would erase {len(each.cuts)} records of {each.path}")
-        left = plan.impossible
-    else:
+    if not arguments.dry_run:
         add_to_blocklist(store, name, wanted.reasons)
-        left = erase(store, wanted, search, plan, show)
+    left = erase(store, wanted, search, plan, show, dry_run=arguments.dry_run)
     for line in dict.fromkeys(f"not erased: {each.where}: {each.why}" for each in left):
         show(line)
     for source, id_ in nowhere:

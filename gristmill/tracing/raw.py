@@ -16,17 +16,19 @@ from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.id_index import IdIndex
 from gristmill.lake.ledger.model import Input
 from gristmill.lake.rows.document import Document
+from gristmill.lake.rows.quarantined import QuarantinedRow
 from gristmill.lake.rows.raw_parts import PartEdges
 from gristmill.lake.rows.raw_spans import RawSpan, find_raw_span
 from gristmill.lake.rows.shard_file import PACKINGS, suffix
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.raw_path import raw_path
 from gristmill.raw_data.roots import open_raw
-from gristmill.recipes.raw_object import Converted, Copied, LeftOut, RawObject
+from gristmill.recipes.raw_object import Converted, Copied, LeftOut, RawObject, Refused
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
-from gristmill.stages.conversion.converter import converted
+from gristmill.stages.conversion.converter import spanned
 from gristmill.stages.conversion.parts import part_of
+from gristmill.stages.conversion.quarantine import quarantined
 from gristmill.tracing.rows import LocatedRow, Partition
 
 ADOPTED = "adopted: others have made this file, so the trace ends here"
@@ -134,6 +136,29 @@ def left_out_again(
             yield row, finder.placed(read, raw_span) if (row.source, row.id) in wanted else None
 
 
+def refused_again(documents: Partition, read: Input, shelves: Shelves) -> Iterator[tuple[QuarantinedRow, RawPlace]]:
+    """The rows of a raw object that its reader refuses, as the quarantine has them, each with its whole place.
+
+    The quarantine knows where a row begins, and not where it ends. So the object is converted again.
+
+    Args:
+        documents: the partition of v0 that the object was converted for.
+        read: the object, as an input of a shard.
+        shelves: recipes.
+
+    Raises:
+        DataError: the object is gone, or the converter fails.
+        RecipeError: no recipe reads it.
+        StoreError: the object is being replaced, or the lake does not answer.
+    """
+    finder = _Finder(documents, shelves, names_of(read.asset)["source"])
+    for row, told in finder.again(read):
+        if isinstance(row, Refused):
+            end = None if row.offset is None else row.offset + (row.size or len(row.raw))
+            raw_span = told or (None if end is None else RawSpan(row.offset or 0, end, row.member))
+            yield quarantined(row, read.shard, raw_span), finder.placed(read, raw_span)
+
+
 class _Object(NamedTuple):
     """A raw object: its `path` in the store, and the path `shown` to people. If it is missing, both are empty."""
 
@@ -195,8 +220,7 @@ class _Finder:
         if entry is None:
             raise DataError(f"{read.asset}/{self._snapshot}/{read.shard}: {listed.why or 'there is no such object'}")
         raw = RawObject(listed.store, listed.path, read.shard, entry.size, recipe.limits)
-        for row in converted(recipe, raw, self._snapshot):
-            yield row, raw.take_raw_span()
+        yield from spanned(recipe, raw, self._snapshot)
 
     def by_conversion(self, inputs: Sequence[Input], located: LocatedRow) -> RawPlace:
         """Converts raw objects again, until one gives the row."""

@@ -9,7 +9,7 @@ from gristmill.lake.address import raw_asset
 from gristmill.lake.ledger.code import CHANGED_CODE
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.json_values import not_json
-from gristmill.lake.rows.raw_spans import SpannedRows
+from gristmill.lake.rows.raw_spans import RawSpan, SpannedRows
 from gristmill.recipes.raw_object import TOO_LONG, Converted, RawObject, Refused, TooLong
 from gristmill.recipes.source import Source
 
@@ -59,6 +59,24 @@ def converted(
             f"{raw_asset(source.name)}/{snapshot}/{raw.name}: the converter failed"
             f" ({failed_at(error, source.convert)}); mend it, or let it yield a Refused row; {CHANGED_CODE}"
         ) from error
+
+
+def spanned(source: Source, raw: RawObject, snapshot: str) -> Iterator[tuple[Converted, RawSpan | None]]:
+    """What a source's converter makes of a raw object, each row with its raw span; None if its reader tells none.
+
+    Args:
+        source: the source.
+        raw: the raw object.
+        snapshot: key of the snapshot, for messages.
+
+    Raises:
+        DataError: the converter failed; the message names the object.
+    """
+    for row in converted(source, raw, snapshot):
+        raw_span = raw.take_raw_span()
+        yield from ((refused, None) for refused in raw.take_refused())
+        yield row, raw_span
+    yield from ((refused, None) for refused in raw.take_refused())
 
 
 def gives_json(convert: object) -> bool:

@@ -5,7 +5,7 @@ step. So a command that was killed has either replaced an object or left it as i
 was to become; by that the next command sees which of both it is.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 
 from gristmill.errors import DataError
@@ -71,8 +71,12 @@ def unfinished(store: Store, wanted: Wanted) -> dict[str, list[str]]:
     return found
 
 
-def erase(store: Store, wanted: Wanted, search: Search, plan: ErasurePlan, say: Say) -> list[NotErasable]:
+def erase(
+    store: Store, wanted: Wanted, search: Search, plan: ErasurePlan, say: Say, *, dry_run: bool = False
+) -> list[NotErasable]:
     """Rewrites the raw objects of a plan, and removes derived files with the documents.
+
+    A dry run makes and compares the new objects too, and changes nothing in the lake.
 
     Args:
         store: the lake.
@@ -80,6 +84,7 @@ def erase(store: Store, wanted: Wanted, search: Search, plan: ErasurePlan, say: 
         search: their places.
         plan: what must be cut.
         say: receives a line for each object.
+        dry_run: whether nothing changes.
 
     Returns:
         What could not be erased: that of the plan, labelled rows, and objects that must not be rewritten.
@@ -89,15 +94,13 @@ def erase(store: Store, wanted: Wanted, search: Search, plan: ErasurePlan, say: 
         Conflict: another command erases the same documents at this moment; run again.
         StoreError: the lake does not answer.
     """
-    record = _KeptRecord(store, wanted, search.texts)
+    record = _KeptRecord(store, wanted, search.texts, is_written=not dry_run)
     earlier = _settled(store, record.earlier, wanted.reasons.keys())
-    left = [each for each in plan.impossible if not any(_is_removed(store, name, earlier) for name in each.missing)]
-    left += [NotErasable(each.pair, each.where, _mend(each.asset)) for each in _of(search, "labels")]
-    left += [each for name, old in earlier.items() for each in _staying(name, old, wanted)]
+    left = list(_left_out_of(store, wanted, search, plan, earlier))
     todo = {each.path: each for each in plan.objects.values() if not _is_erased(store, each, earlier)}
     objects = {**earlier, **{name: _planned(each, earlier.get(name)) for name, each in todo.items()}}
     record.write(objects, left, done=False)
-    store.delete(_derived(search))
+    store.delete([] if dry_run else _derived(search))
 
     def announce(cut: ObjectPlan, coming: str) -> None:
         objects[cut.path] = ErasedObject(cut.sha256, None, len(cut.cuts), coming)
@@ -105,7 +108,7 @@ def erase(store: Store, wanted: Wanted, search: Search, plan: ErasurePlan, say: 
 
     for name, cut in todo.items():
         try:
-            made = rewrite_object(store, cut, wanted, partial(announce, cut))
+            made = rewrite_object(store, cut, wanted, None if dry_run else partial(announce, cut))
         except DataError as error:
             objects |= _settled(store, {name: earlier[name]}, wanted.reasons.keys()) if name in earlier else {}
             left += [NotErasable(pair, name, str(error).removeprefix(f"{name}: ")) for pair in wanted.reasons]
@@ -113,11 +116,20 @@ def erase(store: Store, wanted: Wanted, search: Search, plan: ErasurePlan, say: 
         objects[name] = ErasedObject(made.before, made.after, made.records, stays=made.stays)
         left += _staying(name, objects[name], wanted)
         record.write(objects, left, done=False)
-        what = "rewritten" if made.after else "removed, as nothing else was in it"
-        say(f"{'cut' if made.stays else 'erased'} {made.records} records of {name}: {what}")
+        say(f"would erase {made.records} records of {name}" if dry_run else made.told)
     record.write(objects, left, done=not left)
-    say(f"record: {record.path}")
+    say(f"{'would write' if dry_run else 'record'}: {record.path}")
     return left
+
+
+def _left_out_of(
+    store: Store, wanted: Wanted, search: Search, plan: ErasurePlan, earlier: Mapping[str, ErasedObject]
+) -> Iterator[NotErasable]:
+    """What no object of a plan rids the lake of."""
+    yield from (each for each in plan.impossible if not any(_is_removed(store, at, earlier) for at in each.missing))
+    yield from (NotErasable(each.pair, each.where, _mend(each.asset)) for each in _of(search, "labels"))
+    for name, old in earlier.items():
+        yield from _staying(name, old, wanted)
 
 
 class _KeptRecord:
@@ -129,6 +141,7 @@ class _KeptRecord:
         store: the lake.
         wanted: the documents.
         texts: the documents of each digest of a text.
+        is_written: whether it is no dry run.
 
     Attributes:
         path: the path of the record.
@@ -138,8 +151,11 @@ class _KeptRecord:
         DataError: the record is wrong.
     """
 
-    def __init__(self, store: Store, wanted: Wanted, texts: Mapping[str, list[Pair]]) -> None:
+    def __init__(
+        self, store: Store, wanted: Wanted, texts: Mapping[str, list[Pair]], *, is_written: bool = True
+    ) -> None:
         self._store, self._wanted, self.path = store, wanted, record_path(wanted.reasons)
+        self._is_written = is_written
         own = {digest: tuple(sorted(wanted.reasons.keys() & set(pairs))) for digest, pairs in texts.items()}
         self._texts = {digest: pairs for digest, pairs in own.items() if pairs}
         tagged = store.read_tagged(self.path)
@@ -152,6 +168,8 @@ class _KeptRecord:
         Raises:
             Conflict: another command that erases these documents has written it meanwhile.
         """
+        if not self._is_written:
+            return
         documents = tuple((*pair, reason) for pair, reason in self._wanted.reasons.items())
         words = tuple(dict.fromkeys(f"{each.where}: {each.why}" for each in left))
         data = dump(ErasureRecord(1, documents, dict(objects), words, done, self._texts))

@@ -1,6 +1,5 @@
 """What must be cut from the raw data of a lake so that no run can make some documents again."""
 
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -8,24 +7,17 @@ from gristmill.errors import GristmillError
 from gristmill.lake.address import Place, place, raw_folder
 from gristmill.lake.asset_kinds import RAW, kind_of, names_of
 from gristmill.lake.identity import Pair
-from gristmill.lake.rows.row_blocks import HEAD
 from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.protocol import Store
-from gristmill.raw_data.raw_path import raw_path
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
+from gristmill.takedowns.erasing.refused_records import refused_places
 from gristmill.takedowns.places import Search
 from gristmill.takedowns.raw_objects import unmade
-from gristmill.takedowns.refused import refused_rows, source_of
-from gristmill.takedowns.refused_ids import own_pairs
 from gristmill.takedowns.wanted import Wanted
 from gristmill.tracing.raw import RawPlace, Shelves, raw_place
 from gristmill.tracing.rows import Partition, find_partition, row_with
-
-_NOT_ITS_OWN = (
-    "this refused row has the id in one of its fields, and may be another document: look at it, erase it by hand"
-)
 
 _FIRST = ("documents", "quarantine")
 """The areas that raw data are made to."""
@@ -33,12 +25,6 @@ _FIRST = ("documents", "quarantine")
 _MAKE = "make it (gristmill make), then erase again"
 
 _ADOPTED = "adopted: others have made this file; let them erase the row there"
-
-_NO_END = (
-    "its end is not known: this refused row is no UTF-8, or longer than its copy in the quarantine; erase it by hand"
-)
-_BYTES = re.compile(r"\\x[0-9a-f]{2}")
-"""How the quarantine shows a byte that is no UTF-8. A row may also have these characters."""
 
 
 class NotErasable(NamedTuple):
@@ -177,27 +163,7 @@ def _raw_places(
         if each.area == "documents" and (each.asset, each.snapshot) == (there.asset, there.snapshot):
             yield each.pair, raw_place(documents, row_with(documents, each.shard, each.row, each.pair), shelves)
     yield from ((each.pair, each.raw) for each in search.left_out if each.documents == there)
-    source = source_of(documents, shelves.packages)
-    for refused in refused_rows(store, documents, source, wanted):
-        row = refused.row
-        own = own_pairs(row, source, wanted, there.snapshot) if source else None
-        if own is not None and refused.pair not in own:
-            continue  # another document, which names this one
-        if own is None:
-            where = f"{documents.place.quarantine(refused.shard)}: row {refused.number} ({row.place})"
-            yield refused.pair, RawPlace(where, why=_NOT_ITS_OWN)
-            continue
-        if len(row.raw.encode()) >= HEAD or _BYTES.search(row.raw):
-            yield refused.pair, RawPlace(f"{row.file}: byte {row.offset}", why=_NO_END)
-            continue
-        read = next((i for i in documents.shards[refused.shard].inputs if i.shard == row.file), None)
-        if read is None or row.offset is None or row.member:
-            where = f"{documents.place.quarantine(refused.shard)}: row {refused.number}"
-            yield refused.pair, RawPlace(where, why="the place of a refused row is not known to the byte")
-            continue
-        path = raw_path(store, read.asset, there.snapshot, row.file, read.content) or ""
-        span = (row.offset, row.offset + len(row.raw.encode()))
-        yield refused.pair, RawPlace(read.asset, row.file, read.content, path, span, "unpacked object")
+    yield from refused_places(store, documents, wanted, shelves)
 
 
 def _add(store: Store, plan: ErasurePlan, documents: Partition, pair: Pair, found: RawPlace, shelves: Shelves) -> None:

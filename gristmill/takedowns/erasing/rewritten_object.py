@@ -19,7 +19,7 @@ from gristmill.lake.store.disk.old_file import OldFile
 from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.protocol import Entry, Store
 from gristmill.recipes.raw_object import Converted, Copied, LeftOut, RawObject, Refused
-from gristmill.stages.conversion.converter import converted
+from gristmill.stages.conversion.converter import spanned
 from gristmill.stages.conversion.quarantine import quarantined
 from gristmill.takedowns.erasing.cut_units import find_cuts, without_cuts
 from gristmill.takedowns.erasing.erasure_plan import ObjectPlan, why_bytes_stay
@@ -46,9 +46,15 @@ class RewrittenObject(NamedTuple):
     records: int
     stays: str = ""
 
+    @property
+    def told(self) -> str:
+        """A line for people."""
+        what = "rewritten" if self.after else "removed, as nothing else was in it"
+        return f"{'cut' if self.stays else 'erased'} {self.records} records of {self.path}: {what}"
+
 
 def rewrite_object(
-    store: Store, plan: ObjectPlan, wanted: Wanted, announce: Callable[[str], object]
+    store: Store, plan: ObjectPlan, wanted: Wanted, announce: Callable[[str], object] | None
 ) -> RewrittenObject:
     """Replaces a raw object by one without some records.
 
@@ -57,6 +63,7 @@ def rewrite_object(
         plan: the object and the cuts.
         wanted: the documents that are erased.
         announce: is called right before the object changes, with the sha256 that it gets; empty: it is removed.
+            None: a dry run, which ends there.
 
     Raises:
         DataError: the object is not the one that was converted, other rows would change with the cuts, or its bytes
@@ -76,6 +83,8 @@ def rewrite_object(
             )
         _compare(store, local if size else None, plan, entry, wanted)
         _check_alone(store, entry)
+        if announce is None:
+            return RewrittenObject(plan.path, before, after if size else "", len(plan.cuts))
         with _old_file(store, entry.path) as old:
             announce(after if size else "")
             if size:
@@ -145,14 +154,10 @@ def _outcomes(raw: RawObject, plan: ObjectPlan, wanted: Wanted) -> Iterator[tupl
 
     The last value is whether the row is to be erased.
     """
-    for row in converted(plan.source, raw, plan.snapshot):
-        raw_span = raw.take_raw_span()
-        yield from (_outcome(refused, plan, wanted) for refused in raw.take_refused())
-        yield _outcome(row, plan, wanted, raw_span)
-    yield from (_outcome(refused, plan, wanted) for refused in raw.take_refused())
+    yield from (_outcome(row, plan, wanted, raw_span) for row, raw_span in spanned(plan.source, raw, plan.snapshot))
 
 
-def _outcome(row: Converted, plan: ObjectPlan, wanted: Wanted, raw_span: RawSpan | None = None) -> tuple[Any, ...]:
+def _outcome(row: Converted, plan: ObjectPlan, wanted: Wanted, raw_span: RawSpan | None) -> tuple[Any, ...]:
     if isinstance(row, Refused):
         own = own_pairs(quarantined(row, plan.name, raw_span), plan.source, wanted, plan.snapshot)
         return "refused", row.id, row.raw, row.reason, bool(own)

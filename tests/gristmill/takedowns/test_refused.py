@@ -11,12 +11,9 @@ from gristmill.lake.rows.row_blocks import HEAD
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
 from gristmill.stages.conversion.step import ConversionStep
-from gristmill.takedowns.erasing.erasure_plan import erasure_plan
-from gristmill.takedowns.finder import Finder
 from gristmill.takedowns.places import Search
 from gristmill.takedowns.refused import quarantine_places
 from gristmill.takedowns.wanted import Wanted
-from gristmill.tracing.raw import Shelves
 from gristmill.tracing.rows import find_partition
 
 LOOSE = """
@@ -55,25 +52,6 @@ def test_an_id_behind_what_the_quarantine_keeps_is_looked_for_in_the_raw_object(
     assert not list(quarantine_places(mill.store, documents, source, Wanted({("pages", "d3"): ""}), search))
     raw = f"{raw_folder('loose', SNAPSHOT)}a.jsonl.gz"
     assert [f"{raw} has such an id behind byte" in each for each in search.unread_rows.values()] == [True] * unsearched
-
-
-@pytest.mark.parametrize(
-    ("words", "known"), [(b"caf\xe9", 0), (b"cafe", 1), (LONG.encode(), 0)], ids=["no UTF-8", "a row", "a long row"]
-)
-def test_a_row_whose_end_is_not_known_is_not_cut(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: bytes, known: int
-) -> None:
-    (tmp_path / "lake").mkdir()
-    mill = Mill(tmp_path / "lake")
-    own_shelf(mill, "sources", LOOSE)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    mill.raw("a.jsonl", b'{"id":"d4","text":"words"}\n{"id":"d3","pad":"' + words + b'"}\n', "loose")
-    packages = ("own_sources",)
-    mill.make(ConversionStep(find("sources", Source, packages, "loose"), SNAPSHOT, packages))
-    wanted, shelves = Wanted({("loose", "d3"): ""}), Shelves(packages, {})
-    plan = erasure_plan(mill.store, wanted, Finder(mill.store, wanted, shelves).run(), shelves)
-    assert sum(len(each.cuts) for each in plan.objects.values()) == known
-    assert known or all("its end is not known" in each.why for each in plan.impossible)
 
 
 @pytest.mark.parametrize(

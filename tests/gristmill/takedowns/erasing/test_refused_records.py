@@ -20,6 +20,7 @@ from gristmill.readers.forum.stack_exchange import StackExchangePosts
 from gristmill.readers.jsonl import JsonLines
 from gristmill.readers.papers.jats import JatsArticles
 from gristmill.readers.texts import TextFiles
+from gristmill.readers.web.pages import WarcPages
 from gristmill.readers.wiki.pages import MediaWikiPages
 from gristmill.recipes.raw_object import Refused
 from gristmill.recipes.source import Source
@@ -41,7 +42,17 @@ PAPER = '<article><front><article-meta><article-id pub-id-type="pmc">7</article-
 LONG = json.dumps({"text": None, "pad": "y" * HEAD, "id": "😀\t7"})
 LATIN = "name,text\nMüller-7,one,1\n".encode("latin-1")
 
+
+def page(name: str) -> bytes:
+    """A record of a crawl, whose checksum is that of other bytes."""
+    head = f"WARC/1.0\r\nWARC-Type: resource\r\nWARC-Record-ID: <urn:{name}>\r\nContent-Type: text/html\r\n"
+    return f"{head}WARC-Block-Digest: sha1:{'A' * 32}\r\nContent-Length: 9\r\n\r\n<p>words\n\r\n\r\n".encode()
+
+
+WARC = page("6") + page("7") + page("8")
+
 FOUND = {
+    "a page of a crawl": ("WarcPages(source='s')", "a.warc", WARC, "<urn:7>"),
     "a path": ("TextFiles(source='s')", "a.txt", b"caf\xe9", "a.txt"),
     "a wiki": ("MediaWikiPages(source='s', ids='wiki', wrong_sha1='refuse')", "a.xml", WIKI, "bgwiki:7"),
     "a site": ("StackExchangePosts(source='s', site='m.se')", "a.xml", POST, "m.se/7"),
@@ -103,6 +114,44 @@ def test_a_refused_record_is_found_by_the_id_that_its_document_would_have(
     code, said = asked(mill, capsys, case, "erase")
     cut = f"erased 1 records of sources/s/raw/2024/{case[1]}.gz" in said
     assert (code, "not erased" in said) == ((0, False) if cut else (1, True))
+
+
+OTHER_PAGES = PAGE.replace(">7<", ">6<"), PAGE.replace(">7<", ">8<")
+PAGES = f"<mediawiki>{OTHER_PAGES[0]}{PAGE}\n{OTHER_PAGES[1]}</mediawiki>"
+CUT = {
+    "a page of a crawl": (FOUND["a page of a crawl"], page("6") + page("8")),
+    "a page of a wiki": (
+        ("MediaWikiPages(source='s', wrong_sha1='refuse')", "a.xml", PAGES, "7"),
+        f"<mediawiki>{OTHER_PAGES[0]}\n{OTHER_PAGES[1]}</mediawiki>".encode(),
+    ),
+    "no UTF-8": ((JSON, "a.jsonl", b'{"id":"7","text":"caf\xe9"}\n{"id":"8"}\n', "7"), b'{"id":"8"}\n'),
+    "longer than its copy": ((JSON, "a.jsonl", f'{{"id":"7","pad":"{LONG}"}}\n{{"id":"8"}}\n', "7"), b'{"id":"8"}\n'),
+}
+
+
+@pytest.mark.parametrize(("case", "left"), CUT.values(), ids=CUT)
+def test_a_refused_record_is_cut_where_its_reader_says_that_it_ends(
+    mill: Mill, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], case: Case, left: bytes
+) -> None:
+    made(mill, monkeypatch, case)
+    path = f"sources/s/raw/{SNAPSHOT}/{case[1]}.gz"
+    before = mill.store.read(path)
+    assert asked(mill, capsys, case, "erase", "--dry-run")[0] == 0
+    assert mill.store.read(path) == before
+    assert asked(mill, capsys, case, "erase")[0] == 0
+    assert gzip.decompress(mill.store.read(path)) == left
+    assert asked(mill, capsys, case, "erase")[0] == 0  # it is not erased a second time
+
+
+def test_a_dry_run_says_what_the_run_cannot_erase(
+    mill: Mill, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without the first line, the ids of the others would be other ones."""
+    case = ("JsonLines(source='s', id_key=None)", "a.jsonl", '{"text":"a"}\n{"text":"b"}\n', f"{SNAPSHOT}/a.jsonl.gz:0")
+    made(mill, monkeypatch, case)
+    code, said = asked(mill, capsys, case, "erase", "--dry-run")
+    assert (code, "row 0 of the others would be another one" in said["not erased"]) == (1, True)
+    assert asked(mill, capsys, case, "erase")[1]["not erased"] == said["not erased"]
 
 
 @pytest.mark.parametrize("case", NOT_SEARCHED.values(), ids=NOT_SEARCHED)
