@@ -20,6 +20,7 @@ import numpy as np
 from bench.harness.cost import Cost, timed
 from bench.harness.row import Row
 from gristmill.execution.document_writer import DocumentWriter
+from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.formats.levanter.cache import CacheWriter
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, CacheLedger, dump_ledger, merge
 from gristmill.lake.address import Place, attributes_asset, cache_asset, documents_asset, mix_asset, place, raw_asset
@@ -215,10 +216,12 @@ class Maker:
     def _documents(
         self, here: Place, name: str, numbers: Any, lines: list[bytes], made_from: Input, raw_spans: bytes = b""
     ) -> Shard:
-        writer = DocumentWriter(self._store, here, name)
-        writer.write(b"\n".join([*lines, b""]), [("pages", f"doc-{number}") for number in numbers])
         beside = [Input(SET.asset, name, self._tables[SET.asset][-1].content)] if here is V1 else []
-        shard, _ = writer.close("", (made_from, *beside), dropped={}, counts={}, raw_spans=raw_spans)
+        spec = OneAssetSpec(place=here, token="", recipe="")
+        writer = DocumentWriter(self._store, spec, name, (made_from, *beside))
+        writer.write(b"\n".join([*lines, b""]), [("pages", f"doc-{number}") for number in numbers])
+        writer.packed_spans = raw_spans
+        shard = writer.close().row
         self._tables[here.asset].append(shard)
         return shard
 

@@ -1,29 +1,43 @@
-"""The writer of a shard of documents: it writes the rows and the id index, and computes the digest of the ids."""
+"""The output of a shard of documents: it writes the rows and the id index, and computes the digest of the ids."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import Any
 
-from gristmill.lake.address import Place
+import msgspec
+
+from gristmill.execution.one_asset import OneAssetSpec
+from gristmill.execution.write_shards import ShardOutput
 from gristmill.lake.identity import IdDigest, Pair
 from gristmill.lake.ledger.model import Input, Quarantine, Shard
+from gristmill.lake.ledger.receipts import Receipt
 from gristmill.lake.rows.shard_file import ShardWriter
-from gristmill.lake.store.protocol import ObjectVersion, Store
+from gristmill.lake.store.protocol import Store
 
 
-class DocumentWriter:
+class DocumentWriter(ShardOutput):
     """Writes rows with their (source, id) pairs. Nothing is visible in the lake before close().
 
     Args:
         store: the lake.
-        place: the partition.
-        name: of the shard.
+        spec: settings of the partition.
+        name: name of the shard.
+        inputs: what the shard is made from.
+
+    Attributes:
+        extra: see Shard.
+        quarantine: see Shard.
+        packed_spans: packed raw spans, which follow the id index of a v0 shard.
     """
 
-    def __init__(self, store: Store, place: Place, name: str) -> None:
-        self._place, self._name = place, name
-        self._writer = ShardWriter(store, place.shard(name))
-        self._index = store.upload(place.index(name))
+    def __init__(self, store: Store, spec: OneAssetSpec, name: str, inputs: tuple[Input, ...] = ()) -> None:
+        super().__init__(spec, name, inputs)
+        self._writer = ShardWriter(store, spec.place.shard(name))
+        self._index = store.upload(spec.place.index(name))
         self._ids = IdDigest()
+        self.extra: dict[str, Any] = {}
+        self.quarantine: Quarantine | None = None
+        self.packed_spans = b""
 
     @property
     def rows(self) -> int:
@@ -40,46 +54,19 @@ class DocumentWriter:
         self._writer.write(rows)
         self._ids.update(pairs)
 
-    def close(
-        self,
-        recipe: str,
-        inputs: tuple[Input, ...],
-        *,
-        dropped: Mapping[str, int],
-        counts: Mapping[str, int],
-        quarantine: Quarantine | None = None,
-        raw_spans: bytes = b"",
-    ) -> tuple[Shard, dict[str, ObjectVersion]]:
-        """Publishes the id index, then the shard.
-
-        Args:
-            recipe: digest of the recipe that made the rows.
-            inputs: what the shard was made from.
-            dropped: number of dropped rows, for each reason.
-            counts: further counters of the shard.
-            quarantine: what is known of the shard's quarantine file, if it has one.
-            raw_spans: packed raw spans, which follow the index of a v0 shard.
-
-        Returns:
-            The shard's row of the ledger's table, and the stamp of each of the two objects, by path.
-        """
-        index = self._ids.index() + raw_spans
+    def close(self) -> Receipt:
+        """Publishes the id index, then the shard."""
+        index = self._ids.index() + self.packed_spans
         self._index.write(index)
         entry = self._index.close()
         written = self._writer.close()
-        row = Shard.of(
-            self._name,
-            written,
-            ids=self._ids.hexdigest(),
-            recipe=recipe,
-            inputs=inputs,
+        row = msgspec.structs.replace(
+            Shard.of(self.name, written, ids=self._ids.hexdigest()),
             index=hashlib.sha256(index).hexdigest(),
-            dropped=dropped,
-            counts=counts,
-            quarantine=quarantine,
+            quarantine=self.quarantine,
+            extra=self.extra,
         )
-        path = self._place.shard(self._name)
-        return row, {entry.path: entry.version, path: written.version}
+        return self.receipt(row, {entry.path: entry.version, self.place.shard(self.name): written.version})
 
     def abort(self) -> None:
         """Ends both uploads without leaving an object."""

@@ -27,11 +27,13 @@ class OneAssetSpec(msgspec.Struct, frozen=True, kw_only=True):
         place: the partition that is made.
         token: token of the run that has claimed it.
         recipe: digest of its recipe.
+        code: digest of the code of its recipe; empty: it has none, or it is not known.
     """
 
     place: Place
     token: str
     recipe: str
+    code: str = ""
 
 
 class Body(Protocol):

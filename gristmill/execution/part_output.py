@@ -3,11 +3,11 @@
 A stage's part opens its objects here, and says in close() what they hold.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 
 from gristmill.execution.finding import Finding, differs
 from gristmill.execution.one_asset import OneAssetSpec
+from gristmill.execution.write_shards import ShardOutput
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.ledger.receipts import Receipt
 from gristmill.lake.ledger.stored_part import StoredPart
@@ -15,8 +15,8 @@ from gristmill.lake.store.hashing import HashedUpload, Uploads
 from gristmill.lake.store.protocol import Store
 
 
-class PartOutput(ABC):
-    """A part that is being written. See ShardOutput.
+class PartOutput(ShardOutput):
+    """A part that is being written.
 
     Args:
         store: the lake.
@@ -27,8 +27,6 @@ class PartOutput(ABC):
 
     Attributes:
         uploads: objects of the part.
-        dropped: number of rows that were left out, by reason.
-        counts: further counters of the part.
     """
 
     def __init__(
@@ -39,12 +37,10 @@ class PartOutput(ABC):
         inputs: tuple[Input, ...],
         kind: type[HashedUpload] = HashedUpload,
     ) -> None:
-        self.place, self.token, self.uploads = spec.place, spec.token, Uploads(store, kind)
-        self.dropped: dict[str, int] = {}
-        self.counts: dict[str, int] = {}
-        self._recipe, self._name, self._inputs = spec.recipe, name, inputs
+        super().__init__(spec, name, inputs)
+        self.uploads = Uploads(store, kind)
 
-    def receipt(self, record: StoredPart, *, rows: int, length: int, content: str, ids: str) -> Receipt:
+    def part_receipt(self, record: StoredPart, *, rows: int, length: int, content: str, ids: str) -> Receipt:
         """The receipt of the part, once its objects are published.
 
         Args:
@@ -54,25 +50,8 @@ class PartOutput(ABC):
             content: digest of the content.
             ids: digest of the (source, id) pairs of the rows; empty if there are no such rows.
         """
-        row = Shard(
-            name=self._name,
-            rows=rows,
-            bytes=record.bytes,
-            length=length,
-            sha256=record.sha256,
-            content=content,
-            ids=ids,
-            recipe=self._recipe,
-            inputs=self._inputs,
-            dropped=dict(sorted(self.dropped.items())),
-            counts=dict(sorted(self.counts.items())),
-            extra=record.as_extra(),
-        )
-        return Receipt(row, self.uploads.versions)
-
-    @abstractmethod
-    def close(self) -> Receipt:
-        """Publishes the objects. See ShardOutput."""
+        row = Shard(self.name, rows, record.bytes, length, record.sha256, content, ids, "", (), extra=record.as_extra())
+        return self.receipt(row, self.uploads.versions)
 
     def abort(self) -> None:
         """Aborts what is not published. Published objects are not read: readers accept only what a ledger names."""

@@ -1,34 +1,64 @@
 """Writes shards: a shard becomes visible only if it is complete and the run still holds the claim."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Protocol
+
+import msgspec
 
 from gristmill.execution.claim import check_claim
+from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.execution.work import Ground
 from gristmill.lake.address import Place
 from gristmill.lake.fence import fenced
+from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.ledger.receipts import Receipt, leave_receipt
-from gristmill.lake.store.protocol import Store
+from gristmill.lake.store.protocol import ObjectVersion, Store
 
 
-class ShardOutput(Protocol):
+class ShardOutput(ABC):
     """A shard of a partition that is being written, with open uploads.
+
+    Args:
+        spec: settings of the partition.
+        name: name of the shard.
+        inputs: what the shard is made from.
 
     Attributes:
         place: the partition.
         token: token of the run that holds the claim.
+        dropped: number of rows that were left out, by reason.
+        counts: further counters of the shard.
     """
 
-    @property
-    def place(self) -> Place: ...
+    def __init__(self, spec: OneAssetSpec, name: str, inputs: tuple[Input, ...] = ()) -> None:
+        self.place, self.token, self.name, self.inputs = spec.place, spec.token, name, inputs
+        self.dropped: dict[str, int] = {}
+        self.counts: dict[str, int] = {}
+        self._recipe, self._code = spec.recipe, spec.code
 
-    @property
-    def token(self) -> str: ...
+    def receipt(self, row: Shard, stamps: dict[str, ObjectVersion]) -> Receipt:
+        """The receipt of the shard, once its objects are published.
 
+        Args:
+            row: sizes and digests of the shard. Its other fields are those of this output.
+            stamps: version of each object, by its path.
+        """
+        row = msgspec.structs.replace(
+            row,
+            name=self.name,
+            recipe=self._recipe,
+            inputs=self.inputs,
+            dropped=dict(sorted(self.dropped.items())),
+            counts=dict(sorted(self.counts.items())),
+        )
+        return Receipt(row, stamps, code=self._code)
+
+    @abstractmethod
     def close(self) -> Receipt:
         """Publishes the shard's objects, and returns its receipt."""
 
+    @abstractmethod
     def abort(self) -> None:
         """Aborts the open uploads; does nothing after close()."""
 

@@ -1,6 +1,5 @@
 """The data types of a ledger: recipe, inputs, shards (the rows of the table) and head. See docs/reference/ledger.md."""
 
-from collections.abc import Mapping
 from dataclasses import is_dataclass
 from datetime import date, datetime, time
 from enum import Enum
@@ -119,36 +118,10 @@ class Shard(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, rename={"
     extra: dict[str, Any] = {}
 
     @classmethod
-    def of(
-        cls,
-        name: str,
-        written: Written,
-        *,
-        ids: str,
-        recipe: str,
-        inputs: tuple[Input, ...],
-        index: str = "",
-        dropped: Mapping[str, int] | None = None,
-        counts: Mapping[str, int] | None = None,
-        quarantine: Quarantine | None = None,
-    ) -> "Shard":
+    def of(cls, name: str, written: Written, *, ids: str, recipe: str = "", inputs: tuple[Input, ...] = ()) -> "Shard":
         """The row of a shard file that was written and closed. The other arguments are as in Shard."""
-        return cls(
-            name=name,
-            rows=written.rows,
-            bytes=written.bytes,
-            length=written.length,
-            sha256=written.sha256,
-            content=written.content,
-            ids=ids,
-            recipe=recipe,
-            inputs=inputs,
-            members=tuple(written.members),
-            index=index,
-            dropped=dict(sorted((dropped or {}).items())),
-            counts=dict(sorted((counts or {}).items())),
-            quarantine=quarantine,
-        )
+        w, members = written, tuple(written.members)
+        return cls(name, w.rows, w.bytes, w.length, w.sha256, w.content, ids, recipe, inputs, members)
 
     @property
     def at(self) -> str:

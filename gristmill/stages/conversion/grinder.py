@@ -44,13 +44,11 @@ class ConversionSpec(OneAssetSpec, frozen=True):
         source: name of the source.
         made_by: digest of the parameters of the source that change how a raw object is read.
         raw: root of the raw data as the planning process sees it; empty if they are in the lake.
-        code: digest of the source's code; empty: not known.
     """
 
     source: str
     made_by: str
     raw: str = ""
-    code: str = ""
 
 
 class RawEntry(msgspec.Struct, frozen=True):
@@ -85,17 +83,14 @@ class ConversionItem(msgspec.Struct, frozen=True):
     cut: tuple[str, ...] = ()
 
 
-class _Output:
+class _Output(DocumentWriter):
     """The writer of a shard's documents and quarantine."""
 
     def __init__(self, store: Store, spec: ConversionSpec, name: str) -> None:
-        self.place, self.token, self._recipe, self._code = spec.place, spec.token, spec.recipe, spec.code
-        self._store, self.name = store, name
-        self.documents = DocumentWriter(store, spec.place, name)
-        self.quarantine = QuarantineWriter(store, spec.place, name)
+        super().__init__(store, spec, name)
+        self.refused = QuarantineWriter(store, spec.place, name)
         self.bytes = 0
-        self.counts: dict[str, int] = {}
-        self.inputs: list[Input] = []
+        self.read: list[Input] = []
         self._raw: dict[str, RawVersion] = {}
         self._encoder = msgspec.json.Encoder()
         self._lines: list[bytes] = []
@@ -109,11 +104,11 @@ class _Output:
         if isinstance(row, Copied):
             self._keep(row.line, (row.source, row.id), raw_span)
         elif isinstance(row, Refused):
-            self.quarantine.add(row, self.file, raw_span)
+            self.refused.add(row, self.file, raw_span)
         elif isinstance(row, Document):
             self._add_document(row, raw_span)
         elif isinstance(row, LeftOut):
-            self.quarantine.leave_out(row)
+            self.refused.leave_out(row)
         else:
             raise RecipeError(
                 f"shard {self.name}: the converter yielded a {type(row).__name__}, {row!r:.200}; let it yield a"
@@ -123,13 +118,13 @@ class _Output:
     def add_rows(self, many: SpannedRows) -> None:
         """Adds rows that a reader has made at once."""
         self.flush()
-        self.documents.write(many.rows, many.pairs)
+        self.write(many.rows, many.pairs)
         self.bytes += len(many.rows) - len(many.pairs)
         self.raw_spans.extend(many.starts, many.ends)
 
     def refuse(self, rows: Iterable[Refused]) -> None:
         for row in rows:
-            self.quarantine.add(row, self.file)
+            self.refused.add(row, self.file)
 
     def _add_document(self, row: Document, raw_span: RawSpan | None) -> None:
         trouble = None if self.checked else _problem(row)
@@ -152,12 +147,12 @@ class _Output:
 
     def _refuse(self, reason: str, row: Document, raw: bytes, raw_span: RawSpan | None) -> None:
         name = row.id if isinstance(row.id, str) else ""
-        self.quarantine.add(Refused(reason, f"id {row.id!r}", raw, id=name), self.file, raw_span)
+        self.refused.add(Refused(reason, f"id {row.id!r}", raw, id=name), self.file, raw_span)
 
     def _keep(self, line: bytes, pair: Pair, raw_span: RawSpan | None) -> None:
         if len(line) > ROW_LIMIT:
             where = f"id {pair[1]!r:.200}: {len(line)} bytes, but a row of the lake has at most {ROW_LIMIT}"
-            self.quarantine.add(Refused(TOO_LONG, where, line[:HEAD], len(line), id=pair[1]), self.file, raw_span)
+            self.refused.add(Refused(TOO_LONG, where, line[:HEAD], len(line), id=pair[1]), self.file, raw_span)
             return
         self._lines.append(line)
         self._pairs.append(pair)
@@ -169,35 +164,30 @@ class _Output:
     def flush(self) -> None:
         if self._lines:
             self._lines.append(b"")
-            self.documents.write(b"\n".join(self._lines), self._pairs)
+            self.write(b"\n".join(self._lines), self._pairs)
             self._lines, self._pairs = [], []
 
     def end(self, asset: str, entry: RawEntry, raw: RawObject) -> None:
         """A raw object was read to its end."""
         sha256 = raw.sha256()
         self.edges = edges_of(raw)
-        self.inputs.append(Input(asset, entry.name, sha256))
+        self.read.append(Input(asset, entry.name, sha256))
         self._raw[entry.name] = RawVersion.of(entry.version, sha256)
 
     def close(self) -> Receipt:
         self.flush()
         stamps: dict[str, ObjectVersion] = {}
-        quarantine = self.quarantine.close(stamps)
-        dropped = {f"{QUARANTINE}{reason}": n for reason, n in self.quarantine.reasons.items()}
-        dropped |= {f"{LEFT_OUT}{reason}": n for reason, n in self.quarantine.left_out.items()}
-        row, written = self.documents.close(
-            self._recipe,
-            tuple(self.inputs),
-            dropped=dropped,
-            counts=self.counts,
-            quarantine=quarantine,
-            raw_spans=self.raw_spans.pack(),
-        )
-        return Receipt(with_edges(row, self.edges), {**stamps, **written}, self._raw, self._code)
+        self.inputs, self.quarantine = tuple(self.read), self.refused.close(stamps)
+        self.dropped = {f"{QUARANTINE}{reason}": n for reason, n in self.refused.reasons.items()}
+        self.dropped |= {f"{LEFT_OUT}{reason}": n for reason, n in self.refused.left_out.items()}
+        self.packed_spans = self.raw_spans.pack()
+        receipt = super().close()
+        row = with_edges(receipt.row, self.edges)
+        return msgspec.structs.replace(receipt, row=row, stamps={**stamps, **receipt.stamps}, raw=self._raw)
 
     def abort(self) -> None:
-        self.documents.abort()
-        self.quarantine.abort()
+        super().abort()
+        self.refused.abort()
 
 
 def _problem(row: Document) -> str | None:
@@ -288,7 +278,7 @@ class ConversionGrinder(ShardGrinder[ConversionSpec, ConversionItem]):
         output.flush()
         if any(entry.version.size for entry in body.objects):  # an empty file is counted, but it loses nothing
             limit = 1.0 if _is_cut(body, output) else self._source.quarantine_limit
-            output.quarantine.check(limit, output.documents.rows, output.bytes)
+            output.refused.check(limit, output.rows, output.bytes)
 
     def _check_hashes(self, entry: RawEntry) -> None:
         """Checks a raw object that was read to its end, before its shard takes the place of an earlier one.
@@ -303,7 +293,7 @@ class ConversionGrinder(ShardGrinder[ConversionSpec, ConversionItem]):
 
 def _is_cut(body: ConversionItem, output: _Output) -> bool:
     """Whether a raw object is as an erasure has left it. Then its refused rows were no cause to stop before."""
-    return any(each.content in body.cut for each in output.inputs)
+    return any(each.content in body.cut for each in output.read)
 
 
 grinder = ConversionGrinder

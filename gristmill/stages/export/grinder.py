@@ -100,7 +100,7 @@ class _ExportOutput(PartOutput):
         record = ExportedPart(self.uploads.objects, self._folder, files, self.part.ids.rows)
         rows = sum(file.facts.rows for file in files.values())
         length = sum(file.facts.length for file in files.values())
-        return self.receipt(record, rows=rows, length=length, content=content_of(files), ids=self._ids)
+        return self.part_receipt(record, rows=rows, length=length, content=content_of(files), ids=self._ids)
 
 
 grinder = ExportGrinder

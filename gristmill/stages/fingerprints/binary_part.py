@@ -156,7 +156,7 @@ class BinaryPart(PartOutput):
         contents = {name: file.content.hexdigest() for name, file in self._files.items()}
         record = BinaryPartRecord(self.uploads.objects, self.folder, contents, self.facts)
         content = content_of(contents, self.facts)
-        return self.receipt(record, rows=self.rows, length=record.bytes, content=content, ids=self.ids)
+        return self.part_receipt(record, rows=self.rows, length=record.bytes, content=content, ids=self.ids)
 
 
 def sealed(row: Shard, record: BinaryPartRecord) -> Shard:

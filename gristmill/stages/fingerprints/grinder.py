@@ -12,11 +12,9 @@ from gristmill.execution.write_shards import write_shards
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.model import Input, Shard
-from gristmill.lake.ledger.receipts import Receipt
 from gristmill.lake.rows.batches import TextRow, decode_rows
 from gristmill.lake.rows.shard_file import read_blocks
-from gristmill.recipes.duplicates.units import DocumentUnits, MinHashUnits, NgramUnits, Unit, unit_of_parameters
-from gristmill.stages.fingerprints.binary_part import BinaryPart
+from gristmill.recipes.duplicates.units import DocumentUnits, Unit, unit_of_parameters
 from gristmill.stages.fingerprints.key_rows import MEND, keyed_row
 from gristmill.stages.fingerprints.part_writer import FingerprintWriter
 from gristmill.stages.fingerprints.units_of_texts import units_of
@@ -58,9 +56,8 @@ class FingerprintGrinder(ShardGrinder[FingerprintSpec, FingerprintItem]):
 
     def grind(self, item: Item, body: FingerprintItem) -> Outcome:
         spec = self._spec
-        part = BinaryPart(self._store, spec, item.name, body.inputs)
-        output = _FingerprintOutput(part, self._unit, spec.buckets)
-        return Outcome(write_shards(self._store, [output], lambda: self._read(body.documents, output.writer)))
+        part = FingerprintWriter(self._store, spec, item.name, body.inputs, self._unit, spec.buckets)
+        return Outcome(write_shards(self._store, [part], lambda: self._read(body.documents, part)))
 
     def _read(self, shard: Shard, writer: FingerprintWriter) -> None:
         store, path = shard_file(self._store, self._spec.documents, shard)
@@ -72,7 +69,6 @@ class FingerprintGrinder(ShardGrinder[FingerprintSpec, FingerprintItem]):
             self._add(held, writer, path)
         if first != shard.rows:
             raise DataError(f"{path}: {shard.rows} documents in its ledger, but {first} were read; make them again")
-        writer.finish()
 
     def _add(self, held: list[list[TextRow]], writer: FingerprintWriter, path: str) -> None:
         """Adds the rows of a block, and lets them go."""
@@ -82,23 +78,6 @@ class FingerprintGrinder(ShardGrinder[FingerprintSpec, FingerprintItem]):
             writer.units(units_of(self._unit, rows, writer.counts), len(rows))
         except DataError as error:
             raise DataError(f"{path}: {error}") from error
-
-
-class _FingerprintOutput:
-    """A part that is being written."""
-
-    def __init__(self, part: BinaryPart, unit: Unit, buckets: int) -> None:
-        self.place, self.token, self._part = part.place, part.token, part
-        signatures = unit.bands * unit.rows if isinstance(unit, MinHashUnits) else 0
-        several = isinstance(unit, NgramUnits | MinHashUnits)
-        self.writer = FingerprintWriter(part, buckets, several=several, signatures=signatures)
-
-    def close(self) -> Receipt:
-        return self._part.close()
-
-    def abort(self) -> None:
-        self.writer.abort()
-        self._part.abort()
 
 
 grinder = FingerprintGrinder

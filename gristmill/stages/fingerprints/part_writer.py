@@ -1,4 +1,4 @@
-"""PartWriter of fingerprints: writes the files of one part, in memory that does not grow with the shard."""
+"""The part of fingerprints: writes the files of one part, in memory that does not grow with the shard."""
 
 import tempfile
 from collections import Counter
@@ -11,8 +11,13 @@ import xxhash
 from numpy.typing import NDArray
 
 from gristmill.errors import DataError
+from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.lake.identity import Pair
+from gristmill.lake.ledger.model import Input
+from gristmill.lake.ledger.receipts import Receipt
 from gristmill.lake.rows.shard_file import gzip_bytes
+from gristmill.lake.store.protocol import Store
+from gristmill.recipes.duplicates.units import MinHashUnits, NgramUnits, Unit
 from gristmill.stages.fingerprints.binary_part import BinaryPart
 from gristmill.stages.fingerprints.bucket_sort import BucketSort
 from gristmill.stages.fingerprints.units_of_texts import Found
@@ -22,36 +27,43 @@ _MEMBER = 1 << 20
 _U32 = 2**32
 
 
-class FingerprintWriter:
-    """Takes the documents and units of a shard in their order.
+class FingerprintWriter(BinaryPart):
+    """A part of fingerprints. It takes the documents and units of a shard in their order.
 
     Args:
-        part: receives the files.
+        store: the lake.
+        spec: settings of the partition.
+        name: name of the part.
+        inputs: what the part is made from.
+        unit: unit whose hashes are written.
         buckets: into how many ranges the hashes are divided.
-        several: whether a span may have several hashes.
-        signatures: values of a signature; 0 if documents have none.
     """
 
-    def __init__(self, part: BinaryPart, buckets: int, *, several: bool, signatures: int = 0) -> None:
-        self._part, self._buckets = part, buckets
+    counts: Counter[str]
+
+    def __init__(
+        self, store: Store, spec: OneAssetSpec, name: str, inputs: tuple[Input, ...], unit: Unit, buckets: int
+    ) -> None:
+        super().__init__(store, spec, name, inputs)
+        self.counts, self._buckets = Counter(), buckets
         self._digest = xxhash.xxh3_128()
         self._ids = b""
-        self._ids_file = part.file("ids.gz")
-        self._signatures_file = part.file("signatures") if signatures else None
+        self._ids_file = self.file("ids.gz")
+        self._signatures_file = self.file("signatures") if isinstance(unit, MinHashUnits) else None
         self._sort = BucketSort(buckets)
+        several = isinstance(unit, NgramUnits | MinHashUnits)  # a span may have several hashes
         names = ("documents", "starts", "ends", *(("sizes",) if several else ()))
         self._columns: dict[str, IO[bytes]] = {
             name: tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - closed by abort()
             for name in names
         }
         self._spans = 0
-        self.counts: Counter[str] = Counter()
 
     def documents(self, pairs: Sequence[Pair]) -> None:
         """Appends the (source, id) pairs of documents."""
         lines = b"\n".join([*map(orjson.dumps, pairs), b""])
         self._digest.update(lines)
-        self._part.rows += len(pairs)
+        self.rows += len(pairs)
         self._ids += lines
         while len(self._ids) >= _MEMBER:  # members end at the same rows, however the rows come
             end = self._ids.index(b"\n", _MEMBER - 1) + 1
@@ -85,20 +97,22 @@ class FingerprintWriter:
             raise DataError(f"more than {_U32 - 1} code points or units in a document; divide it")
         self._columns[name].write(values.astype("<u4").tobytes())
 
-    def finish(self) -> None:
-        """Writes what is left. The part can be closed afterwards."""
-        if self._ids or not self._part.rows:
+    def close(self) -> Receipt:
+        """Writes what is left, and publishes all files."""
+        if self._ids or not self.rows:
             self._ids_file.write(gzip_bytes(self._ids))
         self._write_spans()
         self._write_hashes()
-        self._part.ids = self._digest.hexdigest()
-        self._part.facts = {"documents": self._part.rows, "spans": self._spans, "hashes": self._sort.hashes}
-        self._part.counts = {**self.counts, "spans": self._spans, "hashes": self._sort.hashes}
-        self.abort()
+        self.ids = self._digest.hexdigest()
+        self.facts = {"documents": self.rows, "spans": self._spans, "hashes": self._sort.hashes}
+        self.counts["spans"], self.counts["hashes"] = self._spans, self._sort.hashes
+        receipt = super().close()
+        self.abort()  # of the files, only the temporary ones are left
+        return receipt
 
     def _write_spans(self) -> None:
-        file = self._part.file("spans")
-        file.write(np.array([self._part.rows, self._spans, self._sort.hashes], "<u8").tobytes())
+        file = self.file("spans")
+        file.write(np.array([self.rows, self._spans, self._sort.hashes], "<u8").tobytes())
         for column in self._columns.values():
             column.seek(0)
             while piece := column.read(_IN_MEMORY):
@@ -106,7 +120,7 @@ class FingerprintWriter:
 
     def _write_hashes(self) -> None:
         """Writes the blocks, and the file `buckets`: where each begins, in hashes, and its XXH3-128."""
-        file = self._part.file("hashes")
+        file = self.file("hashes")
         offsets = np.zeros(self._buckets + 1, "<u8")
         digests: list[bytes] = []
         for bucket, count, parts in self._sort.blocks():
@@ -117,11 +131,11 @@ class FingerprintWriter:
                 file.write(data)
             offsets[bucket + 1] = count
             digests.append(digest.digest())
-        index = self._part.file("buckets")
+        index = self.file("buckets")
         index.write(np.cumsum(offsets, dtype="<u8").tobytes() + b"".join(digests))
 
     def abort(self) -> None:
-        """Removes the temporary files."""
+        super().abort()
         self._sort.close()
         for column in self._columns.values():
             column.close()

@@ -13,10 +13,8 @@ from gristmill.execution.write_shards import write_shards
 from gristmill.lake.address import Place, blocklist_path
 from gristmill.lake.ledger.counts import add_counts
 from gristmill.lake.ledger.model import Input, Shard
-from gristmill.lake.ledger.receipts import Receipt
 from gristmill.lake.rows.blocklists.blocklist import Blocklist, read_blocklist
 from gristmill.lake.rows.blocklists.blocklist_files import note_entries
-from gristmill.lake.store.protocol import Store
 from gristmill.recipes.code.digest import check_worker
 from gristmill.recipes.edits.transform import codes_of
 from gristmill.recipes.selection import selection_of
@@ -34,14 +32,12 @@ class MixingSpec(OneAssetSpec, frozen=True):
         selection: the parameters of its recipe, which are those of a selection.
         blocklists: digest of each blocklist when the run was planned, by name.
         optional: names of the columns that all rows of a shard may lack.
-        code: digest of the code of its transforms; empty if it has none.
     """
 
     documents: Place
     selection: dict[str, Any]
     blocklists: dict[str, str]
     optional: tuple[str, ...] = ()
-    code: str = ""
 
 
 class MixingItem(msgspec.Struct, frozen=True):
@@ -80,13 +76,13 @@ class MixingGrinder(ShardGrinder[MixingSpec, MixingItem]):
         return blocklist
 
     def grind(self, item: Item, body: MixingItem) -> Outcome:
-        output = _StreamOutput(self._store, self._spec, item.name, body.inputs)
+        output = DocumentWriter(self._store, self._spec, item.name, body.inputs)
         return Outcome(write_shards(self._store, [output], lambda: self._select(body, output)))
 
-    def _select(self, body: MixingItem, output: "_StreamOutput") -> None:
+    def _select(self, body: MixingItem, output: DocumentWriter) -> None:
         flags = HeldOutFlags(self._held_out) if self._held_out else None
         for block in self._filter.blocks(body.documents, body.sets, output.counts):
-            output.documents.write(*block.kept())
+            output.write(*block.kept())
             add_counts(output.dropped, block.dropped())
             if flags:
                 flags.add(block)
@@ -94,26 +90,6 @@ class MixingGrinder(ShardGrinder[MixingSpec, MixingItem]):
             add_counts(output.counts, flags.counts)
             output.extra = flags.extra
         self._absence.check(body.documents, output.counts, body.sets)
-
-
-class _StreamOutput:
-    """One shard of the stream while it is written; `dropped`, `counts` and `extra` are of its row of the table."""
-
-    def __init__(self, store: Store, spec: MixingSpec, name: str, inputs: tuple[Input, ...]) -> None:
-        self.place, self.token, self._code = spec.place, spec.token, spec.code
-        self._recipe, self._inputs = spec.recipe, inputs
-        self.documents = DocumentWriter(store, spec.place, name)
-        self.dropped: dict[str, int] = {}
-        self.counts: dict[str, int] = {}
-        self.extra: dict[str, str] = {}
-
-    def close(self) -> Receipt:
-        row, stamps = self.documents.close(self._recipe, self._inputs, dropped=self.dropped, counts=self.counts)
-        row = msgspec.structs.replace(row, extra=self.extra) if self.extra else row
-        return Receipt(row, stamps, code=self._code)
-
-    def abort(self) -> None:
-        self.documents.abort()
 
 
 grinder = MixingGrinder

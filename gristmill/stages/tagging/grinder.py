@@ -34,12 +34,10 @@ class SetSpec(OneAssetSpec, frozen=True):
 
     Attributes:
         tagger: name of the tagger.
-        code: digest of the tagger's code; empty: not known.
         models: the fingerprint of each model that the tagger reads, by name.
     """
 
     tagger: str
-    code: str = ""
     models: Mapping[str, str] = {}
 
 
@@ -68,7 +66,7 @@ class _SetOutput(AttributeOutput):
     def __init__(
         self, store: Store, spec: SetSpec, tagger: Tagger, name: str, ids: IdDigest, inputs: tuple[Input, ...]
     ) -> None:
-        super().__init__(store, spec, name, inputs, ids.hexdigest, spec.code)
+        super().__init__(store, spec, name, inputs, ids.hexdigest)
         self._tagger, self.found = tagger, 0
 
     def add(self, batch: Batch, lines: LabelLines, first: int) -> None:

@@ -307,4 +307,4 @@ class Part(PartOutput):
         self.dropped, self.counts = facts.dropped, {"tokens": tokens, **self.counts, **facts.counts}
         record = PartRecord(self.uploads.objects, self._folders, self._shards)
         ids, content = digest_of(self._ids), digest_of(digests)
-        return self.receipt(record, rows=rows, length=TOKEN_BYTES * tokens, content=content, ids=ids)
+        return self.part_receipt(record, rows=rows, length=TOKEN_BYTES * tokens, content=content, ids=ids)

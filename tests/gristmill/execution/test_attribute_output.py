@@ -10,12 +10,12 @@ from gristmill.lake.store.folder import FolderStore
 
 HERE = place(attributes_asset("wiki", "v0", "letters-1"), "2024")
 READ = (Input("sources/wiki/v0/documents", "a", "1"),)
-SPEC = OneAssetSpec(place=HERE, token="token-7", recipe="recipe")
+SPEC = OneAssetSpec(place=HERE, token="token-7", recipe="recipe", code="code")
 
 
 def test_a_shard_is_published_with_the_ids_of_all_its_rows_and_stamped(lake: FolderStore) -> None:
     ids = IdDigest()
-    output = AttributeOutput(lake, SPEC, "a", READ, ids.hexdigest, "code")
+    output = AttributeOutput(lake, SPEC, "a", READ, ids.hexdigest)
     for number in (1, 2):
         output.write(b'{"id":"%d"}\n' % number)
         ids.update([("wiki", str(number))])

@@ -26,7 +26,7 @@ class Pair(PartOutput):
     def close(self) -> Receipt:
         for file in self.files:
             file.close()
-        return self.receipt(StoredPart(self.uploads.objects), rows=2, length=9, content="c", ids="i")
+        return self.part_receipt(StoredPart(self.uploads.objects), rows=2, length=9, content="c", ids="i")
 
 
 def test_the_row_of_a_part_names_its_objects_and_the_receipt_their_versions(lake: FolderStore) -> None:

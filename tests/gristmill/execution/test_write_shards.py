@@ -12,10 +12,10 @@ from wholelake import CACHE, DOCUMENTS, REVISED, STREAM, TOKENIZER, WORDS, even,
 
 from gristmill.errors import DataError, StoreError, Superseded
 from gristmill.execution.document_writer import DocumentWriter
+from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.execution.step import Step
 from gristmill.execution.write_shards import write_shards
 from gristmill.lake.address import Place, place
-from gristmill.lake.ledger.receipts import Receipt
 from gristmill.recipes.row_format import Text
 from gristmill.stages.mixing.step import stream_step
 from gristmill.stages.token_cache.step import TokenCacheStep
@@ -113,22 +113,15 @@ def test_raw_objects_that_only_look_new_get_no_receipt_from_a_run_that_was_overt
     assert mill.store.head(DOCUMENTS.receipt("a")) is None
 
 
-class Output:
+class Output(DocumentWriter):
     """A shard of documents, as a stage writes it."""
 
     def __init__(self, mill: Mill, name: str) -> None:
-        self.place, self.token = DOCUMENTS, "mine"
-        self._writer = DocumentWriter(mill.store, DOCUMENTS, name)
+        super().__init__(mill.store, OneAssetSpec(place=DOCUMENTS, token="mine", recipe="r"), name)
 
-    def write(self, number: int) -> None:
+    def add(self, number: int) -> None:
         row = json.dumps(make_documents(1, start=number)[0]).encode()
-        self._writer.write(row + b"\n", [("pages", f"doc-{number:05d}")])
-
-    def close(self) -> Receipt:
-        return Receipt(*self._writer.close("r", (), dropped={}, counts={}))
-
-    def abort(self) -> None:
-        self._writer.abort()
+        self.write(row + b"\n", [("pages", f"doc-{number:05d}")])
 
 
 def test_the_claim_is_asked_for_after_the_rows_are_written(mill: Mill) -> None:
@@ -136,7 +129,7 @@ def test_the_claim_is_asked_for_after_the_rows_are_written(mill: Mill) -> None:
     output = Output(mill, "a")
 
     def write() -> None:
-        output.write(1)
+        output.add(1)
         mill.store.put(DOCUMENTS.claim, NEWER)  # a newer run begins while we write
 
     with pytest.raises(Superseded):
@@ -151,7 +144,7 @@ def test_a_shard_that_cannot_be_closed_ends_all_that_are_open(mill: Mill) -> Non
 
     def write() -> None:
         for number, output in enumerate(outputs):
-            output.write(number)
+            output.add(number)
         mill.store.put(DOCUMENTS.shard("b"), b"another run's")  # since upload(): close() must not replace it
 
     with pytest.raises(StoreError, match=r"b\.jsonl\.gz"):
@@ -165,7 +158,7 @@ def test_a_shard_that_cannot_be_closed_ends_all_that_are_open(mill: Mill) -> Non
 def test_written_shards_have_their_receipts_in_order(mill: Mill) -> None:
     mill.store.put(DOCUMENTS.claim, b'{"token":"mine"}')
     outputs = [Output(mill, name) for name in "ab"]
-    ground = write_shards(mill.store, outputs, lambda: outputs[1].write(7))
+    ground = write_shards(mill.store, outputs, lambda: outputs[1].add(7))
     assert [(each.asset, each.receipt.row.name, each.receipt.row.rows) for each in ground] == [
         (DOCUMENTS.asset, "a", 0),
         (DOCUMENTS.asset, "b", 1),

@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from gristmill.execution.document_writer import DocumentWriter
+from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.lake.address import place
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.folder import FolderStore
@@ -18,10 +19,10 @@ ROWS = 2000
 
 @pytest.fixture
 def shard(lake: FolderStore) -> Shard:
-    writer = DocumentWriter(lake, HERE, "a")
+    writer = DocumentWriter(lake, OneAssetSpec(place=HERE, token="", recipe=""), "a")
     lines = [b'{"id":"%d","text":"","source":"s"}\n' % number for number in range(ROWS)]
     writer.write(b"".join(lines), [("s", str(number)) for number in range(ROWS)])
-    return writer.close("", (), dropped={}, counts={})[0]
+    return writer.close().row
 
 
 @pytest.mark.parametrize("count", [1, 10, 11, 300], ids=["one", "few", "many", "very many"])

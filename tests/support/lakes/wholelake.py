@@ -9,6 +9,7 @@ import msgspec
 from testkit import SHELVES, SNAPSHOT, Mill, make_documents
 
 from gristmill.execution.document_writer import DocumentWriter
+from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.lake.address import Place, cache_asset, place
 from gristmill.lake.ledger.files import compose, dump, pack_table, read_ledger
 from gristmill.lake.ledger.model import Shard
@@ -87,10 +88,11 @@ def reseal_shard(mill: Mill, where: Place, name: str, **changes: object) -> None
 def rewrite(mill: Mill, where: Place, name: str, rows: Sequence[bytes]) -> None:
     """Writes a shard of documents anew, index and ledger with it."""
     old = next(shard for shard in table(mill, where) if shard.name == name)
-    writer = DocumentWriter(mill.store, where, name)
+    writer = DocumentWriter(mill.store, OneAssetSpec(place=where, token="", recipe=old.recipe), name, old.inputs)
+    writer.dropped, writer.counts, writer.quarantine = old.dropped, old.counts, old.quarantine
     pairs = [(row["source"], row["id"]) for row in map(json.loads, rows)]
     writer.write(b"".join(row + b"\n" for row in rows), pairs)
-    row, _ = writer.close(old.recipe, old.inputs, dropped=old.dropped, counts=old.counts, quarantine=old.quarantine)
+    row = writer.close().row
     reseal(mill, where, [row if shard.name == name else shard for shard in table(mill, where)])
 
 

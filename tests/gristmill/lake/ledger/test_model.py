@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.files import dump
-from gristmill.lake.ledger.model import Quarantine, Recipe, Shard
+from gristmill.lake.ledger.model import Recipe, Shard
 from gristmill.lake.rows.shard_file import Written
 from gristmill.lake.store.protocol import ObjectVersion
 
@@ -72,20 +72,9 @@ def test_values_that_json_writes_as_words_are_words_in_recipe_and_digest() -> No
 VERSION = ObjectVersion(20, "e")
 
 
-def test_a_row_of_the_table_has_its_counters_sorted_and_all_that_was_written() -> None:
+def test_a_row_of_the_table_has_all_that_was_written() -> None:
     written = Written(rows=3, bytes=20, length=30, sha256="s", content="c", members=[(0, 0), (9, 2)], version=VERSION)
-    refused = Quarantine(1, 2, "q")
-    row = Shard.of(
-        "a",
-        written,
-        ids="i",
-        recipe="r",
-        inputs=(),
-        dropped={"z": 1, "b": 2},
-        counts={"y": 3, "x": 4},
-        quarantine=refused,
-    )
+    row = Shard.of("a", written, ids="i", recipe="r")
+    assert (row.name, row.ids, row.recipe, row.inputs) == ("a", "i", "r", ())
     assert (row.rows, row.bytes, row.length, row.sha256, row.content) == (3, 20, 30, "s", "c")
     assert row.members == ((0, 0), (9, 2))
-    assert (list(row.dropped.items()), list(row.counts.items())) == ([("b", 2), ("z", 1)], [("x", 4), ("y", 3)])
-    assert row.quarantine == refused

@@ -8,6 +8,7 @@ from testkit import Mill, make_documents
 
 from gristmill.errors import DataError
 from gristmill.execution.document_writer import DocumentWriter
+from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.lake.identity import IdDigest, Pair
 from gristmill.lake.ledger.id_index import IdIndex, hash_of
 from gristmill.lake.ledger.model import Shard
@@ -36,9 +37,10 @@ def edit(block: FilteredBlock, number: int, text: str) -> bytes:
 
 
 def written(mill: Mill, block: FilteredBlock) -> Shard:
-    writer = DocumentWriter(mill.store, mill.stream(), "a")
+    writer = DocumentWriter(mill.store, OneAssetSpec(place=mill.stream(), token="", recipe="recipe"), "a")
     writer.write(*block.kept())
-    return writer.close("recipe", (), dropped=block.dropped(), counts={})[0]
+    writer.dropped = block.dropped()
+    return writer.close().row
 
 
 @pytest.mark.parametrize("selection", [Selection(), ENGLISH], ids=["all are kept", "half are dropped"])
