@@ -185,7 +185,11 @@ _ALIKE = 3
 The same holds for one of several sets that are made together: the others go on.
 """
 
-_NUMBERS = re.compile("0x[0-9a-f]+|[0-9]+")
+_OF_ONE_SHARD = re.compile(
+    r"""; the first: .*|\b(?:ids?|document|to) (?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|\S*/\S*|0x[0-9a-f]+|[0-9]+""",
+    re.DOTALL,
+)
+"""What differs in failures of the same cause: refused rows, ids of documents, paths, numbers such as those of rows."""
 
 _EVERY = 2.0
 """Seconds between two lines of progress, at least."""
@@ -268,9 +272,9 @@ class _FailingSets:
 
 
 def _kind(failure: Failed) -> tuple[str, str, str]:
-    """What failures of the same cause share: not the name of the shard, and no numbers, such as those of rows."""
+    """What failures of the same cause share: no name of a shard, a file or a document, and no number."""
     message = re.sub(rf"(?<!\w){re.escape(failure.name)}(?!\w)", "", failure.message)
-    return failure.error, failure.asset, _NUMBERS.sub("0", message)
+    return failure.error, failure.asset, _OF_ONE_SHARD.sub("", message)
 
 
 def _count(tally: GrindResult, result: Done) -> None:

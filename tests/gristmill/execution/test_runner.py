@@ -76,6 +76,11 @@ class Failing:
     ("messages", "failed", "left"),
     [
         (["{}.jsonl: row 17: no id", "{}.jsonl: row 4: no id", "{}.jsonl: row 9: no id"], 3, 7),
+        ([f"{{}}: on row 0 (id '{name}'): no text" for name in ("a.md", "it\\'s/b", "c c")], 3, 7),
+        ([f"{{}}: rows (ids '{name}' to \"{name}'s\"): no text" for name in "abc"], 3, 7),
+        ([f"shard {{}}: all refused; the first: {name}.txt: not utf-8" for name in "abc"], 3, 7),
+        ([f"sources/x/raw/first/{name}.csv: no header" for name in "abc"], 3, 7),
+        (["{}: KeyError: 'a'", "{}: KeyError: 'b'", "{}: KeyError: 'a'"], 3, 0),
         (["{}: no id", "{}: no id", "{}: no text", "{}: no id"] * 2, 8, 0),
         (["{}: no id", "{}: no id", "", "{}: no id", "{}: no id", "{}: no id"], 5, 0),
         (["", "{}: no id", "{}: no id", "{}: no id"], 3, 0),
