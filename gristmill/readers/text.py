@@ -11,6 +11,11 @@ from gristmill.errors import DataError, RecipeError
 
 _NO_CHARSETS = frozenset(("idna", "punycode", "raw_unicode_escape", "undefined", "unicode_escape"))
 
+UNDECODABLE = "undecodable source"
+"""The reason for source code in another encoding than it declares."""
+OTHER_ENCODING = '; declare encoding="latin-1", or as the files are'
+"""What to do about a file that states no encoding, and is not in that of the recipe."""
+
 
 class Unfit(DataError):  # noqa: N818 - the tree reads as English
     """Bytes that cannot become the text of a document.
@@ -147,5 +152,5 @@ def python_text(raw: bytes) -> str:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(raw).readline)
         text = text_as_declared(raw, encoding)
     except (SyntaxError, UnicodeError, LookupError) as error:
-        raise Unfit("undecodable source", str(error)) from error
+        raise Unfit(UNDECODABLE, str(error)) from error
     return fit_text(text)

@@ -16,7 +16,7 @@ from gristmill.lake.rows.shard_file import suffix
 from gristmill.readers.archive import is_archive, refused_member
 from gristmill.readers.files.raw_files import raw_files
 from gristmill.readers.mapping.front_matter import front_matter, heading
-from gristmill.readers.text import Unfit, check_encoding, decoded_text
+from gristmill.readers.text import OTHER_ENCODING, Unfit, check_encoding, decoded_text
 from gristmill.readers.zip_archive import Member
 from gristmill.recipes.option_types import Json, check_pattern, check_types
 from gristmill.recipes.raw_object import Converted, LeftOut, RawObject, Refused
@@ -119,7 +119,7 @@ class TextFiles:
             where = f"{raw.name} entry {file.name}" if inside else raw.name
             detail = error.detail
             if error.reason == f"not {self.encoding}":
-                detail = f'{detail}; declare encoding="latin-1", or as the files are'
+                detail += OTHER_ENCODING
             return Refused(error.reason, f"{where} ({detail})" if detail else where, file.raw)
         added = UNSET if self.added is None else self.added
         made_id = f"{raw.name}/{file.name}" if inside and self.archive_in_id else file.name

@@ -21,7 +21,7 @@ from msgspec import UNSET
 from gristmill.lake.rows.document import Document
 from gristmill.readers.files.raw_files import FileDocuments, refused_file
 from gristmill.readers.mapping.fields import beside
-from gristmill.readers.text import Unfit, fit_text, text_as_declared
+from gristmill.readers.text import OTHER_ENCODING, Unfit, fit_text, text_as_declared
 from gristmill.readers.zip_archive import Member
 from gristmill.recipes.option_types import check_pattern
 from gristmill.recipes.raw_object import Converted, RawObject
@@ -206,7 +206,8 @@ def _decoded(data: bytes, encoding: str) -> str:
     except LookupError as error:
         raise Unfit("unknown encoding", f"the header states {name!r:.80}") from error
     except UnicodeError as error:
-        raise Unfit("not in its declared encoding", f"{name}: {error}") from error
+        mend = "" if stated or name == "utf-8-sig" else OTHER_ENCODING
+        raise Unfit("not in its declared encoding", f"{name}: {error}{mend}") from error
     control = _CONTROLS.search(text) if codecs.lookup(name).name == "iso8859-1" else None
     if control:
         raise Unfit("not in its declared encoding", f"{name}: a control character at byte {control.start()}")

@@ -14,7 +14,7 @@ from gristmill.readers.code.left_out import is_binary, is_generated, is_minified
 from gristmill.readers.code.licences import UNKNOWN, LicenceFiles, is_licence_file, licence_in
 from gristmill.readers.files.archive_passes import ArchivePasses
 from gristmill.readers.files.raw_files import raw_files, refused_file
-from gristmill.readers.text import Unfit, fit_text, python_text
+from gristmill.readers.text import UNDECODABLE, Unfit, fit_text, python_text
 from gristmill.readers.zip_archive import TOO_LARGE, Member
 from gristmill.recipes.option_types import check_types
 from gristmill.recipes.raw_object import Converted, LeftOut, RawObject, Refused
@@ -215,10 +215,13 @@ class CodeFiles:
                 return fit_text(data.decode(encoding))
             except UnicodeError:
                 continue
-        if path.endswith((".py", ".pyi", ".pyw")):
-            return python_text(data)
         mend = "" if mark else f'; declare encodings=("{self.encodings[0]}", "latin-1"), or as the files are'
-        raise Unfit("undecodable source", f"not {' or '.join((mark,) if mark else self.encodings)}{mend}")
+        if path.endswith((".py", ".pyi", ".pyw")):
+            try:
+                return python_text(data)
+            except Unfit as unfit:
+                raise Unfit(unfit.reason, f"{unfit.detail}{mend if unfit.reason == UNDECODABLE else ''}") from None
+        raise Unfit(UNDECODABLE, f"not {' or '.join((mark,) if mark else self.encodings)}{mend}")
 
 
 def _id(repository: str, path: str) -> str:

@@ -9,7 +9,7 @@ import re
 
 from resiliparse.parse.encoding import detect_encoding, map_encoding_to_html5
 
-from gristmill.readers.text import Unfit
+from gristmill.readers.text import OTHER_ENCODING, Unfit
 
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _META = re.compile(rb"<meta[^>]{0,500}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]{2,40})", re.IGNORECASE)
@@ -91,12 +91,13 @@ def decoded_exactly(data: bytes, otherwise: str) -> str:
         Unfit: "unknown encoding", or "not in its declared encoding".
     """
     label = next(iter(_stated(data)), "")
+    mend = "" if label else OTHER_ENCODING
     names = _codecs(label or otherwise, data)
     if not names and not label:
         names = [otherwise]
     for mark, name in _MARKS:
         if data.startswith(mark):
-            data, names = data.removeprefix(mark), [name]
+            data, names, mend = data.removeprefix(mark), [name], ""
             break
     else:
         text = _proven_utf8(data, names)
@@ -112,7 +113,7 @@ def decoded_exactly(data: bytes, otherwise: str) -> str:
     try:
         return data.decode(names[-1])
     except UnicodeError as error:
-        raise Unfit("not in its declared encoding", f"{names[-1]}: {error}") from error
+        raise Unfit("not in its declared encoding", f"{names[-1]}: {error}{mend}") from error
 
 
 def _stated(body: bytes) -> list[str]:

@@ -133,6 +133,18 @@ def test_a_file_that_is_no_whole_book_is_refused(tmp_path: Path, data: bytes, re
     assert made.where.startswith("22367-8.txt")
 
 
+@pytest.mark.parametrize(
+    ("header", "mark", "told"),
+    [("", b"", True), ("Character set encoding: UTF-8\n", b"", False), ("", b"\xef\xbb\xbf", False)],
+)
+def test_latin_1_is_hinted_at_if_the_recipe_decides(tmp_path: Path, header: str, mark: bytes, *, told: bool) -> None:
+    data = mark + BOOK.replace("Character set encoding: ISO-8859-1\n", header).encode("latin-1")
+    made = read(tmp_path, data)
+    assert made.reason == "not in its declared encoding"
+    assert made.where.endswith('; declare encoding="latin-1", or as the files are)') is told
+    assert isinstance(read(tmp_path, data, encoding="latin-1"), Document) is told
+
+
 @pytest.mark.skipif(SAMPLES is None, reason="needs GRISTMILL_SAMPLE_DATA")
 @pytest.mark.parametrize(
     ("name", "row_id", "language", "first", "last"),

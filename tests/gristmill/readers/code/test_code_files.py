@@ -21,6 +21,7 @@ from gristmill.lake.store.folder import FolderStore
 from gristmill.readers.code.code_files import CodeFiles
 from gristmill.recipes.raw_object import LeftOut, RawObject, Refused
 
+MEND = 'declare encodings=("utf-8-sig", "latin-1"), or as the files are'
 SAMPLES = os.environ.get("GRISTMILL_SAMPLE_DATA")
 APACHE = b"Apache License\nVersion 2.0, January 2004\n"
 
@@ -97,7 +98,7 @@ def test_what_nobody_wrote_is_left_out_by_reason_and_bad_files_are_refused(tmp_p
     }  # fmt: skip
     refused = [(each.reason, each.where) for each in made if isinstance(each, Refused)]
     assert refused == [
-        ("undecodable source", "m.tar.gz entry f.py (invalid or missing encoding declaration)"),
+        ("undecodable source", f"m.tar.gz entry f.py (invalid or missing encoding declaration; {MEND})"),
         ("unsafe entry name", "m.tar.gz entry ../g.py (2 bytes)"),
         ("entry too large", "m.tar.gz entry h.py (1001 bytes)"),
     ]

@@ -69,6 +69,21 @@ def test_a_file_without_readable_text_is_refused(tmp_path: Path, data: bytes, re
 
 
 @pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (b"<p>M\xfchle</p>", True),
+        (b"<meta charset='utf-8'><p>M\xfchle</p>", False),  # the file states it, so the recipe's is not asked
+        (b"\xef\xbb\xbf<p>M\xfchle</p>", False),
+    ],
+)
+def test_latin_1_is_hinted_at_if_the_recipe_decides(tmp_path: Path, data: bytes, *, told: bool) -> None:
+    refused = read(tmp_path, data)
+    assert refused.reason == "not in its declared encoding"
+    assert refused.where.endswith('; declare encoding="latin-1", or as the files are)') is told
+    assert isinstance(read(tmp_path, data, encoding="latin-1"), Document) is told
+
+
+@pytest.mark.parametrize(
     ("label", "codec", "text"),
     [
         ("gb2312", "gbk", "朱镕基"),
