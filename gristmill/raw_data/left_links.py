@@ -1,4 +1,4 @@
-"""Links to nothing in the raw data of a source whose reader leaves links out."""
+"""Links to nothing, or round in a circle, in the raw data of a source whose reader leaves links out."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from gristmill.recipes.source import Source
 
 
 def without_left_links(source: Source, top: str, tell: Tell) -> Tell:
-    """Keeps links to nothing from what takes all that a listing cannot have, if the reader leaves such links out.
+    """Keeps links to nothing or in a circle from what takes all that a listing lacks, if the reader leaves links out.
 
     Args:
         source: the recipe. Its reader says so by `leaves_link`.
@@ -28,7 +28,7 @@ def without_left_links(source: Source, top: str, tell: Tell) -> Tell:
         name = found.path.removeprefix(top)
         split = source.partition.split(name)
         below = name.removeprefix(source.partition.prefix(split[0])) if split else ""
-        if found.reason != NO_TARGET or not below or not leaves(below):
+        if not (found.circle or found.reason == NO_TARGET) or not below or not leaves(below):
             tell(found)
 
     return needed

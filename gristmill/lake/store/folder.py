@@ -12,7 +12,7 @@ from pathlib import Path
 from gristmill.errors import Conflict, StoreError
 from gristmill.lake.fence import ask, check_still, is_fenced
 from gristmill.lake.store.disk.file_lock import is_steady, open_locked
-from gristmill.lake.store.disk.followed_links import FollowedLinks
+from gristmill.lake.store.disk.followed_links import CircularLink, FollowedLinks
 from gristmill.lake.store.disk.old_file import OldFile
 from gristmill.lake.store.disk.os_errors import reported
 from gristmill.lake.store.disk.real_folders import RealFolders
@@ -166,7 +166,7 @@ class FolderStore:
                 except NoFile as error:
                     if tell is None:
                         raise
-                    tell(Unlisted(path, error.reason, hides=True))
+                    tell(Unlisted(path, error.reason, hides=True, circle=isinstance(error, CircularLink)))
                     continue
             if is_folder(item):
                 if path != self._incoming:

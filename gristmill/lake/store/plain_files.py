@@ -20,11 +20,13 @@ class Unlisted(NamedTuple):
         path: of it, as an object's path; bytes that are not UTF-8 are escaped.
         reason: what it is, and the mend.
         hides: whether there may be objects below it that cannot be seen.
+        circle: whether it is a link to itself or to a folder above it, behind which there is nothing new.
     """
 
     path: str
     reason: str
     hides: bool = False
+    circle: bool = False
 
 
 class NoFile(StoreError):  # noqa: N818 - the tree reads as English
@@ -119,7 +121,7 @@ def status_of(item: "os.DirEntry[str]", path: str, tell: Tell | None) -> os.stat
     except OSError as error:
         if tell is None and error.errno != errno.ELOOP:
             raise
-        found = Unlisted(path, f"{error.strerror}; remove it", hides=True)
+        found = Unlisted(path, f"{error.strerror}; remove it", hides=True, circle=error.errno == errno.ELOOP)
     else:
         if stat.S_ISREG(status.st_mode):
             return status

@@ -64,3 +64,18 @@ def test_a_link_to_nothing_behind_which_nothing_was_read_is_left_out(mill: Mill,
     (raw / "latest").symlink_to("nothing")
     assert mill.make(step_of(shelf)).totals["rows"] == 1
     assert scan_raw(step_of(shelf).source, mill.store).held == {}
+
+
+@pytest.mark.parametrize("target", [".", "..", "/", "loop"])
+def test_a_link_of_a_checkout_that_leads_round_is_left_out_unless_it_is_named_as_an_archive(
+    mill: Mill, shelf: str, target: str
+) -> None:
+    checkout = mill.root / "sources/code/raw" / SNAPSHOT / "owner"
+    checkout.mkdir(parents=True)
+    (checkout / "a.py").write_text("def one():\n    return 1\n")
+    (checkout / "loop").symlink_to(target)
+    assert mill.make(step_of(shelf)).totals["rows"] == 1
+    assert scan_raw(step_of(shelf).source, mill.store).held == {}
+    (checkout / "loop.tar").symlink_to("loop.tar" if target == "loop" else target)
+    with pytest.raises(GristmillError, match=r"owner/loop\.tar: .*(a circle without end|Too many levels)"):
+        mill.make(step_of(shelf))

@@ -12,6 +12,10 @@ with two links each, to the next one, have a thousand million paths."""
 _MEND = "Remove the link (what it leads to stays as it is)"
 
 
+class CircularLink(NoFile):
+    """A link to a folder that it lies in, or that lies above it."""
+
+
 class FollowedLinks:
     """The links that have led a listing to the folder where it is.
 
@@ -35,12 +39,14 @@ class FollowedLinks:
             The real folder that it leads to, and the links that have led there.
 
         Raises:
-            NoFile: this folder is above the link, or above one that was followed before; or too many ways lead to it.
+            CircularLink: this folder is above the link, or above one that was followed before.
+            NoFile: too many ways lead to it.
         """
         target = os.path.realpath(f"{folder}/{name}")
         beside = (*self._beside, os.path.realpath(folder))
         if any(f"{each}/".startswith(f"{target.rstrip('/')}/") for each in beside):
-            raise NoFile(path, f"a link to {target}, and that leads back to the link: a circle without end. {_MEND}")
+            why = f"a link to {target}, and that leads back to the link: a circle without end. {_MEND}"
+            raise CircularLink(path, why)
         if self._beside:
             self._times[target] += 1
             if self._times[target] > MOST:
