@@ -254,8 +254,8 @@ class FolderStore:
     def put(self, path: str, data: bytes) -> Entry:
         return _FileUpload(self, check_path(path), ANY).put(data)
 
-    def put_if(self, path: str, data: bytes, etag: str | None) -> Entry:
-        return _FileUpload(self, check_path(path), etag, lasting=True).put(data)
+    def put_if(self, path: str, data: bytes, etag: str | None, like: OldFile | None = None) -> Entry:
+        return _FileUpload(self, check_path(path), etag, like, lasting=True).put(data)
 
     @contextmanager
     def unchanged(self, path: str, etag: str | None) -> Iterator[None]:
@@ -326,10 +326,10 @@ class FolderStore:
             return self._folders.why_bytes_stay(path)
 
     @contextmanager
-    def old_file(self, path: str) -> Iterator[OldFile]:
-        """The file of an object that is then replaced or removed, held open."""
+    def old_file(self, path: str, *, shared: bool = False) -> Iterator[OldFile]:
+        """The file of an object that is then replaced or removed, held open. See OldFile."""
         with reported(path), self._opened(path) as file:
-            yield OldFile(file.fileno(), (self._root / path).parent)
+            yield OldFile(file.fileno(), (self._root / path).parent, shared=shared)
 
     def new_incoming(self, like: OldFile | None = None) -> UnfinishedFile:
         """A new file in `.incoming`. See UnfinishedFiles.new()."""

@@ -173,11 +173,11 @@ def test_an_erasure_that_was_killed_goes_on(
     store = type(mill.store)
     put, puts = store.put_if, list[str]()
 
-    def dying(self: Any, path: str, data: bytes, etag: str | None) -> Entry:
+    def dying(self: Any, path: str, data: bytes, *more: Any) -> Entry:
         puts.append(path)
         if is_erasure(path) and sum(map(is_erasure, puts)) == 3:
             raise _Killed  # the first object is replaced, and the record does not tell it yet
-        return put(self, path, data, etag)
+        return put(self, path, data, *more)
 
     monkeypatch.setattr(store, "put_if", dying)
     with pytest.raises(_Killed):
@@ -295,14 +295,14 @@ def test_of_two_commands_that_erase_the_same_documents_the_record_tells_what_bec
     store = type(mill.store)
     put, puts, codes = store.put_if, list[str](), list[int]()
 
-    def meanwhile(self: Any, path: str, data: bytes, etag: str | None) -> Entry:
+    def meanwhile(self: Any, path: str, data: bytes, *more: Any) -> Entry:
         puts.append(path)
         is_now = is_erasure(path) and sum(map(is_erasure, puts)) == moment
-        done = put(self, path, data, etag) if is_now and moment == 2 else None  # announced, and not replaced yet
+        done = put(self, path, data, *more) if is_now and moment == 2 else None  # announced, and not replaced yet
         if is_now:
             monkeypatch.undo()
             codes.append(run(mill, capsys, "erase")[0])
-        return done or put(self, path, data, etag)
+        return done or put(self, path, data, *more)
 
     monkeypatch.setattr(store, "put_if", meanwhile)
     codes.append(run(mill, capsys, "erase")[0])

@@ -8,7 +8,8 @@ A file is replaced by one compare-and-swap, so nobody's line is lost, and all ot
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 import msgspec
 
@@ -17,6 +18,8 @@ from gristmill.lake.address import blocklist_path
 from gristmill.lake.identity import Pair
 from gristmill.lake.rows.row_blocks import blocks
 from gristmill.lake.rows.shard_file import rows_of
+from gristmill.lake.store.disk.old_file import OldFile
+from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 
@@ -150,11 +153,31 @@ def _change(store: Store, path: str, change: Callable[[bytes], tuple[bytes, list
         if not pairs:
             return []
         try:
-            store.put_if(path, new, etag)
+            with _old_file(store, path) as old:
+                if old is not None and isinstance(store, FolderStore):
+                    store.put_if(path, new, etag, old)
+                else:
+                    store.put_if(path, new, etag)
         except Conflict:
             continue
         return pairs
     raise StoreError(f"{path}: other processes changed it {_TRIES} times meanwhile; it was not changed: try again")
+
+
+@contextmanager
+def _old_file(store: Store, path: str) -> Iterator[OldFile | None]:
+    """The file whose rights a new list or record gets, so that a private list stays private, and so does its record.
+
+    A list that was lost gets those of its record. A bucket has no rights of single objects.
+    """
+    name = path.rpartition("/")[2].removesuffix(".jsonl")
+    paths = (path, blocklist_path(name), record_path(name))
+    there = next((each for each in paths if isinstance(store, FolderStore) and store.head(each) is not None), None)
+    if there is not None and isinstance(store, FolderStore):
+        with store.old_file(there, shared=True) as old:
+            yield old
+    else:
+        yield None
 
 
 def record_path(name: str) -> str:

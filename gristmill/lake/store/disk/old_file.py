@@ -17,10 +17,11 @@ class OldFile:
     Args:
         fd: its descriptor.
         folder: that it lies in.
+        shared: whether a new file may lack its owner or access list. Then nobody else may do more with the new file.
     """
 
-    def __init__(self, fd: int, folder: Path) -> None:
-        self._fd, self._folder, self._status = fd, folder, os.fstat(fd)
+    def __init__(self, fd: int, folder: Path, *, shared: bool = False) -> None:
+        self._fd, self._folder, self._status, self._shared = fd, folder, os.fstat(fd), shared
 
     def share_access(self, new: int) -> None:
         """Gives a new file the owner, group, mode and access list of this one, so that nobody else can read it.
@@ -43,10 +44,21 @@ class OldFile:
             if os.fstat(new).st_mode != self._status.st_mode:
                 os.fchmod(new, stat.S_IMODE(self._status.st_mode))
         except PermissionError as error:
+            if self._shared:
+                self._narrow(new)
+                return
             raise DataError(
                 "its file has an owner or rights that this user may not give to a new file; nothing was changed, run as"
                 " the owner of the file"
             ) from error
+
+    def _narrow(self, new: int) -> None:
+        """Takes from the members of the group and from others what they may not do with this file."""
+        made = os.fstat(new)
+        left = stat.S_IMODE(made.st_mode & self._status.st_mode)
+        if made.st_gid != self._status.st_gid or _access_lists(self._fd):  # the bits of the group are of other people
+            left &= ~stat.S_IRWXG
+        os.fchmod(new, left | stat.S_IRUSR | stat.S_IWUSR)
 
     def why_left(self) -> str:
         """Why the bytes are not gone, or not those that were read, although the object has been replaced or removed.

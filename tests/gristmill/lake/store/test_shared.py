@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from gristmill.errors import StoreError
+from gristmill.lake.rows.blocklists.blocklist import add_to_blocklist
 from gristmill.lake.store.folder import FolderStore
 
 ANN, BEN, GROUP = 64_001, 64_002, 64_100
@@ -102,3 +103,38 @@ def test_files_of_a_dead_writer_are_swept_by_another_user() -> None:
         assert len(list((root / ".incoming").iterdir())) == 1
         assert as_user(BEN, 0o002, lambda: FolderStore(str(root)).sweep()) == ""
         assert list(root.iterdir()) == []
+
+
+def modes(root: Path) -> list[str]:
+    """Mode and owner of the list and of its record."""
+    files = [(root / path).stat() for path in ("blocklists/own.jsonl", "withdrawn/blocklists/own.jsonl")]
+    return [f"{file.st_mode & 0o777:o} of {file.st_uid}" for file in files]
+
+
+@pytest.mark.parametrize(
+    ("before", "by_ann", "by_ben"),
+    [(0o600, "600", ""), (0o640, "640", "640"), (0o660, "660", "660"), (0o666, "666", "664")],
+    ids=["600", "640", "660", "666"],
+)
+def test_a_list_that_is_written_anew_is_no_more_open_than_it_was(before: int, by_ann: str, by_ben: str) -> None:
+    """The record of a private list has its entries, and is private too. A list that Ben cannot read he cannot write."""
+    with shared() as root:
+        listed = root / "blocklists/own.jsonl"
+
+        def ann() -> None:
+            FolderStore(str(root)).put("blocklists/own.jsonl", b"")
+            listed.chmod(before)
+            add_to_blocklist(FolderStore(str(root)), "own", {("s", "a"): "asked"})
+
+        def ben() -> None:
+            add_to_blocklist(FolderStore(str(root)), "own", {("s", "b"): "asked"})
+
+        assert as_user(ANN, 0o002, ann) == ""
+        assert modes(root) == [f"{by_ann} of {ANN}"] * 2
+        told = as_user(BEN, 0o002, ben)
+        assert ("Permission denied" in told, told == "") == (not by_ben, bool(by_ben))
+        assert modes(root) == [f"{by_ben} of {BEN}" if by_ben else f"{by_ann} of {ANN}"] * 2
+        root_adds = partial(add_to_blocklist, FolderStore(str(root)), "own", {("s", "c"): "asked"})
+        before_root = modes(root)
+        root_adds()
+        assert modes(root) == before_root

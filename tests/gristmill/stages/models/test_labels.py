@@ -10,6 +10,7 @@ from testkit import SNAPSHOT, Mill, make_documents, notes
 
 from gristmill.errors import Conflict, DataError, RecipeError, Superseded
 from gristmill.lake.ledger.folders.whole_folder import is_being_written
+from gristmill.lake.store.disk.old_file import OldFile
 from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.protocol import Entry
 from gristmill.pipeline.models import look_at_folder
@@ -151,9 +152,9 @@ class InTurn(FolderStore):
         super().__init__(url)
         self._name, self._act = name, act
 
-    def put_if(self, path: str, data: bytes, etag: str | None) -> Entry:
+    def put_if(self, path: str, data: bytes, etag: str | None, like: OldFile | None = None) -> Entry:
         self._run(path)
-        return super().put_if(path, data, etag)
+        return super().put_if(path, data, etag, like)
 
     def put(self, path: str, data: bytes) -> Entry:
         self._run(path)
