@@ -168,12 +168,20 @@ class LedgerProof:
                 current = None
             if current is None:
                 what = f"made from {_named(upstream)}, which has no valid ledger"
-                yield Finding(self._place.ledger, None, what, remake(self._store, upstream.asset))
+                yield Finding(self._place.ledger, None, what, self._without(upstream))
             elif current != upstream.fingerprint:
                 what = f"made from {_named(upstream)} as {upstream.fingerprint[:12]}, which is {current[:12]} now"
                 yield Finding(self._place.ledger, None, what, remake(self._store, self._place.asset))
             elif self._place.kind in _READS_TABLES or not (kind in _BY_DIGEST or self._place.kind is MARKS):
                 yield from self._inputs(upstream)
+
+    def _without(self, upstream: Upstream) -> str:
+        """The mend of a partition whose input is gone. A run makes no input of which the raw data are gone too."""
+        mend, kind = remake(self._store, upstream.asset), kind_of(upstream.asset)
+        if kind is None or not kind.partitioned:
+            return mend
+        gone = f"if the raw data of {upstream.snapshot} are gone for good"
+        return f"{mend}; {gone}, remove {self._place.ledger} and its objects"
 
     def _now(self, upstream: Upstream) -> str | None:
         """The fingerprint of an input today; None if it does not exist."""

@@ -112,17 +112,25 @@ def finished_slices(store: Store, asset: str, snapshots: Sequence[str]) -> dict[
     made = {each.snapshot for each in list_ledgers(store, ledger_folder(asset))}
     heads = {key: read_head(store, place(asset, key)) for key in (*snapshots, *sorted(made - set(snapshots)))}
     found = {key: head for key, head in heads.items() if head is not None}
-    return {key: head for key, head in found.items() if key in snapshots or _has_documents(store, head)}
+    return {key: head for key, head in found.items() if key in snapshots or has_documents(store, head)}
 
 
-def _has_documents(store: Store, head: Head) -> bool:
-    """Whether all partitions that one was made from are there, down to the documents of the source."""
+def has_documents(store: Store, head: Head) -> bool:
+    """Whether all partitions that one was made from are there, down to the documents of the source.
+
+    Args:
+        store: the lake.
+        head: the head of the partition.
+
+    Raises:
+        DataError: a ledger above it is wrong.
+    """
     for each in head.inputs:
         kind = kind_of(each.asset)
         if kind is None or not kind.partitioned or not kind.ledger:
             continue
         above = read_head(store, place(each.asset, each.snapshot))
-        if above is None or not _has_documents(store, above):
+        if above is None or not has_documents(store, above):
             return False
     return True
 

@@ -14,7 +14,7 @@ from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.recipes.source import Source
-from gristmill.stages.mixing.index import chosen_snapshots, read_index
+from gristmill.stages.mixing.index import chosen_snapshots, has_documents, read_index
 from gristmill.text.natural_order import newest
 
 BEHIND = "it is behind"
@@ -46,22 +46,40 @@ def slice_findings(store: Store, ledger: IndexLedger, shelves: Sequence[str], sa
         yield OTHER_ORDER
     if kind is PACKING:  # plans name their merged ledgers
         return
-    finished = _finished(store, kind.closes, names_of(ledger.asset))
+    there = _finished(store, kind.closes, names_of(ledger.asset))
+    named = set(slices)
+    taken = _taken(store, ledger, there, shelves, say)
+    # `make` takes no slice whose documents are gone, unless their raw data are there: then it makes them first.
+    whole = {
+        stream: {k: head for k, head in heads.items() if _is_whole(store, head)} for stream, heads in there.items()
+    }
+    sure = taken if whole == there else _taken(store, ledger, whole, shelves, lambda _: None)
+    if (lacking := sorted(sure - named)) and not taken <= named:
+        yield f"{BEHIND} by {_slices(lacking)}: finished, and not in it"
+    if more := sorted(each for each in named - taken - sure if each[1] in there.get(each[0], {})):
+        yield f"it has {_slices(more)} that its recipe does not take"
+
+
+def _taken(
+    store: Store, ledger: IndexLedger, finished: Mapping[str, Mapping[str, Ledger]], shelves: Sequence[str], say: Say
+) -> set[tuple[str, str]]:
+    """The slices that an index takes of those that are finished."""
     sources = _sources(shelves, names_of(ledger.asset)["mix"])
     if sources is None:
-        taken = _by_index(store, ledger, finished, say)
-    else:
-        taken = {
-            (stream, key)
-            for stream, source in sources.items()
-            for key in _by_recipe(stream, source, finished.get(stream, {}), ledger)
-        }
-    named = {(each.asset.rpartition("/")[2], each.snapshot) for each in ledger.inputs}
-    if lacking := sorted(taken - named):
-        yield f"{BEHIND} by {_slices(lacking)}: finished, and not in it"
-    there = {(stream, key) for stream, heads in finished.items() for key in heads}
-    if more := sorted((named - taken) & there):
-        yield f"it has {_slices(more)} that its recipe does not take"
+        return _by_index(store, ledger, finished, say)
+    return {
+        (stream, key)
+        for stream, source in sources.items()
+        for key in _by_recipe(stream, source, finished.get(stream, {}), ledger)
+    }
+
+
+def _is_whole(store: Store, head: Ledger) -> bool:
+    """Whether the documents of a slice are there. What is damaged has an audit of its own."""
+    try:
+        return has_documents(store, head)
+    except (DataError, RecipeError):
+        return True
 
 
 def disordered(slices: Sequence[tuple[str, str]]) -> bool:

@@ -125,9 +125,10 @@ def test_a_lost_ledger_is_a_finding_on_it_and_on_what_was_made_from_it(whole: Mi
     whole.store.delete([REVISED.ledger])
     found, notes = audit(whole)
     mend = f"run `python -m gristmill make {whole.root} sources/pages`"
+    other = f"{mend}; if the raw data of 2024 are gone for good, remove {STREAM.ledger} and its objects"
     assert found == [
         Finding(REVISED.ledger, None, "there is no ledger", mend),
-        Finding(STREAM.ledger, None, "made from sources/pages/v1/documents (2024), which has no valid ledger", mend),
+        Finding(STREAM.ledger, None, "made from sources/pages/v1/documents (2024), which has no valid ledger", other),
     ]
     assert notes == []
 

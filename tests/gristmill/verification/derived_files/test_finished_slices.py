@@ -124,6 +124,19 @@ def test_without_a_recipe_a_note_says_who_chose_the_newest_edition(mill: Mill) -
     assert of_mix(mill, SHELVES) == ["it is behind by 1 slice (pages (2024)): finished, and not in it"]
 
 
+def test_an_edition_whose_documents_are_gone_is_finished_for_nobody(mill: Mill) -> None:
+    """Its slice is there. `make` closes the index over the edition before, and `verify` asks for no other."""
+    editions = {"pages": replace(mill.source(), snapshots="replace")}
+    index_mix(mill.store, even(), editions, KNOWN)
+    for ledger in mill.root.glob("sources/pages/*/ledgers/documents/2025.json"):
+        ledger.unlink()
+    mill.said.clear()
+    assert of_mix(mill, ()) == []
+    assert index_mix(mill.store, even(), editions, OLDER).left == ()
+    assert of_mix(mill, ()) == []
+    assert of_mix(mill, SHELVES) == []
+
+
 def test_a_stream_that_the_recipe_has_not_is_a_finding_of_each_index(mill: Mill) -> None:
     others = (Rule("not-by-four", "number % 4 = 2", "a number that one can count by eye"),)
     wide = replace(even(), streams=(*even().streams, replace(even().streams[0], name="strange", include=others)))
