@@ -231,7 +231,6 @@ UNTESTED: dict[str, str] = {
     "gristmill/stages/dedupe/round_facts.py": "by tests/gristmill/stages/dedupe/test_resolution.py",
     "gristmill/stages/dedupe/cluster_excerpts.py": "by tests/gristmill/stages/dedupe/test_resolution_report.py",
     "gristmill/reports/table_page.py": "by tests/gristmill/stages/dedupe/test_resolution_report.py",
-    "gristmill/stages/dedupe/verdicts/most_repeated.py": "by tests/gristmill/stages/dedupe/verdicts/test_step.py",
     "gristmill/stages/fingerprints/repeated_unit.py": "by tests/gristmill/stages/dedupe/test_largest_clusters.py",
     "gristmill/stages/dedupe/verdicts/grinder.py": "by tests/gristmill/stages/dedupe/verdicts/test_step.py",
     "gristmill/stages/dedupe/marks/first_occurrences.py": "by tests/gristmill/stages/dedupe/marks/test_confirmation.py",
@@ -242,7 +241,6 @@ UNTESTED: dict[str, str] = {
     ),
     "gristmill/stages/near_duplicates/inputs.py": "by tests/gristmill/stages/near_duplicates/test_step.py",
     "gristmill/stages/near_duplicates/marks/grinder.py": "by tests/gristmill/stages/near_duplicates/marks/test_step.py",
-    "gristmill/stages/near_duplicates/people_table.py": "by tests/gristmill/stages/near_duplicates/test_step.py",
     "gristmill/stages/near_duplicates/printed_documents.py": (
         "by tests/gristmill/stages/near_duplicates/pairs/test_exact_similarity.py"
     ),

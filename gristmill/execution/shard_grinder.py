@@ -1,11 +1,13 @@
 """The base of grinders: it decodes what a worker gets, so that a stage writes only how a shard is made."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar, get_args
 
 import msgspec
 
 from gristmill.execution.work import Item, Job, Outcome
+from gristmill.execution.write_shards import ShardOutput, write_shards
 
 SpecT = TypeVar("SpecT", bound=msgspec.Struct)
 BodyT = TypeVar("BodyT", bound=msgspec.Struct)
@@ -36,6 +38,15 @@ class ShardGrinder(ABC, Generic[SpecT, BodyT]):
 
     def __call__(self, item: Item) -> Outcome:
         return self.grind(item, msgspec.json.decode(item.body, type=self._body_type))
+
+    def ground(self, output: ShardOutput, write: Callable[[], None]) -> Outcome:
+        """The outcome of an item that is one shard.
+
+        Args:
+            output: the shard.
+            write: writes all rows to the output.
+        """
+        return Outcome(write_shards(self._store, [output], write))
 
     @abstractmethod
     def grind(self, item: Item, body: BodyT) -> Outcome:

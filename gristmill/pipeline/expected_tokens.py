@@ -1,10 +1,10 @@
 """How training would read a mix, from its token caches; before the first one, estimated from the bytes of documents."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gristmill.errors import DataError, RecipeError, known_names
-from gristmill.lake.address import cache_asset, cache_index, ledger_folder, mix_asset, mix_index
+from gristmill.lake.address import cache_index, ledger_folder, mix_index
 from gristmill.lake.asset_kinds import TOKEN_CACHE, names_of
 from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.ledger.walk import list_assets
@@ -14,7 +14,7 @@ from gristmill.recipes.mix import Mix
 from gristmill.recipes.mixture.token_shares import BEFORE_PACKING, Reading
 from gristmill.recipes.shelf import known
 from gristmill.stages.cache_index.index import cache_reading, tokens_by_stream
-from gristmill.stages.mixing.index import Index, close_slices, finished_slices
+from gristmill.stages.mixing.index import Index, close_slices, closed_stream, slices_of
 
 BYTES_OF_A_TOKEN = 4
 """Bytes of a row of documents that count as a token, where no token cache has counted."""
@@ -65,15 +65,13 @@ def expected_tokens(store: Store, catalogue: Catalogue, mix: Mix, tokenizer: str
         names = [tokenizer]
     found = False
     for name in names:
-        assets = {stream.key: cache_asset(mix.name, name, stream.key) for stream in mix.streams}
-        index = _index(store, catalogue, mix, cache_index(mix.name, name), assets)
+        index = _index(store, catalogue, mix, cache_index(mix.name, name))
         if index.slices:
             found = True
             yield Expected(f"tokenizer {name}", index, tokens_by_stream(index), cache_reading(store, mix, index))
     if found:
         return
-    assets = {stream.key: mix_asset(mix.name, stream.key) for stream in mix.streams}
-    index = _index(store, catalogue, mix, mix_index(mix.name), assets)
+    index = _index(store, catalogue, mix, mix_index(mix.name))
     if not index.slices:
         raise NoSlice(f"mix {mix.name!r}: no slice of it is finished; make one first: `gristmill make {mix.name}`")
     estimated: dict[str, int] = {}
@@ -84,12 +82,12 @@ def expected_tokens(store: Store, catalogue: Catalogue, mix: Mix, tokenizer: str
     yield Expected(title, index, estimated, mix.reading(estimated))
 
 
-def _index(store: Store, catalogue: Catalogue, mix: Mix, asset: str, assets: Mapping[str, str]) -> Index:
+def _index(store: Store, catalogue: Catalogue, mix: Mix, asset: str) -> Index:
     """An index over the slices that are finished in the lake."""
-    slices, there = {}, {}
-    for stream in mix.streams:
-        of = assets[stream.key]
-        there[stream.key] = [p.snapshot for p in list_ledgers(store, ledger_folder(of)) if p.asset == of]
-        slices[stream.key] = finished_slices(store, of, there[stream.key])
+    streams = {stream.key: closed_stream(asset, stream.key) for stream in mix.streams}
+    there = {
+        key: [each.snapshot for each in list_ledgers(store, ledger_folder(of)) if each.asset == of]
+        for key, of in streams.items()
+    }
     sources = {stream.key: known("source", catalogue.sources, stream.source, mix.name) for stream in mix.streams}
-    return close_slices(asset, slices, there, sources)
+    return close_slices(asset, slices_of(store, asset, mix, there), there, sources)

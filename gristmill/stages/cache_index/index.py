@@ -17,14 +17,7 @@ from gristmill.recipes.mixture.declared_tokens import declared_tokens
 from gristmill.recipes.mixture.token_shares import MIXTURE, Reading
 from gristmill.recipes.source import Source
 from gristmill.recipes.tokenizer import Tokenizer
-from gristmill.stages.mixing.index import (
-    Index,
-    closed_slices,
-    finished_slices,
-    index_path,
-    inputs_of,
-    why_open,
-)
+from gristmill.stages.mixing.index import Index, closed_slices, inputs_of, slices_of, why_open
 from gristmill.stages.mixing.sound_mix import check_closed_mix
 from gristmill.stages.packing.plans import plan_slices
 from gristmill.stages.packing.sequences import planned_sequences, sequences_of
@@ -207,10 +200,8 @@ def _consolidate(
 def _of_cache(
     store: Store, mix: Mix, tokenizer: Tokenizer, sources: Mapping[str, Source], known: Mapping[str, Sequence[str]]
 ) -> Index:
-    streams = {
-        s.key: finished_slices(store, cache_asset(mix.name, tokenizer.name, s.key), known[s.key]) for s in mix.streams
-    }
-    return closed_slices(store, cache_index(mix.name, tokenizer.name), streams, known, sources)
+    asset = cache_index(mix.name, tokenizer.name)
+    return closed_slices(store, asset, slices_of(store, asset, mix, known), known, sources)
 
 
 def why_cache_open(
@@ -241,7 +232,6 @@ def why_cache_open(
     files |= {
         f"{index.asset}/{name}": data for name, data in reading_files(store, mix, tokenizer, index, sources).items()
     }
-    files[index_path(index.asset)] = dump(index)
     why = why_open(store, index, files)
     catalog = None if why else store.read_tagged(f"{index.asset}/{CATALOG}")
     if catalog is not None and is_earlier_catalog(catalog[0], tokenizer.name):

@@ -12,7 +12,6 @@ from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.execution.part_output import PartOutput
 from gristmill.execution.shard_grinder import ShardGrinder
 from gristmill.execution.work import Item, Job, Outcome
-from gristmill.execution.write_shards import write_shards
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.folders.pinned_upload import PinnedUpload
 from gristmill.lake.ledger.model import Input, Shard
@@ -60,9 +59,7 @@ class ExportGrinder(ShardGrinder[ExportSpec, ExportItem]):
     def grind(self, item: Item, body: ExportItem) -> Outcome:
         output = _ExportOutput(self._store, self._spec, body, self._codec)
         path, shard = self._spec.documents.shard(item.name), body.shard
-        return Outcome(
-            write_shards(self._store, [output], lambda: write_documents(self._store, path, shard, output.part))
-        )
+        return self.ground(output, lambda: write_documents(self._store, path, shard, output.part))
 
 
 def write_documents(store: Store, path: str, shard: Shard, part: PartWriter) -> None:

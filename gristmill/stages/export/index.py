@@ -3,13 +3,13 @@
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from uuid import uuid4
 
 from gristmill.errors import DataError, GristmillError, NewerSchema, RecipeError, StoreError
 from gristmill.execution.claim import take
-from gristmill.lake.address import export_asset, export_index
+from gristmill.lake.address import export_index
 from gristmill.lake.asset_kind import expression_of
 from gristmill.lake.asset_kinds import EXPORT_INDEX, ledger_of_asset
 from gristmill.lake.ledger.files import dump, told_change
@@ -17,15 +17,17 @@ from gristmill.lake.ledger.folders.mark import remove_mark
 from gristmill.lake.ledger.folders.pinned_upload import unless_pinned
 from gristmill.lake.ledger.index_ledger import IndexLedger, IndexWriter, read_index_ledger
 from gristmill.lake.ledger.model import Ledger as Head
+from gristmill.lake.rows.blocklists.blocklist import read_blocklist
+from gristmill.lake.rows.shard_file import checked
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.export import Export, format_parameters
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.source import Source
-from gristmill.stages.export.codec import Release
+from gristmill.stages.export.codec import ExportedFile, Release
 from gristmill.stages.export.epoch import TokensMissing, epoch_of
-from gristmill.stages.export.release import release_of, small_files, write_large_files
-from gristmill.stages.export.taken_down import taken_down
-from gristmill.stages.mixing.index import Index, closed_slices, finished_slices, index_path, inputs_of, why_open
+from gristmill.stages.export.formats import codec_of
+from gristmill.stages.export.release import release_of, small_files, sources_of, write_large_files
+from gristmill.stages.mixing.index import Index, Slice, closed_slices, index_path, inputs_of, slices_of, why_open
 from gristmill.stages.mixing.sound_mix import check_closed_mix
 
 _RELEASE = re.compile(rf"{expression_of(EXPORT_INDEX.address)}/(release-[0-9a-f]+/|metadataset-[0-9a-f]+\.yaml$)")
@@ -63,10 +65,11 @@ def index_export(
         AtWork: gc is removing old releases of the index.
     """
     store.sweep()
-    writer = IndexWriter(store, export_index(mix.name, export.name))
-    slices = _slices(store, mix, export, known)
+    asset = export_index(mix.name, export.name)
+    writer = IndexWriter(store, asset)
+    slices = slices_of(store, asset, mix, known)
     _check_slices(mix, export, slices)
-    index = closed_slices(store, export_index(mix.name, export.name), slices, known, sources)
+    index = closed_slices(store, asset, slices, known, sources)
     check_closed_mix(store, mix, [(each.stream, each.snapshot) for each in index.slices])
     release = declared_release(store, mix, export, index)
     _check_release(mix, export, release, slices)
@@ -107,8 +110,8 @@ def why_export_open(
     Raises:
         DataError: a ledger of a slice is wrong.
     """
-    slices = _slices(store, mix, export, known)
-    index = closed_slices(store, export_index(mix.name, export.name), slices, known, sources)
+    asset = export_index(mix.name, export.name)
+    index = closed_slices(store, asset, slices_of(store, asset, mix, known), known, sources)
     try:
         release = declared_release(store, mix, export, index)
     except TokensMissing as error:
@@ -117,7 +120,6 @@ def why_export_open(
     files: dict[str, bytes | None] = dict.fromkeys(release.sizes)
     if digests is not None:
         files |= small_files(release, export.format, digests)
-    files[index_path(index.asset)] = dump(index)
     killed = ("a run that wrote it was killed",) if store.head(f"{index.asset}/{WRITING}") else ()
     return (*why_open(store, index, files, large=release.sizes), *killed)
 
@@ -144,6 +146,39 @@ def declared_release(store: Store, mix: Mix, export: Export, index: Index) -> Re
     return release_of(store, index.asset, export.format, index.slices, weights, excluded, repeated)
 
 
+def taken_down(store: Store, mix: Mix, export: Export, slices: Sequence[Slice]) -> list[str]:
+    """The samples that a release must exclude, because a blocklist of the mix or the recipe names them.
+
+    So a takedown reaches a release before the parts are made again. The parts are asked, not the mix: so it does not
+    matter whether the mix was made again already. A part that was made again has no such document, and nothing of it is
+    excluded.
+
+    Args:
+        store: the lake.
+        mix: the mix's recipe, which names the blocklists of each stream.
+        export: the export's recipe.
+        slices: the slices of the export in the release.
+
+    Returns:
+        Paths of samples, as `path/key`; no samples if the format cannot exclude any.
+
+    Raises:
+        DataError: a blocklist or a ledger is wrong, or the recipe excludes a sample that no part has.
+        RecipeError: the lake has no such blocklist.
+        StoreError: a part is damaged, or its slice is being rebuilt.
+    """
+    codec = codec_of(export.format)
+    if not codec.can_exclude:
+        return []
+    lists = {name: read_blocklist(store, name) for stream in mix.streams for name in stream.blocklists}
+    blocked = {s.key: {pair for name in s.blocklists for pair in lists[name].reasons} for s in mix.streams}
+
+    def read(file: ExportedFile) -> Iterator[bytes]:
+        return checked(store.stream(file.path), file.path, file.sha256)
+
+    return codec.excluded(sources_of(store, export_index(mix.name, export.name), slices), blocked, read)
+
+
 def release_folder(path: str) -> str:
     """The folder of the release that an object is in, with its closing slash; empty if it is in no release.
 
@@ -165,13 +200,6 @@ def old_release(ledger: IndexLedger, path: str) -> bool:
     return path == f"{ledger.asset}/{WRITING}" or bool(
         folder and not any(each.startswith(folder) for each in ledger.files)
     )
-
-
-def _slices(store: Store, mix: Mix, export: Export, known: Mapping[str, Sequence[str]]) -> dict[str, dict[str, Head]]:
-    """The heads of the finished slices of each stream, by snapshot."""
-    return {
-        s.key: finished_slices(store, export_asset(mix.name, export.name, s.key), known[s.key]) for s in mix.streams
-    }
 
 
 def _check_slices(mix: Mix, export: Export, slices: Mapping[str, Mapping[str, Head]]) -> None:

@@ -12,7 +12,6 @@ from typing import Any
 
 from gristmill.errors import DataError
 from gristmill.lake.address import part_at, place
-from gristmill.lake.asset_kinds import EXPORT, names_of
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.files import dump, read_ledger
 from gristmill.lake.ledger.folders.pinned_upload import PinnedUpload
@@ -24,7 +23,7 @@ from gristmill.recipes.export import ExportFormat, format_of_parameters, format_
 from gristmill.stages.export.codec import ExportedFile, Piece, Release, ReleaseFile, Sink
 from gristmill.stages.export.formats import codec_of
 from gristmill.stages.export.part import ExportedPart
-from gristmill.stages.mixing.index import Slice
+from gristmill.stages.mixing.index import Slice, closed_stream
 
 RELEASE = "release.json"
 """The file of an export's index that names the release's folder, its files, and what each consists of."""
@@ -108,7 +107,7 @@ def sources_of(store: Store, asset: str, slices: Sequence[Slice]) -> list[Export
     """
     sources: list[ExportedFile] = []
     for each in slices:
-        partition = place(EXPORT.at(**names_of(asset), stream=each.stream), each.snapshot)
+        partition = place(closed_stream(asset, each.stream), each.snapshot)
         for row in read_ledger(store, partition)[1]:
             sources += ExportedPart.of_row(row, partition.table).sources(each.stream)
     return sources

@@ -8,7 +8,6 @@ from gristmill.errors import DataError
 from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.execution.shard_grinder import ShardGrinder
 from gristmill.execution.work import Item, Job, Outcome
-from gristmill.execution.write_shards import write_shards
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.model import Input, Shard
@@ -57,7 +56,7 @@ class FingerprintGrinder(ShardGrinder[FingerprintSpec, FingerprintItem]):
     def grind(self, item: Item, body: FingerprintItem) -> Outcome:
         spec = self._spec
         part = FingerprintWriter(self._store, spec, item.name, body.inputs, self._unit, spec.buckets)
-        return Outcome(write_shards(self._store, [part], lambda: self._read(body.documents, part)))
+        return self.ground(part, lambda: self._read(body.documents, part))
 
     def _read(self, shard: Shard, writer: FingerprintWriter) -> None:
         store, path = shard_file(self._store, self._spec.documents, shard)

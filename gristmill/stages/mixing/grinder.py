@@ -9,7 +9,6 @@ from gristmill.execution.document_writer import DocumentWriter
 from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.execution.shard_grinder import ShardGrinder
 from gristmill.execution.work import Item, Job, Outcome
-from gristmill.execution.write_shards import write_shards
 from gristmill.lake.address import Place, blocklist_path
 from gristmill.lake.ledger.counts import add_counts
 from gristmill.lake.ledger.model import Input, Shard
@@ -77,7 +76,7 @@ class MixingGrinder(ShardGrinder[MixingSpec, MixingItem]):
 
     def grind(self, item: Item, body: MixingItem) -> Outcome:
         output = DocumentWriter(self._store, self._spec, item.name, body.inputs)
-        return Outcome(write_shards(self._store, [output], lambda: self._select(body, output)))
+        return self.ground(output, lambda: self._select(body, output))
 
     def _select(self, body: MixingItem, output: DocumentWriter) -> None:
         flags = HeldOutFlags(self._held_out) if self._held_out else None

@@ -7,7 +7,7 @@ import msgspec
 
 from gristmill.drift.editions import why_too_small
 from gristmill.errors import DataError, RecipeError
-from gristmill.lake.address import ledger_folder, mix_asset, mix_index, place
+from gristmill.lake.address import ledger_folder, mix_index, place
 from gristmill.lake.asset_kinds import kind_of, ledger_of_asset, names_of
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.counts import sum_counts
@@ -89,13 +89,37 @@ def index_path(asset: str) -> str:
     return f"{asset}/index.json"
 
 
+def closed_stream(asset: str, stream: str) -> str:
+    """The address of a stream that an index closes, such as that of a token cache.
+
+    Args:
+        asset: address of the index.
+        stream: key of the stream.
+
+    Raises:
+        RecipeError: no index has this address.
+    """
+    kind = kind_of(asset)
+    if kind is None or kind.closes is None:
+        raise RecipeError(f"{asset}: no index has this address")
+    return kind.closes.at(**names_of(asset), stream=stream)
+
+
 def inputs_of(index: Index) -> tuple[Upstream, ...]:
     """The slices of an index, as inputs of what is made from them."""
-    kind, names = kind_of(index.asset), names_of(index.asset)
-    closes = kind.closes if kind else None
-    if closes is None:
-        raise RecipeError(f"{index.asset}: no index has this address")
-    return tuple(Upstream(closes.at(**names, stream=s.stream), s.snapshot, s.fingerprint) for s in index.slices)
+    return tuple(Upstream(closed_stream(index.asset, s.stream), s.snapshot, s.fingerprint) for s in index.slices)
+
+
+def slices_of(store: Store, asset: str, mix: Mix, known: Mapping[str, Sequence[str]]) -> dict[str, dict[str, Head]]:
+    """The heads of the finished slices of each stream of an index, by snapshot.
+
+    Args:
+        store: the lake.
+        asset: address of the index.
+        mix: recipe of the mix.
+        known: the snapshots of each stream's source, by the stream's key.
+    """
+    return {s.key: finished_slices(store, closed_stream(asset, s.key), known[s.key]) for s in mix.streams}
 
 
 def finished_slices(store: Store, asset: str, snapshots: Sequence[str]) -> dict[str, Head]:
@@ -249,7 +273,7 @@ def why_mix_open(
 ) -> tuple[str, ...]:
     """Why the index of a mix would be written again; empty if the lake has it. The arguments are those of index_mix."""
     index = mix_index_of(store, mix, sources, known)
-    return why_open(store, index, {index_path(index.asset): dump(index)})
+    return why_open(store, index, {})
 
 
 def why_open(
@@ -263,7 +287,7 @@ def why_open(
     Args:
         store: the lake.
         index: as it would be closed now.
-        files: the content of each file as it would be written now; None if it follows from the slices alone.
+        files: the content of each other file as it would be written now; None if it follows from the slices alone.
         large: size of each file, by its path, of which only the size is compared; None: only whether it exists.
 
     Raises:
@@ -271,11 +295,12 @@ def why_open(
     """
     if read_index(store, index.asset) is None and store.head(ledger_of_asset(index.asset)) is None:
         return ("never made",)
+    files = {**files, index_path(index.asset): dump(index)}
     return tuple(why_unlike(store, index.asset, inputs_of(index), files, large))
 
 
 def mix_index_of(store: Store, mix: Mix, sources: Mapping[str, Source], known: Mapping[str, Sequence[str]]) -> Index:
     """The index of a mix as it would be closed now. The arguments are those of index_mix."""
-    streams = {s.key: finished_slices(store, mix_asset(mix.name, s.key), known[s.key]) for s in mix.streams}
+    streams = slices_of(store, mix_index(mix.name), mix, known)
     check_one_key({stream: tuple(heads.values()) for stream, heads in streams.items()})
     return closed_slices(store, mix_index(mix.name), streams, known, sources)

@@ -11,14 +11,13 @@ import numpy as np
 from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.execution.shard_grinder import ShardGrinder
 from gristmill.execution.work import Item, Job, Outcome
-from gristmill.execution.write_shards import write_shards
 from gristmill.lake.ledger.model import Input
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import Dedupe, Scope
 from gristmill.recipes.duplicates.units import unit_of_parameters
 from gristmill.stages.fingerprints.binary_part import BinaryPart
 from gristmill.stages.fingerprints.order import Order
-from gristmill.stages.near_duplicates.cluster_files import Records, write_members
+from gristmill.stages.near_duplicates.cluster_files import Records, people_table, write_members
 from gristmill.stages.near_duplicates.earlier_clusters import EarlierClusters
 from gristmill.stages.near_duplicates.grouping import Values, grouped
 from gristmill.stages.near_duplicates.inputs import ClusterInputs
@@ -29,7 +28,6 @@ from gristmill.stages.near_duplicates.pairs.exact_similarity import Exact
 from gristmill.stages.near_duplicates.pairs.signature_rows import SignatureRows
 from gristmill.stages.near_duplicates.pairs.similarity import Estimated, Similarity
 from gristmill.stages.near_duplicates.pairs.verified import verified
-from gristmill.stages.near_duplicates.people_table import people_table
 from gristmill.stages.near_duplicates.printed_documents import PrintedDocuments
 from gristmill.stages.near_duplicates.score_values import ScoreValues
 
@@ -80,7 +78,7 @@ class ClustersGrinder(ShardGrinder[ClustersSpec, ClustersItem]):
         inputs.check_same(body.inputs)
         output = BinaryPart(self._store, spec, item.name, body.inputs)
         made = Round(self._store, inputs)
-        return Outcome(write_shards(self._store, [output], lambda: made.write(output)))
+        return self.ground(output, lambda: made.write(output))
 
 
 class Round:

@@ -15,6 +15,7 @@ from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.index_ledger import IndexWriter
 from gristmill.lake.ledger.model import Upstream
 from gristmill.lake.ledger.schema import refuse_newer
+from gristmill.lake.store.hashing import Uploads
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix
@@ -221,14 +222,11 @@ def _store(store: Store, stored: StoredPacking, plan: Packing) -> None:
     """Writes a plan's examples, unless the object already holds them."""
     tagged = store.read_tagged(stored.path)
     if tagged is None or hashlib.sha256(tagged[0]).hexdigest() != stored.sha256:
-        upload = store.upload(stored.path)
-        try:
+        with Uploads(store) as uploads:
+            upload = uploads.open(stored.path)
             for piece in _npy(plan):
                 upload.write(piece)
-        except BaseException:
-            upload.abort()
-            raise
-        upload.close()
+            upload.close()
 
 
 def _npy(plan: Packing) -> Iterator[bytes]:

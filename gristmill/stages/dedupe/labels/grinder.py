@@ -13,7 +13,6 @@ from gristmill.execution.attribute_output import AttributeOutput
 from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.execution.shard_grinder import ShardGrinder
 from gristmill.execution.work import Item, Job, Outcome
-from gristmill.execution.write_shards import write_shards
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.rows.shard_file import rows_of, unpacked
@@ -81,7 +80,7 @@ class LabelsGrinder(ShardGrinder[LabelsSpec, LabelsItem]):
 
     def grind(self, item: Item, body: LabelsItem) -> Outcome:
         output = AttributeOutput(self._store, self._spec, item.name, body.inputs, lambda: body.ids)
-        return Outcome(write_shards(self._store, [output], lambda: self._write(body, output)))
+        return self.ground(output, lambda: self._write(body, output))
 
     def _write(self, body: LabelsItem, output: AttributeOutput) -> None:
         table = self._spec.fingerprints.table

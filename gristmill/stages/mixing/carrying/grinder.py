@@ -9,7 +9,6 @@ from gristmill.execution.attribute_output import AttributeOutput
 from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.execution.shard_grinder import ShardGrinder
 from gristmill.execution.work import Item, Outcome
-from gristmill.execution.write_shards import write_shards
 from gristmill.lake.address import Place, attributes_beside
 from gristmill.lake.identity import IdDigest, Pair
 from gristmill.lake.ledger.adopted import shard_file
@@ -73,7 +72,7 @@ class CarryingGrinder(ShardGrinder[CarryingSpec, CarryingItem]):
 
     def grind(self, item: Item, body: CarryingItem) -> Outcome:
         output = _CarriedOutput(self._store, self._spec, item.name, body.inputs)
-        return Outcome(write_shards(self._store, [output], lambda: self._carry(body, output)))
+        return self.ground(output, lambda: self._carry(body, output))
 
     def _carry(self, body: CarryingItem, output: _CarriedOutput) -> None:
         carrier = Carrier(self._spec.carry)

@@ -7,7 +7,6 @@ from gristmill.errors import DataError
 from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.execution.shard_grinder import ShardGrinder
 from gristmill.execution.work import Item, Outcome
-from gristmill.execution.write_shards import write_shards
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.stages.fingerprints.binary_part import BinaryPart, file_of_part
 from gristmill.stages.near_duplicates.cluster_files import MEMBER, digest_of_records, records_of
@@ -50,7 +49,7 @@ class NearMarksGrinder(ShardGrinder[NearMarksSpec, NearMarksItem]):
     def grind(self, item: Item, body: NearMarksItem) -> Outcome:
         spec = self._spec
         output = BinaryPart(self._store, spec, item.name, body.inputs)
-        return Outcome(write_shards(self._store, [output], lambda: self._write(output, body)))
+        return self.ground(output, lambda: self._write(output, body))
 
     def _write(self, output: BinaryPart, body: NearMarksItem) -> None:
         path, _ = file_of_part(self._spec.clusters, self._spec.table, str(self._spec.rank))
