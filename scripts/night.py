@@ -126,13 +126,11 @@ def shoot_night(project: Path, server: Server, alerts: list[str], camera: Camera
     camera.take("raw-changes", f"/assets/{raw_asset(SOURCE)}?view=events", "1 changed")
     camera.take("code-on-git", f"/assets/{DOCUMENTS}", "Source code", "in GitLab")
     calm(server, len(SNAPSHOTS) + 1)
-    run = server.launch("purge", config={"ops": {"remove_old": {"config": {"run_days": 0}}}})
-    camera.take("wrong-configuration", f"/runs/{run}", "run_days is 0")
     cut_row(project)
     server.check(ATTRIBUTES, AUDIT)
     failing = f"/assets/{ATTRIBUTES}?view=checks&checkDetail={AUDIT}"
     camera.take("check-failing", failing, "its ledger says", "run next")
-    server.wait(lambda: sum(" failed: " in alert for alert in alerts) > 1, f"two failures, but these alerts: {alerts}")
+    server.wait(lambda: any(" failed: " in alert for alert in alerts), f"a failure, but these alerts: {alerts}")
     for alert in alerts:
         say(f"posted: {alert.splitlines()[0]}")
     camera.take("alerts", "/locations/gristmill/sensors/alerts", "posted,")

@@ -19,7 +19,7 @@ def honest(schema: Any) -> Any:
 
     A launch of many snapshots is several backfills.
 
-    The launchpad refuses a number of workers out of its bounds, and a snapshot that does not exist.
+    The launchpad refuses a number out of its bounds, and a snapshot that does not exist.
 
     Args:
         schema: as Dagster's web server builds it.

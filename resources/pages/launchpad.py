@@ -1,6 +1,7 @@
 """What the launchpad refuses in its place: Dagster's own check of a run configuration knows names and types alone."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Any
 
 import yaml  # type: ignore[import-untyped]
@@ -11,38 +12,67 @@ from gristmill.errors import DataError
 
 _PARTITION = "dagster/partition"
 
+BOUNDS: Mapping[tuple[str, ...], tuple[int, int]] = {
+    ("resources", "engine", "config", "workers"): (1, MOST_WORKERS),
+    ("ops", "remove_old", "config", "run_days"): (1, 36_500),
+    ("ops", "remove_old", "config", "tick_days"): (1, 36_500),
+    ("ops", "token_caches__*__index__packing", "config", "length"): (2, 1 << 24),
+}
+"""The least and the most of each number in a run configuration that has bounds, by its place. A * stands for names."""
+
 
 def with_bounds(config: Any) -> Any:
-    """A run configuration in which a number of workers out of its bounds is words, which Dagster refuses in its place.
+    """A run configuration in which a number out of its bounds is words, which Dagster refuses in its place.
 
     Args:
         config: as a page sends it: an object, or YAML.
     """
-    try:
-        given = yaml.safe_load(config) if isinstance(config, str) else config
-        resources = given["resources"]
-        engine = resources["engine"]
-        workers = engine["config"]["workers"]
-    except (yaml.YAMLError, LookupError, TypeError):
-        return config  # it has none, or Dagster refuses it
-    if type(workers) is not int or 1 <= workers <= MOST_WORKERS:
-        return config
-    bounded = {**engine["config"], "workers": f"{workers}; give 1 to {MOST_WORKERS}"}
-    return {**given, "resources": {**resources, "engine": {**engine, "config": bounded}}}
+    given, wrong = _out_of_bounds(config)
+    for path, words in wrong.items():
+        given = _put(given, path, words)
+    return given if wrong else config
 
 
 def check_bounds(config: Any) -> None:
-    """Checks the number of workers in the run configuration of a backfill: Dagster does not look at it before its runs.
+    """Checks the numbers in the run configuration of a backfill: Dagster does not look at it before its runs.
 
     Args:
         config: as a page sends it: an object, or YAML.
 
     Raises:
-        DataError: it is out of its bounds.
+        DataError: one is out of its bounds.
     """
-    if (bounded := with_bounds(config)) is not config:
-        workers = bounded["resources"]["engine"]["config"]["workers"]
-        raise DataError(f"the run configuration: resources.engine.config.workers is {workers}")
+    for path, words in _out_of_bounds(config)[1].items():
+        raise DataError(f"the run configuration: {'.'.join(path)} is {words}")
+
+
+def _out_of_bounds(config: Any) -> tuple[Any, dict[tuple[str, ...], str]]:
+    """The configuration as an object, and by their places the numbers in it that are out of their bounds, in words."""
+    try:
+        given = yaml.safe_load(config) if isinstance(config, str) else config
+    except yaml.YAMLError:
+        return config, {}  # Dagster refuses it
+    wrong = {}
+    for pattern, (least, most) in BOUNDS.items():
+        found: list[tuple[tuple[str, ...], Any]] = [((), given)]
+        for part in pattern:
+            found = [
+                ((*path, name), below)
+                for path, value in found
+                if isinstance(value, Mapping)
+                for name, below in value.items()
+                if isinstance(name, str) and fnmatchcase(name, part)
+            ]
+        for path, value in found:
+            if type(value) is int and not least <= value <= most:
+                wrong[path] = f"{value}; give {least} to {most:,}"
+    return given, wrong
+
+
+def _put(config: Any, path: Sequence[str], words: str) -> Any:
+    """The configuration with words at a place."""
+    name, *below = path
+    return {**config, name: _put(config[name], below, words) if below else words}
 
 
 def check_snapshot(params: Mapping[str, Any], graph: Any, instance: DagsterInstance) -> None:

@@ -186,9 +186,16 @@ from resources.engine import engine_resource
 @dg.asset(required_resource_keys={{"engine"}}, deps=[books])
 def bricks(): ...
 
+@dg.op(config_schema={{"run_days": int}})
+def remove_old(): ...
+
+@dg.job
+def purge():
+    remove_old()
+
 defs = dg.Definitions(
     assets=[books, bricks],
-    jobs=[dg.define_asset_job("building", [books, bricks])],
+    jobs=[dg.define_asset_job("building", [books, bricks]), purge],
     resources={{"engine": engine_resource(read_environment({{}}))}},
 )
 """
@@ -243,6 +250,11 @@ def test_the_launchpad_refuses_workers_out_of_bounds_and_snapshots_that_do_not_e
     for by in ways:
         assert launch(0, "2025", by)["__typename"] == "RunConfigValidationInvalid"
         assert "DataError: there is no snapshot 2026 of years; the newest is 2025" in launch(2, "2026", by)["message"]
+    purge = {"selector": {**place, "jobName": "purge"}, "mode": "default"}
+    purge["runConfigData"] = {"ops": {"remove_old": {"config": {"run_days": 0}}}}
+    query = f"mutation ($params: ExecutionParams!) {{ launchRun(executionParams: $params) {wanted} }}"
+    (error,) = ask(query, params=purge)["launchRun"]["errors"]
+    assert 'path root:ops:remove_old:config:run_days. Value "0; give 1 to 36,500"' in error["message"]
     many = {"assetSelection": [{"path": ["books"]}], "partitionNames": ["2025"], "runConfigData": config(0)}
     query = f"mutation ($many: LaunchBackfillParams!) {{ launchPartitionBackfill(backfillParams: $many) {wanted} }}"
     words = "DataError: the run configuration: resources.engine.config.workers is 0; give 1 to 256"

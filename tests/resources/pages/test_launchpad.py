@@ -1,13 +1,21 @@
 """What the launchpad refuses: the real web server is asked by tests/resources/test_guarded_webserver.py."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
 import pytest
+from dagster_kit import SHELVES, environment_of
 
+from assets.purge import PurgeRequest
+from assets.tokens.packing import PackingRequest
+from definitions import build
 from gristmill.errors import DataError
-from resources.pages.launchpad import check_bounds, check_snapshot, with_bounds
+from gristmill.recipes.catalogue import read_catalogue
+from resources.pages.launchpad import BOUNDS, check_bounds, check_snapshot, with_bounds
 
 
 def config(workers: Any) -> dict[str, Any]:
@@ -21,6 +29,55 @@ def test_workers_out_of_their_bounds_are_words_in_their_place_and_all_else_stays
         assert with_bounds(given) == config(f"{workers}; give 1 to 256")
         with pytest.raises(DataError, match=f"resources.engine.config.workers is {workers}; give 1 to 256"):
             check_bounds(given)
+
+
+def op_config(op: str, **numbers: int | str) -> dict[str, Any]:
+    return {"ops": {op: {"config": {"only_count": True, **numbers}}}}
+
+
+PACKING = "token_caches__blend__tiny_1__index__packing"
+
+
+@pytest.mark.parametrize(
+    ("op", "name", "wrong", "words"),
+    [
+        ("remove_old", "run_days", 0, "0; give 1 to 36,500"),
+        ("remove_old", "tick_days", 36_501, "36501; give 1 to 36,500"),
+        (PACKING, "length", 1, "1; give 2 to 16,777,216"),
+    ],
+)
+def test_so_are_the_numbers_of_ops(op: str, name: str, wrong: int, words: str) -> None:
+    given = op_config(op, **{name: wrong})
+    assert with_bounds(given) == op_config(op, **{name: words})
+    with pytest.raises(DataError, match=f"the run configuration: ops.{op}.config.{name} is {words}"):
+        check_bounds(given)
+    other = op_config("another", **{name: wrong})
+    assert with_bounds(other) is other
+
+
+def configured(kind: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The places of numbers in the schema of a job's run configuration."""
+    fields = getattr(kind, "fields", None) or {}
+    inner = getattr(kind, "inner_type", None) if kind.kind.name == "NONEABLE" else None
+    if inner is not None:
+        yield from configured(inner, path)
+    if kind.given_name == "Int":
+        yield path
+    for name, field in fields.items():
+        yield from configured(field.config_type, (*path, name))
+
+
+def test_each_number_of_a_run_configuration_has_bounds_and_the_ops_have_the_same_ones() -> None:
+    loaded = build(environment_of(Path("nowhere")), read_catalogue(SHELVES)).get_repository_def()
+    schemas = [job.run_config_schema.run_config_schema_type for job in loaded.get_all_jobs()]
+    places = {path for schema in schemas for path in configured(schema) if path[0] in {"ops", "resources"}}
+    assert {path[-1] for path in places} == {"workers", "run_days", "tick_days", "length"}
+    for path in places:
+        (pattern,) = [each for each in BOUNDS if all(map(fnmatchcase, path, each))]
+        declared = {**PurgeRequest.model_fields, **PackingRequest.model_fields}.get(path[-1])
+        if declared is not None:
+            bounds = {type(each).__name__: each for each in declared.metadata}
+            assert (bounds["Ge"].ge, bounds["Le"].le) == BOUNDS[pattern]
 
 
 @pytest.mark.parametrize(
