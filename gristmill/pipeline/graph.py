@@ -5,6 +5,7 @@ from functools import cached_property
 
 from gristmill.execution.step import Step
 from gristmill.lake.address import (
+    attributes_asset,
     cache_asset,
     cache_index,
     export_asset,
@@ -43,6 +44,14 @@ class RecipeGraph:
     def of(self, source: Source) -> Iterator[str]:
         """The assets whose partitions are the snapshots of a source."""
         return (asset for asset, name in self._source.items() if name == source.name)
+
+    def source_of(self, asset: str) -> str:
+        """The name of the source whose snapshots are the partitions of an asset; empty if it has no partitions."""
+        return self._source.get(asset, "")
+
+    def inputs(self, asset: str) -> tuple[str, ...]:
+        """What an asset is made from, as far as recipes say it."""
+        return self._inputs.get(asset, ())
 
     def asked(self, targets: Targets) -> set[str]:
         """The assets that are targets."""
@@ -131,7 +140,8 @@ class RecipeGraph:
                     found |= dict.fromkeys(each.makes, each.reads)
         for dedupe in self._catalogue.dedupes.values():
             prints = (FINGERPRINTS.at(dedupe=dedupe.name, source=source) for source in dedupe.versions)
-            found[RESOLUTION.at(dedupe=dedupe.name)] = tuple(prints)
+            scored = (attributes_asset(*each, name) for each in dedupe.versions.items() for name in dedupe.scored_by)
+            found[RESOLUTION.at(dedupe=dedupe.name)] = (*prints, *scored)
         for mix in self._catalogue.mixes.values():
             for step in self._steps(mix):
                 found |= dict.fromkeys(step.makes, step.reads)

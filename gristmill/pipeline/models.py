@@ -29,6 +29,11 @@ def folder_of(catalogue: Catalogue, asset: str) -> LabelledSet | Model | None:
     return catalogue.labels.get(names["labels"]) if kind is LABELS else None
 
 
+def all_folders(catalogue: Catalogue) -> list[Model | LabelledSet]:
+    """The recipes of all models and labelled sets."""
+    return [*catalogue.models.values(), *catalogue.labels.values()]
+
+
 def made_of(recipe: LabelledSet | Model) -> Iterator[tuple[str, str]]:
     """What a labelled set or a model is made of: addresses, each with a snapshot; that of a labelled set is empty."""
     if isinstance(recipe, Model):

@@ -1,21 +1,20 @@
 """The planner: what must be made for some targets, in order. `plan` shows its tasks, and `make` does them."""
 
-from collections import deque
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from gristmill.errors import RecipeError, StoreError
 from gristmill.execution.step import Step
 from gristmill.lake.address import place, raw_asset, tokenizer_asset
-from gristmill.lake.asset_kinds import FINGERPRINTS, RESOLUTION, names_of
+from gristmill.lake.asset_kinds import FINGERPRINTS, RESOLUTION, kind_of
 from gristmill.lake.ledger.files import read_head
 from gristmill.lake.store.open import Lake
 from gristmill.pipeline.dry_run import Prospect, Prospects
 from gristmill.pipeline.foreseen import first_rules, foreseen
 from gristmill.pipeline.graph import RecipeGraph
 from gristmill.pipeline.indexes import MixIndexes
-from gristmill.pipeline.models import drawn_for, folder_of, look_at_folder, made_of, needed_folders
+from gristmill.pipeline.models import all_folders, look_at_folder, made_of, needed_folders
 from gristmill.pipeline.steps import (
     all_snapshots,
     cache_steps,
@@ -27,41 +26,19 @@ from gristmill.pipeline.steps import (
     source_steps,
 )
 from gristmill.pipeline.targets import Targets
+from gristmill.pipeline.task_order import Entry, TaskOrder
 from gristmill.pipeline.tasks import FolderTask, IndexTask, ResolutionTask, Task, TokenizerTask
 from gristmill.pipeline.tokenizers import look_at
 from gristmill.pipeline.volume import Volume, source_of, volume_of
 from gristmill.raw_data.endings import NOT_SELECTED
 from gristmill.raw_data.unclaimed import UNREAD, beside_raw, unclaimed
 from gristmill.recipes.catalogue import Catalogue
-from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.mixture.held_out import remark_on
-from gristmill.recipes.models.labelled_set import LabelledSet
-from gristmill.recipes.models.model import Model
 from gristmill.recipes.source import Source
-from gristmill.recipes.tagger import Tagger
-from gristmill.stages.dedupe.labels.step import DedupeLabelsStep
 from gristmill.stages.mixing.blocklist_matches import unmatched_entries
 from gristmill.stages.models.ledger import address_of
 from gristmill.stages.tagging.step import TaggingStep
-
-_WAITS = 2
-"""The turn of an attribute set whose model is at work."""
-
-
-@dataclass
-class _Way:
-    """How far the tasks have come.
-
-    Attributes:
-        ahead: the steps of each source and snapshot that are still to come.
-        passed: the addresses of labelled sets, models and resolutions that have come, or are at work.
-        at_work: those whose inputs come now, and themselves after these.
-    """
-
-    ahead: dict[tuple[str, str], deque[Step]] = field(default_factory=dict)
-    passed: set[str] = field(default_factory=set)
-    at_work: set[str] = field(default_factory=set)
 
 
 class Planner:
@@ -146,8 +123,7 @@ class Planner:
             found = look_at(self._store, tokenizer) if self._is_wanted(asset) else None
             if found and found.state == "refused":
                 yield Prospect(asset, "", "refused", why=found.why)
-        recipes: list[LabelledSet | Model] = [*self.catalogue.models.values(), *self.catalogue.labels.values()]
-        for recipe in recipes:
+        for recipe in all_folders(self.catalogue):
             found = look_at_folder(self._store, recipe) if self._is_wanted(address_of(recipe)) else None
             if found and found.state == "refused":
                 yield Prospect(address_of(recipe), "", "refused", why=found.why)
@@ -191,15 +167,11 @@ class Planner:
 
         Labelled sets, models and resolutions come before the sets that need them.
         """
-        way = _Way()
+        order = TaskOrder(self._steps, self._graph.source_of, self._others())
         for source in self.catalogue.sources.values():
             for snapshot in self._known.get(source.name, ()):
-                yield from self._journey(source, snapshot, way)
-        for dedupe in self.catalogue.dedupes.values():
-            yield from self._resolution(dedupe, way)
-        recipes: list[LabelledSet | Model] = [*self.catalogue.models.values(), *self.catalogue.labels.values()]
-        for recipe in recipes:
-            yield from self._folder(recipe, way)
+                yield from order.snapshot(source.name, snapshot)
+        yield from order.rest()
         yield from self._tokenizers()
         for source in self.catalogue.sources.values():
             for snapshot in self._known.get(source.name, ()):
@@ -207,83 +179,25 @@ class Planner:
         for mix in self.catalogue.mixes.values():
             yield from self._indexes(mix)
 
-    def _journey(self, source: Source, snapshot: str, way: _Way, until: str = "") -> Iterator[Task]:
-        """The steps of a snapshot that are still to come, and before each what its taggers read.
+    def _others(self) -> dict[str, Entry]:
+        """The resolutions, models and labelled sets that are wanted, by address, each with what it is made of."""
+        found: dict[str, Entry] = {}
+        for dedupe in self.catalogue.dedupes.values():
+            asset = RESOLUTION.at(dedupe=dedupe.name)
+            reads = [(above, key) for above in self._graph.inputs(asset) for key in self._keys(above)]
+            prints = tuple(node for node in reads if kind_of(node[0]) is FINGERPRINTS)
+            resolution = ResolutionTask(dedupe, self.catalogue.editions_of(dedupe), prints)
+            found[asset] = Entry(resolution, ((asset, ""),), tuple(reads))
+        needed = needed_folders(self.catalogue)
+        for recipe in all_folders(self.catalogue):
+            asset, reads = address_of(recipe), [*made_of(recipe)]
+            named = self._targets.names(asset)
+            found[asset] = Entry(FolderTask(recipe, asset in needed, named), ((asset, ""),), tuple(reads))
+            needed |= {above for above, key in reads if named and not key}
+        return {asset: entry for asset, entry in found.items() if self._is_wanted(asset)}
 
-        `until`: only those up to the one that makes this asset. So a labelled set that is drawn from documents comes
-        before the sets of these documents that its own model scores.
-        """
-        if (source.name, snapshot) not in way.ahead:
-            way.ahead[source.name, snapshot] = deque(self._only_wanted(self._steps(source, snapshot)))
-        ahead = way.ahead[source.name, snapshot]
-        waiting: list[Step] = []
-        while ahead and (not until or any(until in step.makes for step in ahead)):
-            step = ahead.popleft()
-            if isinstance(step, DedupeLabelsStep):
-                yield from self._resolution(step.dedupe, way)
-            if not isinstance(step, TaggingStep):
-                yield step
-                continue
-            for part in self._in_turn(step, way, waiting):
-                for name in dict.fromkeys(name for tagger in part.taggers for name in tagger.models):
-                    yield from self._folder(self.catalogue.models[name], way)
-                yield part
-        ahead.extendleft(reversed(waiting))
-
-    def _resolution(self, dedupe: Dedupe, way: _Way) -> Iterator[Task]:
-        """The resolution of a dedupe recipe, and before it the fingerprints that it compares."""
-        asset = RESOLUTION.at(dedupe=dedupe.name)
-        if asset in way.passed or not self._is_wanted(asset):
-            return
-        way.passed.add(asset)
-        prints: list[tuple[str, str]] = []
-        for source in (self.catalogue.sources[name] for name in dedupe.versions):
-            above = FINGERPRINTS.at(dedupe=dedupe.name, source=source.name)
-            for snapshot in self._known.get(source.name, ()):
-                yield from self._journey(source, snapshot, way, above)
-                prints.append((above, snapshot))
-        yield ResolutionTask(dedupe, self.catalogue.editions_of(dedupe), tuple(prints))
-
-    def _in_turn(self, step: TaggingStep, way: _Way, waiting: list[Step]) -> Iterator[TaggingStep]:
-        """A tagging step, or parts of it: last the sets whose models are drawn from documents of later steps.
-
-        Sets whose models are at work go to `waiting`.
-        """
-        ahead = {(asset, each.snapshot) for each in way.ahead[step.source, step.snapshot] for asset in each.makes}
-        turns = [self._turn(tagger, way, ahead) for tagger in step.taggers]
-        for turn in range(3):
-            taggers = tuple(tagger for tagger, its in zip(step.taggers, turns, strict=True) if its == turn)
-            part = replace(step, taggers=taggers)
-            if taggers and turn < _WAITS:
-                yield part
-            elif taggers:
-                waiting.append(part)
-
-    def _turn(self, tagger: Tagger, way: _Way, ahead: set[tuple[str, str]]) -> int:
-        """When the set of a tagger can be made: 0 at once, 1 after documents that are ahead, _WAITS."""
-        models = [self.catalogue.models[name] for name in tagger.models]
-        if any(
-            each in way.at_work for model in models for each in (address_of(model), *(a for a, _ in made_of(model)))
-        ):
-            return _WAITS
-        return int(any(node in ahead for model in models for node in drawn_for(self.catalogue, model)))
-
-    def _folder(self, recipe: LabelledSet | Model, way: _Way, *, needed: bool = False) -> Iterator[Task]:
-        """A labelled set or a model, and before it what it is made of. `needed`: by a model that was asked for."""
-        asset = address_of(recipe)
-        named = self._targets.names(asset)
-        needed = needed or asset in needed_folders(self.catalogue)
-        if asset in way.passed or not self._is_wanted(asset):
-            return
-        way.passed.add(asset)
-        way.at_work.add(asset)
-        for above, key in made_of(recipe):
-            if key:
-                yield from self._journey(self.catalogue.sources[names_of(above)["source"]], key, way, above)
-            elif (labelled := folder_of(self.catalogue, above)) is not None:
-                yield from self._folder(labelled, way, needed=needed or named)
-        way.at_work.remove(asset)
-        yield FolderTask(recipe, needed, named)
+    def _keys(self, asset: str) -> Sequence[str]:
+        return self._known.get(self._graph.source_of(asset), ())
 
     def _snapshots(self, source: Source) -> list[str]:
         """The keys of the snapshots of a source. If its raw data cannot be listed: those that have a ledger."""
@@ -312,15 +226,16 @@ class Planner:
                 taggers = tuple(tagger for tagger, want in zip(step.taggers, wanted, strict=True) if want)
                 yield replace(step, taggers=taggers)
 
-    def _steps(self, source: Source, snapshot: str) -> Iterator[Step]:
-        """The steps that make the documents of a snapshot, their attribute sets, and the documents of mixes."""
-        shelves, options = self.shelves, self._lake.options
+    def _steps(self, name: str, snapshot: str) -> Iterator[Step]:
+        """The wanted steps that make the documents of a snapshot, their attribute sets, and the documents of mixes."""
+        source, shelves, options = self.catalogue.sources[name], self.shelves, self._lake.options
         if self._wanted is not None and not any(snapshot in self._wanted.get(a, ()) for a in self._graph.of(source)):
             return
         vanished = has_vanished(self._store, source, snapshot)
-        yield from source_steps(self.catalogue, source, snapshot, shelves, options, vanished=vanished)
+        steps = source_steps(self.catalogue, source, snapshot, shelves, options, vanished=vanished)
+        yield from self._only_wanted(steps)
         for mix, stream in self._streams(source):
-            yield from mix_steps(mix, stream.key, snapshot, shelves)
+            yield from self._only_wanted(mix_steps(mix, stream.key, snapshot, shelves))
 
     def _tokens(self, source: Source, snapshot: str) -> Iterator[Step]:
         """The steps that make the token caches of a snapshot, and its exports."""

@@ -100,6 +100,11 @@ class Dedupe:
         return isinstance(self.unit, MinHashUnits)
 
     @property
+    def scored_by(self) -> tuple[str, ...]:
+        """The attribute set whose score decides which document of a cluster is kept, if one does."""
+        return (self.unit.score.partition("__")[0],) if isinstance(self.unit, MinHashUnits) and self.unit.score else ()
+
+    @property
     def numbered(self) -> bool:
         """Whether the documents of each key are numbered, and not compared with earlier ones."""
         return isinstance(self.unit, KeyUnits)

@@ -1,0 +1,138 @@
+"""The order of tasks: what a task reads comes before it."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from gristmill.errors import RecipeError
+from gristmill.execution.step import Step
+from gristmill.pipeline.tasks import FolderTask, ResolutionTask
+from gristmill.stages.tagging.step import TaggingStep
+
+Node = tuple[str, str]
+"""An asset and a snapshot. The snapshot is empty for what has no partitions."""
+Made = Step | FolderTask | ResolutionTask
+"""What the order holds."""
+
+
+@dataclass(eq=False)
+class Entry:
+    """A task, with what it makes and reads.
+
+    Attributes:
+        task: the task.
+        makes: the nodes that it makes.
+        reads: the nodes that it reads. What no entry makes is there already, or is not asked for.
+        beside: the parts of one tagging step, this one included.
+        state: `waits`, `at work` while its inputs come, `passed`.
+    """
+
+    task: Made
+    makes: tuple[Node, ...]
+    reads: tuple[Node, ...]
+    beside: Sequence["Entry"] = ()
+    state: str = "waits"
+
+
+@dataclass
+class TaskOrder:
+    """Puts tasks in order. It follows what each task reads, so no task comes before its inputs.
+
+    Attributes:
+        steps: the steps of a snapshot of a source, in an order that people expect.
+        source_of: name of the source of a partitioned asset; empty for other assets.
+        others: the entries of resolutions, labelled sets and models, by address.
+    """
+
+    steps: Callable[[str, str], Iterable[Step]]
+    source_of: Callable[[str], str]
+    others: dict[str, Entry]
+    _entries: dict[tuple[str, str], list[Entry]] = field(default_factory=dict)
+    _makers: dict[Node, Entry] = field(default_factory=dict)
+
+    def snapshot(self, source: str, key: str) -> Iterator[Made]:
+        """The tasks of a snapshot that have not come yet, each after its inputs of whatever source.
+
+        Args:
+            source: name of the source.
+            key: key of the snapshot.
+
+        Raises:
+            RecipeError: something is made from itself.
+        """
+        for entry in self._of(source, key):
+            yield from self._visit(entry)
+
+    def rest(self) -> Iterator[Made]:
+        """The resolutions, labelled sets and models that have not come yet, each after its inputs."""
+        for entry in self.others.values():
+            yield from self._visit(entry)
+
+    def _visit(self, entry: Entry) -> Iterator[Made]:
+        if entry.state == "passed":
+            return
+        if entry.state == "at work":
+            raise RecipeError(f"{entry.makes[0][0]} is made from itself, by the recipes of what it reads; change one")
+        entry.state = "at work"
+        yield from self._inputs(entry)
+        task, free = entry.task, [each for each in entry.beside if each.state == "waits" and self._is_free(each)]
+        for each in free:  # so that the documents are read once for all of them
+            yield from self._inputs(each)
+            each.state = "passed"
+        if free and isinstance(task, TaggingStep):
+            task = _joined([each.task for each in entry.beside if each is entry or each in free])
+        entry.state = "passed"
+        yield task
+
+    def _inputs(self, entry: Entry) -> Iterator[Made]:
+        for node in entry.reads:
+            maker = self._maker(node)
+            if maker is not None:
+                yield from self._visit(maker)
+
+    def _is_free(self, entry: Entry) -> bool:
+        """Whether nothing that an entry is made from is at work."""
+        todo, seen = [*entry.reads], set[Node]()
+        while todo:
+            maker = self._maker(todo.pop())
+            if maker is None or maker.state == "passed" or maker.makes[0] in seen:
+                continue
+            if maker.state == "at work":
+                return False
+            seen.add(maker.makes[0])
+            todo += maker.reads
+        return True
+
+    def _maker(self, node: Node) -> Entry | None:
+        asset, key = node
+        if asset in self.others:
+            return self.others[asset]
+        source = self.source_of(asset)
+        if source:
+            self._of(source, key)
+        return self._makers.get(node)
+
+    def _of(self, source: str, key: str) -> list[Entry]:
+        if (source, key) not in self._entries:
+            entries = [entry for step in self.steps(source, key) for entry in self._parts(step)]
+            self._entries[source, key] = entries
+            self._makers |= {node: entry for entry in entries for node in entry.makes}
+        return self._entries[source, key]
+
+    def _parts(self, step: Step) -> list[Entry]:
+        """The entry of a step. A tagging step has one for its sets without models, and one for each other set."""
+        parts = [*step.apart()] if isinstance(step, TaggingStep) else [step]
+        entries = [self._entry(part) for part in parts]
+        for entry in entries:
+            entry.beside = entries
+        return entries
+
+    def _entry(self, step: Step) -> Entry:
+        makes = tuple((asset, step.snapshot) for asset in step.makes)
+        reads = tuple((asset, step.snapshot if self.source_of(asset) else "") for asset in step.reads)
+        return Entry(step, makes, reads)
+
+
+def _joined(parts: Iterable[Made]) -> TaggingStep:
+    """Parts of one tagging step as one step."""
+    steps = [part for part in parts if isinstance(part, TaggingStep)]
+    return replace(steps[0], taggers=tuple(tagger for step in steps for tagger in step.taggers))
