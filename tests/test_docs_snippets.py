@@ -70,7 +70,12 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     (top / "README.md").write_text("# A mill\n")
     (top / "pyproject.toml").write_text('[tool.gristmill]\nshelves = ["mycorpus"]\n')
     raw = top / "lake" / "sources"
-    for source, files in (("tales", TALES), ("helpdesk", {"a.jsonl": "".join(map(talk, range(8)))})):
+    poems = {"a.txt": "The mill\nIt turns.\n", "b.txt": "The stone\nIt grinds.\n"}
+    for source, files in (
+        ("tales", TALES),
+        ("helpdesk", {"a.jsonl": "".join(map(talk, range(8)))}),
+        ("poems", poems),
+    ):
         (raw / source / "raw" / "2024").mkdir(parents=True)
         for file_name, text in files.items():
             (raw / source / "raw" / "2024" / file_name).write_text(text)
@@ -110,6 +115,7 @@ def rows(project: Path) -> dict[str, int]:
     for target in (
         "tales",
         "letters",
+        "poems",
         "helpdesk",
         "bedtime",
         "quiet",
@@ -132,7 +138,7 @@ def rows(project: Path) -> dict[str, int]:
 def test_the_pages_declare_sound_recipes(project: Path) -> None:
     assert project.exists()
     catalogue = read_catalogue()
-    assert sorted(catalogue.sources) == ["forum", "helpdesk", "letters", "manual", "notes", "tales"]
+    assert sorted(catalogue.sources) == ["forum", "helpdesk", "letters", "manual", "notes", "poems", "tales"]
     assert sorted(catalogue.taggers) == ["length-1", "pii-1", "shouting-1", "toxic-1"]
     assert sorted(catalogue.mixes) == ["bedtime", "calm", "masked", "once", "polite", "published", "quiet", "talks"]
     assert sorted(catalogue.transforms) == ["calmer-1", "whitespace-1"]
@@ -182,6 +188,7 @@ def test_the_tagger_says_of_three_documents_what_one_can_count(project: Path) ->
 def test_sources_mixes_and_tokenizers_of_the_pages_make_what_one_can_count(rows: dict[str, int]) -> None:
     assert rows["sources/tales/v0/documents"] == 3
     assert rows["sources/letters/v0/documents"] == 3
+    assert rows["sources/poems/v0/documents"] == 2
     assert rows["sources/tales/v1/documents"] == 2  # the title is too short
     assert rows["mixes/bedtime/documents/tales"] == 2
     assert rows["mixes/quiet/documents/tales"] == 1  # the other shouts twice

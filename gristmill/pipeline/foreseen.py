@@ -63,8 +63,7 @@ def _refused_lists(store: Store, catalogue: Catalogue) -> Iterator[Refused]:
 
 def _of_sources(catalogue: Catalogue, lists: Mapping[str, str]) -> Iterator[Refused]:
     for source in catalogue.sources.values():
-        if check := getattr(source.convert, "check", None):
-            yield from _refused(documents_asset(source.name, "v0"), check)
+        yield from _refused(documents_asset(source.name, "v0"), source.reader.check)
         for revision in source.revisions:
             yield from _without_blocklist(documents_asset(source.name, revision.version), revision, lists)
         for version in source.versions:

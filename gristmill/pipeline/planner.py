@@ -26,7 +26,7 @@ from gristmill.pipeline.steps import (
     source_steps,
 )
 from gristmill.pipeline.targets import Targets
-from gristmill.pipeline.task_order import Entry, TaskOrder
+from gristmill.pipeline.task_order import OrderedTask, TaskOrder
 from gristmill.pipeline.tasks import FolderTask, IndexTask, ResolutionTask, Task, TokenizerTask
 from gristmill.pipeline.tokenizers import look_at
 from gristmill.pipeline.volume import Volume, source_of, volume_of
@@ -179,20 +179,20 @@ class Planner:
         for mix in self.catalogue.mixes.values():
             yield from self._indexes(mix)
 
-    def _others(self) -> dict[str, Entry]:
+    def _others(self) -> dict[str, OrderedTask]:
         """The resolutions, models and labelled sets that are wanted, by address, each with what it is made of."""
-        found: dict[str, Entry] = {}
+        found: dict[str, OrderedTask] = {}
         for dedupe in self.catalogue.dedupes.values():
             asset = RESOLUTION.at(dedupe=dedupe.name)
             reads = [(above, key) for above in self._graph.inputs(asset) for key in self._keys(above)]
             prints = tuple(node for node in reads if kind_of(node[0]) is FINGERPRINTS)
             resolution = ResolutionTask(dedupe, self.catalogue.editions_of(dedupe), prints)
-            found[asset] = Entry(resolution, ((asset, ""),), tuple(reads))
+            found[asset] = OrderedTask(resolution, ((asset, ""),), tuple(reads))
         needed = needed_folders(self.catalogue)
         for recipe in all_folders(self.catalogue):
             asset, reads = address_of(recipe), [*made_of(recipe)]
             named = self._targets.names(asset)
-            found[asset] = Entry(FolderTask(recipe, asset in needed, named), ((asset, ""),), tuple(reads))
+            found[asset] = OrderedTask(FolderTask(recipe, asset in needed, named), ((asset, ""),), tuple(reads))
             needed |= {above for above, key in reads if named and not key}
         return {asset: entry for asset, entry in found.items() if self._is_wanted(asset)}
 

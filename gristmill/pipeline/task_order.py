@@ -15,7 +15,7 @@ Made = Step | FolderTask | ResolutionTask
 
 
 @dataclass(eq=False)
-class Entry:
+class OrderedTask:
     """A task, with what it makes and reads.
 
     Attributes:
@@ -29,7 +29,7 @@ class Entry:
     task: Made
     makes: tuple[Node, ...]
     reads: tuple[Node, ...]
-    beside: Sequence["Entry"] = ()
+    beside: Sequence["OrderedTask"] = ()
     state: str = "waits"
 
 
@@ -45,9 +45,9 @@ class TaskOrder:
 
     steps: Callable[[str, str], Iterable[Step]]
     source_of: Callable[[str], str]
-    others: dict[str, Entry]
-    _entries: dict[tuple[str, str], list[Entry]] = field(default_factory=dict)
-    _makers: dict[Node, Entry] = field(default_factory=dict)
+    others: dict[str, OrderedTask]
+    _entries: dict[tuple[str, str], list[OrderedTask]] = field(default_factory=dict)
+    _makers: dict[Node, OrderedTask] = field(default_factory=dict)
 
     def snapshot(self, source: str, key: str) -> Iterator[Made]:
         """The tasks of a snapshot that have not come yet, each after its inputs of whatever source.
@@ -67,7 +67,7 @@ class TaskOrder:
         for entry in self.others.values():
             yield from self._visit(entry)
 
-    def _visit(self, entry: Entry) -> Iterator[Made]:
+    def _visit(self, entry: OrderedTask) -> Iterator[Made]:
         if entry.state == "passed":
             return
         if entry.state == "at work":
@@ -83,13 +83,13 @@ class TaskOrder:
         entry.state = "passed"
         yield task
 
-    def _inputs(self, entry: Entry) -> Iterator[Made]:
+    def _inputs(self, entry: OrderedTask) -> Iterator[Made]:
         for node in entry.reads:
             maker = self._maker(node)
             if maker is not None:
                 yield from self._visit(maker)
 
-    def _is_free(self, entry: Entry) -> bool:
+    def _is_free(self, entry: OrderedTask) -> bool:
         """Whether nothing that an entry is made from is at work."""
         todo, seen = [*entry.reads], set[Node]()
         while todo:
@@ -102,7 +102,7 @@ class TaskOrder:
             todo += maker.reads
         return True
 
-    def _maker(self, node: Node) -> Entry | None:
+    def _maker(self, node: Node) -> OrderedTask | None:
         asset, key = node
         if asset in self.others:
             return self.others[asset]
@@ -111,14 +111,14 @@ class TaskOrder:
             self._of(source, key)
         return self._makers.get(node)
 
-    def _of(self, source: str, key: str) -> list[Entry]:
+    def _of(self, source: str, key: str) -> list[OrderedTask]:
         if (source, key) not in self._entries:
             entries = [entry for step in self.steps(source, key) for entry in self._parts(step)]
             self._entries[source, key] = entries
             self._makers |= {node: entry for entry in entries for node in entry.makes}
         return self._entries[source, key]
 
-    def _parts(self, step: Step) -> list[Entry]:
+    def _parts(self, step: Step) -> list[OrderedTask]:
         """The entry of a step. A tagging step has one for its sets without models, and one for each other set."""
         parts = [*step.apart()] if isinstance(step, TaggingStep) else [step]
         entries = [self._entry(part) for part in parts]
@@ -126,10 +126,10 @@ class TaskOrder:
             entry.beside = entries
         return entries
 
-    def _entry(self, step: Step) -> Entry:
+    def _entry(self, step: Step) -> OrderedTask:
         makes = tuple((asset, step.snapshot) for asset in step.makes)
         reads = tuple((asset, step.snapshot if self.source_of(asset) else "") for asset in step.reads)
-        return Entry(step, makes, reads)
+        return OrderedTask(step, makes, reads)
 
 
 def _joined(parts: Iterable[Made]) -> TaggingStep:

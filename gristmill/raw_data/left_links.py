@@ -1,7 +1,5 @@
 """Links to nothing, or round in a circle, in the raw data of a source whose reader leaves links out."""
 
-from typing import Any
-
 from gristmill.lake.store.plain_files import NO_TARGET, Tell, Unlisted
 from gristmill.recipes.source import Source
 
@@ -17,9 +15,7 @@ def without_left_links(source: Source, top: str, tell: Tell) -> Tell:
     Returns:
         What takes all, and passes the others on.
     """
-    leaves: Any = getattr(source.convert, "leaves_link", None)
-    if leaves is None:
-        return tell
+    leaves = source.reader.leaves_link
 
     def needed(found: Unlisted) -> None:
         if not found.path.startswith(top):  # the folder of all raw data, or one above it

@@ -1,7 +1,6 @@
 """Lists the raw data of one snapshot: its objects, and the shard of each."""
 
 from collections.abc import Iterable
-from typing import Any
 
 import msgspec
 
@@ -91,12 +90,11 @@ def _with_parts(source: Source, entries: dict[str, Entry]) -> RawListing:
     """The objects, or their parts if their source cuts them."""
     if not isinstance(source.shards, Split):
         return RawListing(entries)
-    cuts: Any = getattr(source.convert, "cut_by")  # noqa: B009 - check_cuts has looked
     found: dict[str, Entry] = {}
     parts: dict[str, RawPart] = {}
     for name, entry in entries.items():
         bounds = source.shards.parts(entry.size)
-        if not bounds or not cuts(name):
+        if not bounds or not source.reader.cut_by(name):
             found[name] = entry
             continue
         for part in bounds:

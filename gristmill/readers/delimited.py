@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
@@ -76,6 +76,8 @@ class DelimitedRows(RowDocuments):
             is empty, and `columns` is None.
     """
 
+    gives_json: ClassVar[bool] = True
+    row_ids = RowDocuments.row_ids
     delimiter: str = ","
     quote: str | None = '"'
     escape: str | None = None
@@ -135,9 +137,7 @@ class DelimitedRows(RowDocuments):
             raise DataError(f"{raw.path}: the header has {twice} twice; it has: {has}; declare columns")
         for name, option in self.named().items():
             if name not in header and name not in self.optional:
-                others = (
-                    [words for each, words in _GUESSES.items() if each in "".join(header)] if len(header) == 1 else []
-                )
+                others = [words for each, words in _GUESSES.items() if len(header) == 1 and each in header[0]]
                 guess = f"; is the delimiter a {others[0]}?" if others else ""
                 raise DataError(f"{raw.path}: no field {name!r}, which {option} names; the header has: {has}{guess}")
         return header

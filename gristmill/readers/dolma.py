@@ -5,7 +5,7 @@ Source: the document format of the Dolma toolkit (https://github.com/allenai/dol
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 import orjson
@@ -16,6 +16,7 @@ from gristmill.readers.jsonl import KEY_TWICE, NOT_UTF8, not_utf8, raw_lines
 from gristmill.readers.parts.units import cut_by
 from gristmill.recipes.option_types import check_option
 from gristmill.recipes.raw_object import Converted, Copied, RawObject, Refused
+from gristmill.recipes.reader import Reader, RowIds
 
 
 class _DolmaRow(msgspec.Struct):
@@ -30,7 +31,7 @@ class _DolmaRow(msgspec.Struct):
 
 
 @dataclass(frozen=True)
-class DolmaLines:
+class DolmaLines(Reader):
     """Reads rows {"id", "text", "source", ...} from .jsonl.gz, .json.gz, .jsonl.zst or plain files.
 
     A valid row keeps its bytes. If a row has no key `source`, the reader adds it in front of the other keys.
@@ -44,14 +45,14 @@ class DolmaLines:
         DataError: the file is truncated, or its bytes are not of the format that its name says.
     """
 
-    id_key: ClassVar[str] = "id"  # where a takedown finds the ids of refused rows
-    source_field: ClassVar[str] = "source"  # and their sources, of rows that have one
-
     source: str
 
     def __post_init__(self) -> None:
         """Checks the option."""
         check_option(self.source, str, "DolmaLines: source")
+
+    def row_ids(self) -> RowIds:
+        return RowIds("field", "id", source="source")
 
     def cut_by(self, name: str) -> str:
         """The units at which an object of this name is cut, such as `lines`; empty if it is never cut. See Split."""

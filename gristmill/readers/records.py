@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
@@ -32,6 +32,7 @@ from gristmill.readers.mapping.many import Plan, plan_of
 from gristmill.readers.mapping.turns import Turns
 from gristmill.recipes.option_types import check_types
 from gristmill.recipes.raw_object import RawObject, Refused
+from gristmill.recipes.reader import Reader, RowIds
 from gristmill.recipes.row_format import Chat, Format, Prebuilt, Text
 
 _STRINGS = frozenset({str})
@@ -50,7 +51,7 @@ class _Takers(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RowDocuments:
+class RowDocuments(Reader):
     """How a decoded row becomes a document. A field is named by its name, or by its path with dots: `meta.id`.
 
     The fields that give the document its id, its text and its times are not kept a second time; those of `id_template`
@@ -148,6 +149,13 @@ class RowDocuments:
     @cached_property
     def _optional(self) -> frozenset[str]:
         return frozenset(self.optional)
+
+    def row_ids(self) -> RowIds:
+        source, needs_source = self.source_key, self.source_key is not None
+        if self.id_template is not None:
+            return RowIds("template", self.id_template, source=source, needs_source=needs_source)
+        kind: Literal["number", "field"] = "number" if self.id_key is None else "field"
+        return RowIds(kind, self.id_key or "", source=source, needs_source=needs_source)
 
     def named(self) -> dict[str, str]:
         """The fields that the options name, and the option that names each. A row or schema should have them all."""

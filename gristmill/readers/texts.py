@@ -6,7 +6,7 @@ Markdown may begin with front matter: lines of YAML between two lines `---`.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 from msgspec import UNSET
 
@@ -20,6 +20,7 @@ from gristmill.readers.text import OTHER_ENCODING, Unfit, check_encoding, decode
 from gristmill.readers.zip_archive import Member
 from gristmill.recipes.option_types import Json, check_pattern, check_types
 from gristmill.recipes.raw_object import Converted, LeftOut, RawObject, Refused
+from gristmill.recipes.reader import Reader, RowIds
 
 MARKDOWN = frozenset({".md", ".markdown", ".mdown", ".mkd", ".mdx", ".rmd", ".qmd"})
 """The endings of Markdown files."""
@@ -27,7 +28,7 @@ _COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 
 
 @dataclass(frozen=True, kw_only=True)
-class TextFiles:
+class TextFiles(Reader):
     """Reads each file as one document. Use it as the `convert` of a source.
 
     The id is the path of the file below its snapshot, without the ending of its packing. For a file in an archive, it
@@ -54,8 +55,6 @@ class TextFiles:
         added: the time of acquisition of all documents.
     """
 
-    id_is_path: ClassVar[bool] = True  # so a takedown knows the ids of refused files
-
     source: str
     encoding: str = "utf-8"
     members: str | None = None
@@ -80,6 +79,9 @@ class TextFiles:
         if self.groups is not None and not re.compile(self.groups).groupindex:
             raise RecipeError(f"{what}: groups is {self.groups!r}; give it a named group, such as (?P<language>...)")
         check_encoding(self.encoding, f"{what}: encoding")
+
+    def row_ids(self) -> RowIds:
+        return RowIds("path", in_archive=self.archive_in_id)
 
     def __call__(self, raw: RawObject) -> Iterator[Converted]:
         """Yields one result per file: a document, or why it was refused.

@@ -11,6 +11,7 @@ from gristmill.errors import RecipeError
 from gristmill.lake.address import check_shard
 from gristmill.lake.rows.raw_parts import RawPart, cut, object_of, part_name
 from gristmill.recipes.option_types import check_pattern, check_types
+from gristmill.recipes.reader import Reader
 from gristmill.text.desktop_names import is_of_desktop
 
 PACKED = (".jsonl.gz", ".json.gz", ".jsonl.zst", ".jsonl.zstd", ".jsonl", ".json")
@@ -210,20 +211,20 @@ class Split(OneToOne):
         return ["split", self.bytes]
 
 
-def check_cuts(convert: object, what: str) -> None:
-    """Checks that a converter can read parts of objects.
+def check_cuts(reader: Reader, what: str) -> None:
+    """Checks that a reader can read parts of objects.
 
     Args:
-        convert: the converter of a source.
+        reader: the reader of a source.
         what: names the source, for the message.
 
     Raises:
         RecipeError: it cannot.
     """
-    cut_by = getattr(convert, "cut_by", None)
-    if cut_by is None:
+    try:
+        reader.cut_by("")
+    except NotImplementedError as error:
         raise RecipeError(
             f"{what}: shards=Split(...), but its converter cannot read parts of an object (it has no method cut_by);"
             " use shards=OneToOne(), or a reader that can, such as JsonLines, ParquetRows or a reader of WARC files"
-        )
-    cut_by("")
+        ) from error

@@ -1,7 +1,6 @@
 """What a source declares: how its raw objects become v0 documents, shard by shard, and its revisions v1, v2, ..."""
 
 import re
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -20,8 +19,9 @@ from gristmill.recipes.drift.drop_reasons import LEFT_OUT, QUARANTINE
 from gristmill.recipes.mixture.languages import check_language
 from gristmill.recipes.mixture.origin_columns import with_origins
 from gristmill.recipes.option_types import Json, check_pattern, check_types
-from gristmill.recipes.raw_object import Converted, Limits, RawObject
+from gristmill.recipes.raw_object import Limits
 from gristmill.recipes.raw_rules import Everything, Folders, Hashed, Matching, OneToOne, Split, check_cuts, is_hidden
+from gristmill.recipes.reader import Convert, Reader, reader_of
 from gristmill.recipes.selection import Selection
 
 __all__ = [
@@ -125,7 +125,7 @@ class Source:
     """
 
     name: str
-    convert: Callable[[RawObject], Iterable[Converted]]
+    convert: Convert
     shards: OneToOne | Hashed | Split = field(default_factory=OneToOne)
     description: str = ""
     licence: str = ""
@@ -188,7 +188,7 @@ class Source:
             if pattern is not None:
                 check_pattern(pattern, f"source {self.name!r}: {field_name}")
         if isinstance(self.shards, Split):
-            check_cuts(self.convert, f"source {self.name!r}")
+            check_cuts(self.reader, f"source {self.name!r}")
 
     def _check_levels(self) -> None:
         """Checks what is declared about the levels of snapshots."""
@@ -264,15 +264,20 @@ class Source:
         return tuple(words)
 
     @property
+    def reader(self) -> Reader:
+        """Its converter, with what it says of itself."""
+        return reader_of(self.convert)
+
+    @property
     def read_as(self) -> str:
         """The source that its reader gives to documents that have none of their own; its name, if it is a function."""
-        named = getattr(self.convert, "source", None)
+        named = getattr(self.reader, "source", None)
         return named if isinstance(named, str) else self.name
 
     @property
     def renames(self) -> bool:
         """Whether its reader gives documents a source that is not its name. A field with the source of each row may."""
-        return self.read_as != self.name and getattr(self.convert, "source_key", None) is None
+        return self.read_as != self.name and self.reader.source_key is None
 
     @property
     def limits(self) -> Limits:

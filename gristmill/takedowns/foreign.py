@@ -13,7 +13,6 @@ from gristmill.lake.rows.shard_file import read_blocks, rows_of
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import read_catalogue
-from gristmill.recipes.source import Source
 from gristmill.takedowns.side_files import pairs_in, pairs_in_row
 from gristmill.takedowns.wanted import Wanted
 
@@ -34,7 +33,6 @@ class ForeignFiles(msgspec.Struct):
     unread: dict[str, str] = {}
 
 
-_OURS = "gristmill."
 """Module of readers that read no JSON lines, if they have no `id_key`. What other code does is not known."""
 
 
@@ -108,16 +106,11 @@ def why_not_in_rows(wanted: Wanted, packages: Sequence[str], assets: Collection[
         if not named and documents_asset(name, "v0") in assets:
             return f"no recipe of --shelves reads source {name!r}, so how its ids are made is not known"
         ids = [id_ for source, id_ in wanted.reasons if source == name]
-        for reader in (each.convert for each in (*named, *filter(_has_key, recipes.values()))):
-            key = getattr(reader, "id_key", "id" if type(reader).__module__.startswith(_OURS) else None)
-            if key is None or getattr(reader, "id_template", None) or (key != "id" and any(map(str.isdecimal, ids))):
+        keyed = (each for each in recipes.values() if each.reader.source_key is not None)
+        for found in (each.reader.row_ids() for each in (*named, *keyed)):
+            if found is None or found.kind != "field" or (found.name != "id" and any(map(str.isdecimal, ids))):
                 return f"the reader of source {name!r} makes its ids, so a row of such a file may not have them"
     return ""
-
-
-def _has_key(source: Source) -> bool:
-    """Whether rows say their source themselves."""
-    return getattr(source.convert, "source_key", None) is not None
 
 
 def _rows(store: Store, path: str, wanted: Wanted, *, raw: bool) -> list[str]:

@@ -194,7 +194,8 @@ def _rows(store: Store, documents: Partition) -> Iterator[tuple[str, str, int, Q
 def _why_unread(store: Store, documents: Partition, row: QuarantinedRow, source: Source | None, wanted: Wanted) -> str:
     """Why a row in which no id was found may be of a wanted document; empty if it is not."""
     own = own_ids(row, source, wanted, documents.place.snapshot)
-    tells = bool(row.id) or bool(source and getattr(source.convert, "id_is_path", False))
+    ids = source.reader.row_ids() if source else None
+    tells = bool(row.id) or (ids is not None and ids.kind == "path")
     if (own is not None and tells) or row.reason == EMPTY_LINE:
         return ""
     if _is_cut(row):
@@ -210,7 +211,7 @@ def _why_unread(store: Store, documents: Partition, row: QuarantinedRow, source:
 
 def _may_be_of(documents: Partition, source: Source | None, wanted: Wanted) -> bool:
     """Whether rows of a source may have a source that is asked for."""
-    if source is not None and getattr(source.convert, "source_key", None) is not None:
+    if source is not None and source.reader.source_key is not None:
         return True
     names = {source.name, source.read_as} if source else {names_of(documents.place.asset)["source"]}
     return any(name in names for name, _ in wanted.reasons)

@@ -10,13 +10,13 @@ from typing import Any
 from gristmill.lake.identity import Pair
 from gristmill.lake.rows.quarantined import QuarantinedRow
 from gristmill.lake.rows.shard_file import PACKINGS
+from gristmill.recipes.reader import RowIds
 from gristmill.recipes.source import Source
 from gristmill.stages.conversion.quarantine import LONGEST_ID
 from gristmill.takedowns.wanted import Wanted
 
 _MOST = 100
 """Ids that a row may have, if it has the keys of its id at several places."""
-_OURS = "gristmill.readers."
 _ESCAPES = re.compile(r'(?:\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt]))+')
 """Escapes of JSON. Two that stand together may be one character."""
 
@@ -44,16 +44,15 @@ def own_pairs(row: QuarantinedRow, source: Source, wanted: Wanted, snapshot: str
 
 def _own_sources(row: QuarantinedRow, source: Source) -> set[str] | None:
     """The sources that the document of a refused row may have; None if that is not known."""
-    names, reader = {source.name, source.read_as}, source.convert
-    key = getattr(reader, "source_key", None)
-    field = key or vars(type(reader)).get("source_field")
+    names, ids = {source.name, source.read_as}, source.reader.row_ids()
+    field = ids.source if ids else source.reader.source_key
     if field is None:
         return names
     found = _values(row.raw, field)
     told = found - {""}
     if told:
         return told if found == told and len(told) == 1 else None
-    return None if key else names
+    return names if ids and not ids.needs_source else None
 
 
 def own_ids(row: QuarantinedRow, source: Source | None, wanted: Wanted, snapshot: str) -> set[str] | None:
@@ -72,20 +71,22 @@ def own_ids(row: QuarantinedRow, source: Source | None, wanted: Wanted, snapshot
         ends = (f":{row.id}", f"/{row.id}")
         part = len(row.id) >= LONGEST_ID or (row.id not in wanted.by_id and any(n.endswith(ends) for n in wanted.by_id))
         return None if part else {row.id}
-    reader = source.convert if source else None
-    if not type(reader).__module__.startswith(_OURS):
+    ids = source.reader.row_ids() if source else None
+    if ids is None:
         return None
-    if vars(type(reader)).get("id_is_path"):
-        return {_path_of(row, reader)} if getattr(reader, "id_is_path", False) is True else None
-    template, key = getattr(reader, "id_template", None), getattr(reader, "id_key", "")
-    if key is None and template is None:
+    if ids.kind == "path":
+        return {_path_of(row, ids)}
+    if ids.kind == "number":
         if row.row is None or "raw" in PurePosixPath(row.file).parts:  # the id begins below the last folder `raw`
             return None
         return {f"{name}:{row.row}" for name in (f"{snapshot}/{row.file}", row.file)}
-    if template is None:
-        return _values(row.raw, key) if key else None
+    return _values(row.raw, ids.name) if ids.kind == "field" else _made_ids(row.raw, ids.name)
+
+
+def _made_ids(text: str, template: str) -> set[str] | None:
+    """The ids that a template makes of the values in a text; None if it has not all of them."""
     parts = list(string.Formatter().parse(template))
-    values = [_values(row.raw, each) for _, each, _, _ in parts if each]
+    values = [_values(text, each) for _, each, _, _ in parts if each]
     ids = {""} if any("" in each for each in values) else set[str]()
     for chosen in islice(product(*(sorted(each - {""}) for each in values)), _MOST):
         left = iter(chosen)
@@ -93,10 +94,10 @@ def own_ids(row: QuarantinedRow, source: Source | None, wanted: Wanted, snapshot
     return ids or None  # no row of JSON has it: a table, or a damaged row
 
 
-def _path_of(row: QuarantinedRow, reader: object) -> str:
+def _path_of(row: QuarantinedRow, ids: RowIds) -> str:
     """The path of a refused file: in its archive, or below the snapshot without the ending of its packing."""
     if row.member:
-        return f"{row.file}/{row.member}" if getattr(reader, "archive_in_id", False) else row.member
+        return f"{row.file}/{row.member}" if ids.in_archive else row.member
     name = row.file
     for end in PACKINGS:
         name = name.removesuffix(end)

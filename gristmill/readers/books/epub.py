@@ -25,6 +25,7 @@ from gristmill.readers.xml_events import XmlElement, parsed
 from gristmill.readers.zip_archive import Member
 from gristmill.recipes.option_types import check_types
 from gristmill.recipes.raw_object import TOO_LONG, Converted, LeftOut, RawObject, Refused
+from gristmill.recipes.reader import Reader
 
 _TEXT = BlockText(
     blocks=(
@@ -60,7 +61,7 @@ class _Package(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EpubBooks:
+class EpubBooks(Reader):
     """Reads archives with one book each: a tar of a book's sources, or an EPUB file. Use it as a source's `convert`.
 
     A book is one document, its texts in the order of its spine; or each text is one. The id is the book's identifier

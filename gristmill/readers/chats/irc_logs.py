@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 from gristmill.errors import RecipeError
 from gristmill.lake.rows.document import Document
@@ -12,6 +11,7 @@ from gristmill.readers.text import Unfit, fit_text, plain_text
 from gristmill.readers.zip_archive import Member
 from gristmill.recipes.option_types import check_pattern
 from gristmill.recipes.raw_object import Converted, RawObject
+from gristmill.recipes.reader import RowIds
 
 _SPOKEN = re.compile(r"^\[?\d{1,2}:\d{2}(?::\d{2})?\]?\s*<[ @+%&~]?([^>\s]+)>", re.MULTILINE)
 _EVENTS = re.compile(r"^(?:===|\[?\d{1,2}:\d{2}(?::\d{2})?\]?\s*(?:\*\*\*|-!-)).*(?:\n|\Z)", re.MULTILINE)
@@ -30,8 +30,6 @@ class IrcLogs(FileDocuments):
         events: whether lines that nobody wrote are kept, such as `=== ann has joined`.
     """
 
-    id_is_path: ClassVar[bool] = True  # so a takedown knows the ids of refused files
-
     select: str = r"(?P<day>\d{4}-\d{2}-\d{2})[^/]*\.(txt|log)$"
     events: bool = True
 
@@ -40,6 +38,9 @@ class IrcLogs(FileDocuments):
         title = f"IrcLogs of source {self.source!r}: select"
         if "day" not in check_pattern(self.select, title).groupindex:
             raise RecipeError(f"{title} is {self.select!r}; give it a group (?P<day>...)")
+
+    def row_ids(self) -> RowIds:
+        return RowIds("path")
 
     def wants(self, name: str) -> bool:
         """Whether the pattern takes the name."""

@@ -17,6 +17,7 @@ from gristmill.readers.records import field_text
 from gristmill.readers.text import Unfit
 from gristmill.recipes.option_types import check_types
 from gristmill.recipes.raw_object import Converted, RawObject, Refused
+from gristmill.recipes.reader import Reader
 
 _DIGITS = 32
 
@@ -48,7 +49,7 @@ def turns_of(text: str, marks: Mapping[str, str]) -> list[dict[str, str]]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MarkedTurns:
+class MarkedTurns(Reader):
     """Reads JSON lines whose strings are conversations with marks. Use it as the `convert` of a source.
 
     Each declared field of a line becomes one document. Its id is a digest of all the declared fields of the line, with

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from msgspec import UNSET
 
@@ -13,6 +13,7 @@ from gristmill.readers.records import field_text
 from gristmill.readers.text import Unfit
 from gristmill.recipes.option_types import check_types
 from gristmill.recipes.raw_object import Converted, LeftOut, RawObject, Refused
+from gristmill.recipes.reader import Reader, RowIds
 
 ROLES = {"prompter": "user", "assistant": "assistant"}
 """The roles of OpenAssistant, and those of OpenAI's form."""
@@ -23,7 +24,7 @@ Path = tuple[Message, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReplyTrees:
+class ReplyTrees(Reader):
     """Reads each path from a tree's prompt to a last reply as one conversation. Use it as the `convert` of a source.
 
     The id is the `message_id` of the last message. Metadata are `messages` in OpenAI's form, `message_ids`,
@@ -40,14 +41,15 @@ class ReplyTrees:
             without an answer is left out and counted. `any`: a path ends with a message that has no replies.
     """
 
-    id_key: ClassVar[str] = "message_id"  # where a takedown finds the ids of refused rows
-
     source: str
     paths: Literal["all", "best"] = "all"
     end: Literal["assistant", "any"] = "assistant"
 
     def __post_init__(self) -> None:
         check_types(self, f"ReplyTrees of source {self.source!r}")
+
+    def row_ids(self) -> RowIds:
+        return RowIds("field", "message_id")
 
     def cut_by(self, name: str) -> str:
         """The units at which an object of this name is cut, such as `lines`; empty if it is never cut. See Split."""

@@ -18,6 +18,7 @@ from gristmill.readers.text import UNDECODABLE, Unfit, fit_text, python_text
 from gristmill.readers.zip_archive import TOO_LARGE, Member
 from gristmill.recipes.option_types import check_types
 from gristmill.recipes.raw_object import Converted, LeftOut, RawObject, Refused
+from gristmill.recipes.reader import Reader
 
 _LICENCE_SIZE = 1 << 20
 _BEGIN = 64 << 10
@@ -26,7 +27,7 @@ _MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class CodeFiles:
+class CodeFiles(Reader):
     """Reads each source file as one document. Use it as the `convert` of a source.
 
     A raw object is an archive (tar or zip) of one repository, or one file of a folder tree. The id is

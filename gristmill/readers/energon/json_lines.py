@@ -14,13 +14,14 @@ from gristmill.readers.jsonl import JsonLines, raw_lines, value_of
 from gristmill.readers.mapping.fields import RowTrouble, beside
 from gristmill.recipes.option_types import check_types
 from gristmill.recipes.raw_object import Converted, RawObject, Refused
+from gristmill.recipes.reader import Reader, RowIds
 
 LINES = r"\.jsonl(\.(gz|zst|zstd|bz2|xz))?$"
 """A pattern for the `select` of a source: the files, without their indexes."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class EnergonLines:
+class EnergonLines(Reader):
     """Reads each line of Energon's JSON lines as one document. Use it as the `convert` of a source.
 
     The source needs `select=LINES`, which leaves out the indexes beside the files.
@@ -60,6 +61,9 @@ class EnergonLines:
     @cached_property
     def _rows(self) -> JsonLines:
         return JsonLines(source=self.source, id_key=self.id_key, text_keys=self.text, added=self.added)
+
+    def row_ids(self) -> RowIds:
+        return self._rows.row_ids()
 
     def __call__(self, raw: RawObject) -> Iterator[Converted]:
         """Yields one result for each line: a document, or why it was refused.

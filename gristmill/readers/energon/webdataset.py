@@ -24,13 +24,14 @@ from gristmill.readers.text import Unfit, fit_text, plain_text
 from gristmill.readers.zip_archive import Member, MemberRules
 from gristmill.recipes.option_types import Json, check_types
 from gristmill.recipes.raw_object import Converted, LeftOut, RawObject, Refused
+from gristmill.recipes.reader import Reader
 
 SHARDS = r"\.(tar|tgz|tar\.(gz|bz2|xz|zst|zstd))$"
 """A pattern for the `select` of a source: the tars of a dataset, without their indexes and its folder `.nv-meta`."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class WebdatasetSamples:
+class WebdatasetSamples(Reader):
     """Reads each sample of a WebDataset as one document. Use it as the `convert` of a source, with `select=SHARDS`.
 
     The metadata hold the fields of the parts of `keep`, and `media`: the names of all other parts, as

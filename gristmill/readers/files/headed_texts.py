@@ -19,6 +19,7 @@ from gristmill.readers.text import Unfit, fit_text, plain_text
 from gristmill.readers.zip_archive import Member
 from gristmill.recipes.option_types import check_pattern
 from gristmill.recipes.raw_object import Converted, RawObject
+from gristmill.recipes.reader import RowIds
 
 _FIELD = re.compile(r"([A-Za-z][A-Za-z0-9-]*):[ \t]*(.*)")
 
@@ -86,10 +87,8 @@ class HeadedTexts(FileDocuments):
         super().__post_init__()
         check_pattern(self.select, f"HeadedTexts of source {self.source!r}: select")
 
-    @property
-    def id_is_path(self) -> bool:
-        """Whether ids are paths, so that a takedown knows those of refused files."""
-        return self.id_field is None
+    def row_ids(self) -> RowIds | None:
+        return RowIds("path") if self.id_field is None else None
 
     def wants(self, name: str) -> bool:
         """Whether the pattern takes the name."""

@@ -7,7 +7,7 @@ import codecs
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from resiliparse.parse.html import HTMLTree
 
@@ -20,6 +20,7 @@ from gristmill.readers.web.charsets import decoded_exactly
 from gristmill.readers.zip_archive import Member
 from gristmill.recipes.option_types import check_pattern
 from gristmill.recipes.raw_object import Converted, RawObject
+from gristmill.recipes.reader import RowIds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,8 +36,6 @@ class HtmlFiles(FileDocuments):
         encoding: of files without a byte order mark, `<meta charset>` and XML declaration, if they are not UTF-8.
     """
 
-    id_is_path: ClassVar[bool] = True  # so a takedown knows the ids of refused files
-
     select: str = r"\.x?html?$"
     groups: str = ""
     encoding: str = "utf-8"
@@ -50,6 +49,9 @@ class HtmlFiles(FileDocuments):
             codecs.lookup(self.encoding)
         except LookupError as error:
             raise RecipeError(f"{title}: encoding {self.encoding!r} is unknown to Python; give one it knows") from error
+
+    def row_ids(self) -> RowIds:
+        return RowIds("path")
 
     def wants(self, name: str) -> bool:
         """Whether the pattern takes the name."""

@@ -9,6 +9,7 @@ from gristmill.readers.text import Unfit
 from gristmill.readers.zip_archive import Member
 from gristmill.recipes.option_types import check_types
 from gristmill.recipes.raw_object import TOO_LONG, Converted, LeftOut, RawObject, Refused
+from gristmill.recipes.reader import Reader
 
 PACKED = (".gz", ".zst", ".zstd", ".bz2", ".xz")
 """The endings of single packed files, which are unpacked."""
@@ -48,7 +49,7 @@ def raw_files(raw: RawObject, accept: Callable[[str], bool]) -> Iterator[Member]
 
 
 @dataclass(frozen=True, kw_only=True)
-class FileDocuments:
+class FileDocuments(Reader):
     """A reader whose unit is a file. A subclass says which files it reads, and makes documents of each.
 
     Attributes:

@@ -20,6 +20,7 @@ from gristmill.readers.text import Unfit, fit_text
 from gristmill.readers.xml_events import XmlElement, parsed, subtrees
 from gristmill.recipes.option_types import check_types
 from gristmill.recipes.raw_object import MOST_SEEKABLE, TOO_LONG, Converted, LeftOut, RawObject, Refused
+from gristmill.recipes.reader import Reader
 
 QUESTION, ANSWER = "1", "2"
 _STEP = 1 << 20
@@ -32,7 +33,7 @@ Attributes = dict[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
-class StackExchangePosts:
+class StackExchangePosts(Reader):
     """Reads each question with its answers as one document. Use it as the `convert` of a source.
 
     A raw object is a `Posts.xml` of one site, packed or not, in the encoding that it declares. It is read

@@ -17,6 +17,7 @@ from gristmill.readers.mapping.many import ROWS
 from gristmill.readers.parts.units import cut_by
 from gristmill.recipes.option_types import check_types
 from gristmill.recipes.raw_object import Converted, Copied, RawObject, Refused
+from gristmill.recipes.reader import Reader, RowIds
 
 PARTS = r"(^|/)[A-Za-z0-9-]+?(_meta)?(_part_[1-9][0-9]*)?\.jsonl(\.(gz|zst|zstd))?$"
 """The pattern of the names of OSCAR's files, for `select` of a source. Checksum files have other names."""
@@ -26,7 +27,7 @@ CHECKSUMS = r"(_sha256\.txt|(^|/)checksum\.sha384)$"
 
 
 @dataclass(frozen=True, kw_only=True)
-class OscarLines:
+class OscarLines(Reader):
     """Reads each line as one document; `.jsonl`, `.jsonl.gz` and `.jsonl.zst`.
 
     The id is the record's `warc-record-id`, verbatim; a line without one gets `sha256:` and the digest of its bytes.
@@ -45,7 +46,6 @@ class OscarLines:
     """
 
     gives_json: ClassVar[bool] = True
-    id_key: ClassVar[str] = "warc-record-id"  # where a takedown finds the ids of refused rows
 
     source: str
     schema: Schema
@@ -53,6 +53,9 @@ class OscarLines:
 
     def __post_init__(self) -> None:
         check_types(self, f"OscarLines of source {self.source!r}")
+
+    def row_ids(self) -> RowIds:
+        return RowIds("field", "warc-record-id")
 
     def cut_by(self, name: str) -> str:
         """The units at which a file of this name is cut, such as `lines`; empty if it is never cut. See Split."""

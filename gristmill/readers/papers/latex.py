@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from typing import ClassVar
 
 import msgspec
 
@@ -90,6 +91,9 @@ class LatexLines(JsonLines):
         preamble: whether the text outside of `\begin{document}` and `\end{document}` is kept.
         bibliography: whether the list of references is kept.
     """
+
+    gives_json: ClassVar[bool] = True
+    row_ids = JsonLines.row_ids
 
     comments: bool = True
     preamble: bool = True

@@ -25,6 +25,7 @@ from gristmill.readers.web.records import WarcRecord
 from gristmill.readers.web.wet import wet_records
 from gristmill.recipes.option_types import check_types
 from gristmill.recipes.raw_object import Converted, LeftOut, RawObject
+from gristmill.recipes.reader import Reader
 
 _MODEL = Path(__file__).parents[2] / "models" / "lid.176.ftz"
 _SHA256 = "8f3472cfe8738a7b6099e8e999c3cbfae0dcd15696aac7d7738a8039db603e83"
@@ -150,7 +151,7 @@ def _short(lines: Sequence[str]) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OscarFromWet:
+class OscarFromWet(Reader):
     """Makes documents of WET files as OSCAR's generator does. Use it as the `convert` of a source.
 
     Short lines at the beginning and end of a page are removed. Each other line is identified, and the document's

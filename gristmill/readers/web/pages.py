@@ -23,6 +23,7 @@ from gristmill.readers.web.part_members import gzip_members
 from gristmill.readers.web.records import WarcRecord, records
 from gristmill.recipes.option_types import Json, check_types
 from gristmill.recipes.raw_object import Converted, LeftOut, RawObject
+from gristmill.recipes.reader import Reader
 
 _HTML = frozenset({"text/html", "application/xhtml+xml"})
 _TOP = frozenset({"image", "audio", "video", "font", "text", "application"})
@@ -38,7 +39,7 @@ _KEPT = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class WarcPages:
+class WarcPages(Reader):
     """Reads WARC files of any crawler: Common Crawl, wget, Heritrix. Use it as the `convert` of a source.
 
     The id is the WARC-Record-ID as written; `created` is the WARC-Date. Metadata: `url`, `title`, `html_lang` (the

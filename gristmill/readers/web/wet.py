@@ -18,6 +18,7 @@ from gristmill.readers.web.part_members import gzip_members
 from gristmill.readers.web.records import WarcRecord, bare, records
 from gristmill.recipes.option_types import check_types
 from gristmill.recipes.raw_object import Converted, LeftOut, RawObject, Refused
+from gristmill.recipes.reader import Reader
 
 _DESCRIPTIONS = ("description", "og:description", "twitter:description", "dc.description")
 
@@ -60,7 +61,7 @@ def _no_conversion(headers: dict[str, str]) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WetPages:
+class WetPages(Reader):
     """Reads WET files. Use it as the `convert` of a source.
 
     The text of a page is kept as it is, boilerplate and all. The id is the WARC-Record-ID as written, `created` the
@@ -103,7 +104,7 @@ class WetPages:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WatPages:
+class WatPages(Reader):
     """Reads WAT files: for each page, its title and description are the text. Use it as the `convert` of a source.
 
     WAT has no running text: for that, read WARC or WET. It is read for links and facts. The id is that of the WAT

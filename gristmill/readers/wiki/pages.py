@@ -20,6 +20,7 @@ from gristmill.readers.wiki.wikitext import ALWAYS_LEFT_OUT, plain
 from gristmill.readers.xml_events import XmlElement, subtrees
 from gristmill.recipes.option_types import check_types
 from gristmill.recipes.raw_object import TOO_LONG, Converted, LeftOut, RawObject, Refused
+from gristmill.recipes.reader import Reader
 
 OTHER_SHA1 = "other sha1 than stated"
 """The counter, or the reason, for pages whose text has another SHA-1 than the dump states."""
@@ -111,7 +112,7 @@ def site_of(info: XmlElement) -> Site:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MediaWikiPages:
+class MediaWikiPages(Reader):
     """Reads dumps of MediaWiki: bzip2, gzip, zstd or plain, in UTF-8 or UTF-16. Use it as the `convert` of a source.
 
     The id is the page's id; `created` is the time of its revision. Metadata: `title`, `namespace`, `revision`, `url`,

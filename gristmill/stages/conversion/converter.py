@@ -29,7 +29,7 @@ def converted(
         source: the source.
         raw: the raw object.
         snapshot: key of the snapshot, for messages.
-        at_once: whether our own readers may give many rows at once.
+        at_once: whether a reader may give many rows at once.
 
     Yields:
         The converted, copied and refused rows, and what was left out. Rows that a reader refused by itself are in
@@ -40,9 +40,9 @@ def converted(
         MemoryError: the memory was not enough, which is not the converter's fault.
     """
     try:
-        if gives_json(source.convert):
-            many = vars(type(source.convert)).get("blocks") if at_once else None  # a subclass may make other rows
-            yield from many(source.convert, raw) if many else source.convert(raw)
+        reader = source.reader
+        if reader.gives_json:
+            yield from reader.blocks(raw) if at_once else reader(raw)
             return
         rows = iter(source.convert(raw))
         for number, row in enumerate(rows):
@@ -77,12 +77,6 @@ def spanned(source: Source, raw: RawObject, snapshot: str) -> Iterator[tuple[Con
         yield from ((refused, None) for refused in raw.take_refused())
         yield row, raw_span
     yield from ((refused, None) for refused in raw.take_refused())
-
-
-def gives_json(convert: object) -> bool:
-    """Whether a converter is a reader of ours that has checked its documents, and whose metadata are values of JSON."""
-    kind = type(convert)
-    return kind.__module__.startswith("gristmill.readers.") and getattr(kind, "gives_json", False) is True
 
 
 def _check_metadata(

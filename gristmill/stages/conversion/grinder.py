@@ -30,7 +30,7 @@ from gristmill.recipes.drift.drop_reasons import LEFT_OUT, QUARANTINE
 from gristmill.recipes.raw_object import TOO_LONG, Converted, Copied, LeftOut, RawObject, Refused
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
-from gristmill.stages.conversion.converter import converted, gives_json
+from gristmill.stages.conversion.converter import converted
 from gristmill.stages.conversion.parts import edges_of, uncut, with_edges
 from gristmill.stages.conversion.quarantine import QuarantineWriter
 
@@ -231,7 +231,7 @@ class ConversionGrinder(ShardGrinder[ConversionSpec, ConversionItem]):
         receipts = write_shards(self._store, [output], lambda: self._convert(body, output))
         if output.edges is None:
             return Outcome(receipts)
-        note = uncut(output.edges, getattr(self._source.convert, "cut_by", str)(output.edges.object))
+        note = uncut(output.edges, self._source.reader.cut_by(output.edges.object))
         notes = (f"{raw_asset(self._source.name)}/{self._spec.place.snapshot}/{note}",) if note else ()
         empty = {"parts in which no record begins": 1} if output.edges.first is None else {}
         return Outcome(receipts, empty, notes=notes)
@@ -259,7 +259,7 @@ class ConversionGrinder(ShardGrinder[ConversionSpec, ConversionItem]):
         return Receipt(body.before.row, body.before.stamps, stamps, self._spec.code)
 
     def _convert(self, body: ConversionItem, output: _Output) -> None:
-        output.checked = gives_json(self._source.convert)
+        output.checked = self._source.reader.gives_json
         asset = raw_asset(self._source.name)
         for entry, raw in self._objects(body):
             output.raw_spans.begin()

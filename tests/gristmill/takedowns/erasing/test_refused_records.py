@@ -66,7 +66,12 @@ FOUND = {
 NOT_SEARCHED = {
     "a long row": (JSON, "a.jsonl", LONG, "😀\t7"),
     "a reader of one's own": ("read", "a.txt", "words", "7"),
-    "a subclass": ("type('Mine', (TextFiles,), {'__module__': __name__})(source='s')", "a.txt", b"caf\xe9", "a.txt"),
+    "a subclass": (
+        "type('Mine', (TextFiles,), {'__call__': lambda self, raw: TextFiles.__call__(self, raw)})(source='s')",
+        "a.txt",
+        b"caf\xe9",
+        "a.txt",
+    ),
     "made of fields": ("DelimitedRows(source='s', id_template='{name}/{text}')", "a.csv", "name,text\na,b,c\n", "a/b"),
     "not in its encoding": (CSV.format(more=""), "a.csv", LATIN, "Müller-7"),
     "UTF-16": (JSON, "a.jsonl", '{"id":"Müller-7"}'.encode("utf-16"), "Müller-7"),

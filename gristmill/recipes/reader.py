@@ -1,0 +1,142 @@
+"""A reader: converts the raw objects of a source, and says what it can do beside that."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import ClassVar, Literal, NamedTuple
+
+from gristmill.lake.rows.raw_spans import SpannedRows
+from gristmill.recipes.raw_object import Converted, RawObject
+
+Convert = Callable[[RawObject], Iterable[Converted]]
+"""What a source may have as `convert`: a function, or an object that is called like one, such as a Reader."""
+
+_DECLARED = ("gives_json", "blocks", "row_ids")
+"""What a reader says of its rows. It does not hold for a class that makes other rows."""
+_OLD = ("source", "source_key", "cut_by", "check", "leaves_link")
+"""What a converter that is no Reader may have. Classes of version 0.2 do."""
+
+
+class RowIds(NamedTuple):
+    """Where a raw row has the id and the source of its document. Takedowns find refused rows by it.
+
+    Attributes:
+        kind: where the id is. `field`: in a field. `template`: in several fields. `number`: nowhere; it is the path of
+            the object, a colon, and the number of the row. `path`: nowhere; it is the path of the file.
+        name: path of the field with dots, or the template, such as "{repo}/{path}".
+        in_archive: whether the path of a file in an archive begins with the path of the archive.
+        source: field with the source of the document; None: no row has one.
+        needs_source: whether a row without that field is refused.
+    """
+
+    kind: Literal["field", "template", "number", "path"]
+    name: str = ""
+    in_archive: bool = False
+    source: str | None = None
+    needs_source: bool = False
+
+
+def _changes_a_method(cls: type) -> bool:
+    """Whether a class defines a method or a property that a reader above it defines already."""
+    above = [each for each in cls.__mro__[1:] if issubclass(each, Reader) and each is not Reader]
+    own = {name for name, value in vars(cls).items() if hasattr(value, "__get__") and _counts(name)}
+    return any(own & vars(each).keys() for each in above)
+
+
+def _counts(name: str) -> bool:
+    """Whether rows depend on a method of this name. Dataclasses write those with two underscores."""
+    return name == "__call__" or not name.startswith("__")
+
+
+class Reader:
+    """Converts the raw objects of a source. What ships is written as such classes, and yours may be.
+
+    A class below a reader that changes one of its methods makes other rows. So it does not inherit `gives_json`,
+    `blocks` and `row_ids`, but says them itself where they hold.
+
+    Attributes:
+        gives_json: whether the metadata of its documents are values of JSON, and their texts can be written as UTF-8.
+            Then conversion does not check each row.
+        source_key: the field of a row with the document's own source; None: no field has it.
+    """
+
+    gives_json: ClassVar[bool] = False
+
+    source_key: str | None = None
+
+    def __init_subclass__(cls) -> None:
+        """Takes back what the class says of its rows only by inheritance, if it changes a method."""
+        super().__init_subclass__()
+        if _changes_a_method(cls):
+            for name in set(_DECLARED) - vars(cls).keys():
+                setattr(cls, name, vars(Reader)[name])
+
+    def __call__(self, raw: RawObject) -> Iterable[Converted]:
+        """Yields one result for each row of an object: a document, a copied row, or why it was refused or left out.
+
+        Args:
+            raw: the raw object.
+        """
+        raise NotImplementedError
+
+    def blocks(self, raw: RawObject) -> Iterator[Converted | SpannedRows]:
+        """The same rows as when it is called. A fast reader gives many at once. It is asked only with `gives_json`.
+
+        Args:
+            raw: the raw object.
+        """
+        yield from self(raw)
+
+    def row_ids(self) -> RowIds | None:
+        """The place of ids in raw rows. None: the reader makes ids, and gives that of a refused row by `Refused(id=)`.
+
+        A takedown names a refused row as not searched if its id is not known in either way.
+        """
+        return None
+
+    def cut_by(self, name: str) -> str:
+        """The units at which an object is cut, such as `lines`; empty if it is never cut. See Split.
+
+        Args:
+            name: name of the object; empty to ask whether the reader can read parts at all.
+
+        Raises:
+            NotImplementedError: the reader cannot read parts of objects.
+            RecipeError: its options do not allow parts.
+        """
+        raise NotImplementedError
+
+    def check(self) -> None:
+        """Checks what the reader needs, before anything is made, and again in each worker.
+
+        Raises:
+            RecipeError: something is missing, such as a package.
+        """
+
+    def leaves_link(self, name: str) -> bool:  # noqa: ARG002 - a reader decides by it
+        """Whether the reader leaves a link out, also one to nothing.
+
+        Args:
+            name: name of the link below its snapshot.
+        """
+        return False
+
+
+class _PlainConverter(Reader):
+    """A converter that is no Reader: a function, or an object of version 0.2. Nothing is known of its rows."""
+
+    def __init__(self, convert: Convert) -> None:
+        self._convert = convert
+        for name in _OLD:
+            if hasattr(convert, name):
+                setattr(self, name, getattr(convert, name))
+
+    def __call__(self, raw: RawObject) -> Iterable[Converted]:
+        return self._convert(raw)
+
+
+def reader_of(convert: Convert) -> Reader:
+    """The reader of a source, whatever its recipe has as `convert`.
+
+    >>> reader_of(lambda raw: []).row_ids() is None
+    True
+    """
+    return convert if isinstance(convert, Reader) else _PlainConverter(convert)
