@@ -14,6 +14,7 @@ from gristmill.lake.address import Place, place
 from gristmill.lake.asset_kinds import MIX
 from gristmill.lake.ledger.index_ledger import IndexLedger
 from gristmill.lake.ledger.model import Ledger, Shard
+from gristmill.lake.rows.shard_file import UnkeptUpload
 from gristmill.lake.rows.unpacking import gunzipped
 from gristmill.lake.store.json_object import says_same
 from gristmill.lake.store.protocol import NoFolder, Store
@@ -95,17 +96,6 @@ def _plain(store: Store, path: str, facts: FileFacts) -> Iterator[Finding]:
 _CUTS = "those of its pieces: a release would be cut elsewhere"
 
 
-class _Nowhere:
-    """A file whose bytes are not kept."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def write(self, data: bytes, /) -> None: ...
-
-    def close(self) -> None: ...
-
-
 class _Digest:
     """A file of which only the sha256 is kept."""
 
@@ -150,7 +140,7 @@ def _part_again(
         return
     try:
         folder = record.folder.rstrip("/").rpartition("/")[2]
-        writer = PartWriter(how[0], folder, _Nowhere, store, how[1], held_rows(shard))
+        writer = PartWriter(how[0], folder, UnkeptUpload, store, how[1], held_rows(shard))
         write_documents(store, documents.shard(shard.name), shard, writer)
         files = writer.close()
     except (DataError, NoFolder) as error:  # of what it was made from, such as media: the part itself may be sound

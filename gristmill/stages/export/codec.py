@@ -30,7 +30,7 @@ class Sink(Protocol):
     def write(self, data: bytes, /) -> None:
         """Appends bytes."""
 
-    def close(self) -> None:
+    def close(self) -> object:
         """Publishes the file."""
 
 
