@@ -15,8 +15,9 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from gristmill.commands._shared.chosen_lake import chosen_lake
 from gristmill.commands._shared.output_file import output_file
-from gristmill.commands._shared.terminal import add_options, add_shelves, complain, lake_of, shelves_of, show
+from gristmill.commands._shared.terminal import add_options, add_shelves, complain, shelves_of, show
 from gristmill.errors import RecipeError, shorten, visible
 from gristmill.queries.session import MEMORY, query
 from gristmill.queries.tables import tables_of
@@ -73,7 +74,7 @@ def run(arguments: Namespace) -> int:
         if not 1 <= number <= most:
             raise RecipeError(f"{option} {number}: give a number from 1 to {most:,}")
     arguments.lake = words[0] if words else "-"
-    lake = lake_of(arguments)
+    lake = chosen_lake(arguments)
     if not sql or _LISTING.fullmatch(sql):
         for table in tables_of(lake.store()):
             show(f"{table.name:<40} {table.address}".rstrip())

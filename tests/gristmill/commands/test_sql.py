@@ -22,6 +22,16 @@ def test_without_a_query_the_tables_are_listed(whole: Mill, capsys: pytest.Captu
     )
 
 
+@pytest.mark.parametrize("word", ["", "recipes"])
+def test_a_word_that_is_no_lake_is_named_at_once(
+    word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "recipes").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for query in ([], ["select 1"]):
+        assert said(capsys, word, *query, code=2).startswith(f"{word!r} is no lake: there is no folder of this name")
+
+
 @pytest.mark.slow
 def test_rows_are_a_table_csv_json_or_parquet(whole: Mill, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lake, sql = str(whole.root), "select id, count / 3 as third, null as none from pages_v0_words_1 order by row, id"

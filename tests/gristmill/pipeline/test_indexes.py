@@ -81,6 +81,19 @@ def test_the_index_of_a_cache_has_tokens_by_licence_and_language_once_a_source_d
     assert (found["licences"], found["languages"]) == ({"CC-BY-4.0": found["total"]}, {"en": found["total"]})
 
 
+def test_a_mix_whose_index_fails_has_no_mixture(whole: Mill) -> None:
+    every = indexes(whole)
+    every.close(whole.store)
+    whole.store.delete([f"{MIX}/ledger.json", f"{CACHE}/ledger.json", f"{CACHE}/mixture.json"])
+    head = f"mixes/even/ledgers/pages/{SNAPSHOT}.json"
+    none = json.loads(whole.store.read(head))
+    none["totals"]["rows"] = 0
+    whole.store.put(head, json.dumps(none).encode())
+    with pytest.raises(DataError, match="stream 'pages': keeps no row"):
+        every.write(whole.store, CACHE)
+    assert whole.store.head(f"{CACHE}/mixture.json") is None
+
+
 def test_a_budget_that_cannot_be_met_writes_no_index_unless_a_slice_is_missing(whole: Mill) -> None:
     streams = tuple(replace(stream, most_epochs=2.0) for stream in even().streams)
     every = indexes(whole, streams=streams, token_budget=1_000_000)
