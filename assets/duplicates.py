@@ -15,13 +15,13 @@ from assets.support.report import failures
 from assets.support.runs.tags import asset_tags, tag_run
 from assets.support.step_ops import Asked, Output, StepAssets
 from gristmill.execution.step import Step
-from gristmill.lake.asset_kinds import FINGERPRINTS, RESOLUTION, ledger_of_asset
+from gristmill.lake.asset_kinds import RESOLUTION, ledger_of_asset
 from gristmill.lake.ledger.index_ledger import read_index_ledger
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.source import Source
 from gristmill.stages.dedupe.labels.step import DedupeLabelsStep
-from gristmill.stages.dedupe.resolution import resolve
+from gristmill.stages.dedupe.resolution import read_assets, resolve
 from gristmill.stages.dedupe.round_facts import why_doubtful
 from gristmill.stages.fingerprints.step import FingerprintStep
 from resources.engine import RunEngine
@@ -88,13 +88,12 @@ def _warning(check: dg.AssetCheckKey, doubtful: str) -> dg.AssetCheckResult:
 
 def resolution_asset(catalogue: Catalogue, dedupe: Dedupe) -> dg.AssetsDefinition:
     """The asset of a resolution."""
-    read = [FINGERPRINTS.at(dedupe=dedupe.name, source=source) for source in dedupe.versions]
     address = RESOLUTION.at(dedupe=dedupe.name)
     check = dg.AssetCheckKey(key_of(address), "duplicates_found")
 
     @dg.asset(
         key=key_of(address),
-        deps=[key_of(each) for each in read],
+        deps=[key_of(each) for each in read_assets(dedupe)],
         group_name=group_of(address),
         description=f"{_words(dedupe)}: compares the fingerprints of all snapshots, and marks what occurred before",
         kinds={"fingerprints"},

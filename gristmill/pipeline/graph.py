@@ -5,7 +5,6 @@ from functools import cached_property
 
 from gristmill.execution.step import Step
 from gristmill.lake.address import (
-    attributes_asset,
     cache_asset,
     cache_index,
     export_asset,
@@ -14,7 +13,7 @@ from gristmill.lake.address import (
     mix_index,
     tokenizer_asset,
 )
-from gristmill.lake.asset_kinds import FINGERPRINTS, LABELS, MODEL, RESOLUTION, kind_of, ledger_of_asset, names_of
+from gristmill.lake.asset_kinds import LABELS, MODEL, RESOLUTION, kind_of, ledger_of_asset, names_of
 from gristmill.lake.store.protocol import Store
 from gristmill.pipeline.models import folder_of, made_of
 from gristmill.pipeline.steps import cache_steps, export_steps, mix_steps, source_steps
@@ -22,6 +21,7 @@ from gristmill.pipeline.targets import Targets, addresses_of
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.source import Source
+from gristmill.stages.dedupe.resolution import read_assets
 from gristmill.stages.tagging.step import TaggingStep
 from gristmill.stages.tokenization.files import ledger_path
 
@@ -139,9 +139,7 @@ class RecipeGraph:
                 for each in step.apart() if isinstance(step, TaggingStep) else (step,):
                     found |= dict.fromkeys(each.makes, each.reads)
         for dedupe in self._catalogue.dedupes.values():
-            prints = (FINGERPRINTS.at(dedupe=dedupe.name, source=source) for source in dedupe.versions)
-            scored = (attributes_asset(*each, name) for each in dedupe.versions.items() for name in dedupe.scored_by)
-            found[RESOLUTION.at(dedupe=dedupe.name)] = (*prints, *scored)
+            found[RESOLUTION.at(dedupe=dedupe.name)] = read_assets(dedupe)
         for mix in self._catalogue.mixes.values():
             for step in self._steps(mix):
                 found |= dict.fromkeys(step.makes, step.reads)

@@ -9,8 +9,10 @@ import dagster as dg
 import orjson
 import pytest
 from dagster_kit import SHELVES, Works, environment_of, letter
+from nearrecipes import BEST
 from ticking import Daemon, flat
 
+from assets.duplicates import resolution_asset
 from assets.support.keys import address_of, key_of
 from gristmill.lake.address import place
 from gristmill.lake.rows.shard_file import read_blocks, rows_of
@@ -228,3 +230,10 @@ def test_a_fresh_database_is_shown_the_resolution_by_sync(works: Works) -> None:
     assert shown is not None
     both = [(each.asset_materialization.tags or {}) for each in (version, shown) if each.asset_materialization]
     assert len({tags["dagster/data_version"] for tags in both}) == 1
+
+
+def test_a_resolution_waits_for_the_set_whose_score_chooses_what_a_cluster_keeps(works: Works) -> None:
+    best = replace(BEST, sources=("letters/v0",))
+    asset = resolution_asset(replace(works.catalogue, dedupes={"best-1": best}), best)
+    read = {address_of(key) for key in asset.dependency_keys}
+    assert read == {"dedupe/best-1/fingerprints/letters", "sources/letters/v0/attributes/quality-1"}

@@ -13,7 +13,7 @@ from gristmill.execution.claim import Claimant, let_go
 from gristmill.execution.step import Step, make
 from gristmill.execution.survey import survey
 from gristmill.execution.work import Engine, ProgressLine, Say
-from gristmill.lake.address import ledger_folder, place
+from gristmill.lake.address import attributes_asset, ledger_folder, place
 from gristmill.lake.asset_kinds import (
     CLUSTERS,
     DOCUMENTS,
@@ -93,6 +93,12 @@ class Resolution(msgspec.Struct, frozen=True):
     def order(self) -> Order:
         """The order that was resolved."""
         return Order(tuple(Ranked(each.source, each.snapshot, each.round, each.edition) for each in self.snapshots))
+
+
+def read_assets(dedupe: Dedupe) -> tuple[str, ...]:
+    """The assets that a resolution reads: the fingerprints, and the sets whose score chooses what a cluster keeps."""
+    prints = (FINGERPRINTS.at(dedupe=dedupe.name, source=source) for source in dedupe.versions)
+    return *prints, *(attributes_asset(*each, name) for each in dedupe.versions.items() for name in dedupe.scored_by)
 
 
 def resolution_path(dedupe: str) -> str:
