@@ -24,7 +24,7 @@ from gristmill.maintenance.gc import (
     remove_strays,
     remove_unnamed,
 )
-from gristmill.maintenance.old_releases import find_old_releases, remove_release
+from gristmill.maintenance.old_releases import OldRelease, find_old_releases, remove_release
 from gristmill.releases.withdrawal import find_withdrawn
 from gristmill.reports.sizes import size_in_words
 
@@ -70,13 +70,16 @@ def run(arguments: Namespace) -> int:
     for finding in wrong:
         show(f"WRONG  {finding}")
     removing = _Removing(dry=dry)
-    gone: list[str] = []
+    gone: list[OldRelease] = []
     for release in find_old_releases(store, removing.leave):  # first, because its files name parts
         shown = f"{release.folder}: {len(release.entries)} objects"
         if removing.remove(shown, [], release.bytes, partial(remove_release, store, release)):
             removing.size += release.bytes
-            gone.append(release.folder)
-    parts, leftovers = find_unnamed(store, removing.leave, gone), find_strays(store, removing.leave)
+            gone.append(release)
+    parts, leftovers = (
+        find_unnamed(store, removing.leave, [each.folder for each in gone]),
+        find_strays(store, removing.leave),
+    )
     for left in leftovers:
         shown = f"{left.place.asset} ({left.place.snapshot}): {len(left.entries)} objects left by a run"
         names = [entry.path for entry in left.entries]
@@ -88,7 +91,7 @@ def run(arguments: Namespace) -> int:
             removed.append(garbage)
             removing.size += garbage.bytes
     if not dry:
-        check_unnamed(store, removed)
+        check_unnamed(store, [*gone, *removed])
     _abort_uploads(store, arguments.upload_days, dry=dry)
     verb = "would be removed" if dry else "removed"
     left_alone = f"; {removing.left} left alone, as said above: run gc again later" if removing.left else ""

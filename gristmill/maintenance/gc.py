@@ -113,21 +113,21 @@ def remove_unnamed(store: Store, garbage: Unnamed) -> bool:
     return True
 
 
-def check_unnamed(store: Store, removed: Sequence[Unnamed]) -> None:
-    """Looks again, after parts were removed, whether an index or a release names one now. No claim keeps these away.
+def check_unnamed(store: Store, removed: Sequence[FolderObjects]) -> None:
+    """Looks again, after objects were removed, whether an index or a release names them. No claim keeps these away.
 
     Args:
         store: the lake.
-        removed: the parts.
+        removed: the parts, and the releases of exports.
 
     Raises:
-        StoreError: one names a part. It was written meanwhile from a ledger of before.
+        StoreError: one names them. It was written meanwhile from a ledger of before.
     """
     named = {*named_by_indexes(store), *pins(store)} if removed else set()
     for garbage in removed:
         if garbage.name in named:
             raise StoreError(
-                f"{garbage.folder}: an index or a release that was written while gc removed this part names it: run"
+                f"{garbage.folder}: an index or a release that was written while gc removed this names it: run"
                 " gristmill make, then gristmill verify"
             )
 

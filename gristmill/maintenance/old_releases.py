@@ -74,16 +74,19 @@ def _is_current(release: OldRelease, ledger: IndexLedger | None) -> bool:
 
 
 def remove_release(store: Store, release: OldRelease) -> bool:
-    """Removes one release, unless a run has meanwhile begun to write it, or its index names it or is lost now.
+    """Removes one release, unless a run has meanwhile begun to write it, or something names it now.
+
+    An index may name it, or a release of the lake that was written since; or its index is lost.
 
     Returns:
         Whether it was removed.
 
     Raises:
+        DataError: the ledger of an index or a release of the lake cannot be read.
         StoreError: the lake does not answer, or another process took the index over meanwhile.
     """
     with held_by_gc(store, f"{release.index}/{WRITING}", release.index) as held:
-        if not held or _is_current(release, _ledger(store, release.index)):
+        if not held or release.folder not in {each.folder for each in find_old_releases(store, lambda _: None)}:
             return False
         store.delete([entry.path for entry in release.entries], held)
     return True

@@ -7,7 +7,9 @@ import pytest
 from exported import INDEX, close, export, mix_of, release_of, released, start
 from testkit import SHELVES, SNAPSHOT, Mill
 
+from gristmill.__main__ import main
 from gristmill.errors import AtWork, StoreError
+from gristmill.lake.ledger.files import dump
 from gristmill.lake.store.folder import FolderStore
 from gristmill.maintenance.old_releases import find_old_releases, remove_release
 from gristmill.stages.export.index import WRITING
@@ -82,3 +84,33 @@ def test_a_release_that_is_being_written_or_is_current_again_is_kept(mill: Mill)
     close(mill)
     assert not remove_release(mill.store, first)
     assert released(mill)
+
+
+def pin(mill: Mill, folder: str) -> None:
+    """Another command writes a release of the lake that has a release of the export."""
+    mill.store.put("releases/spring.json", dump({"objects": [f"{folder}x.jsonl.gz"]}))
+
+
+def test_a_release_that_a_release_of_the_lake_names_since_is_kept(mill: Mill) -> None:
+    (first,) = find_old_releases(mill.store, mill.said.append)
+    pin(mill, first.folder)
+    assert not remove_release(mill.store, first)
+    assert mill.store.head(first.entries[0].path) is not None
+
+
+def test_gc_tells_of_a_release_that_was_named_while_it_was_removed(
+    mill: Mill, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (first,) = find_old_releases(mill.store, mill.said.append)
+    delete = FolderStore.delete
+
+    def late(self: FolderStore, paths: Iterable[str], still: Callable[[], bool] | None = None) -> None:
+        paths = list(paths)
+        if any(path.startswith(first.folder) for path in paths):
+            pin(mill, first.folder)
+        delete(self, paths, still)
+
+    monkeypatch.setattr(FolderStore, "delete", late)
+    assert main(["gc", str(mill.root)]) == 2
+    told = f"{first.folder}: an index or a release that was written while gc removed this names it"
+    assert told in capsys.readouterr().err
