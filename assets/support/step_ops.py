@@ -21,6 +21,7 @@ from assets.support.report import check_result, failures, recorded
 from assets.support.runs.tags import tag_run
 from gristmill.errors import RecipeError, Superseded
 from gristmill.execution.checks import warnings_of
+from gristmill.execution.claim import Claimant
 from gristmill.execution.runner import raise_failures
 from gristmill.execution.step import Step, StoredPlan, assemble_one, grind, plan, publish_one, resume
 from gristmill.execution.survey import check_accepted
@@ -150,7 +151,7 @@ def _claim(
     check_lake(context.instance, lake.store())
     token = f"{context.run_id}-{context.retry_number}-{time.time_ns():x}"  # no two attempts have the same token
     step = assets.step(Asked(context.instance, lake, context.partition_key, addresses))
-    planned = plan(step, lake.lake(), token, force=force)
+    planned = plan(step, lake.lake(), token, force=force, by=Claimant.of_workers())
     for partition in planned.partitions:
         counts = f"{counted(partition.todo, 'shard')} to grind, {partition.kept} kept, {len(partition.gone)} gone"
         context.log.info(f"{partition.place.asset}: {counts}")

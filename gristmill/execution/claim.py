@@ -1,7 +1,8 @@
 """The claim: it names the run that makes a partition. The newest claim wins; a run that lost its claim stops.
 
 A run of `make` also names its process, and leaves a partition to a process of another `make` that still runs. A run of
-Dagster has several processes, names none, and never asks: its retries take over what they began.
+Dagster has several processes and never asks: its retries take over what they began. Its claim names the process that
+started the others, so that what it leaves behind when it dies is known.
 
 `gc` claims a partition while it deletes there (`gristmill.maintenance.gc_hold`). Every run leaves it alone until then.
 """
@@ -20,7 +21,7 @@ from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.walk import folders_like
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
-from gristmill.process import Process, this_process
+from gristmill.process import Process, process_of_workers, this_process
 
 GC = "gc"
 """The work of a claim that `gc` holds."""
@@ -35,28 +36,38 @@ class Claim(Process, frozen=True, omit_defaults=True):
         token: names the run. The fields of its process are empty for a run of Dagster.
         ended: `yes` if a run of `make` has given up.
         work: GC if `gc` holds it, which deletes there; empty: a run makes the partition.
+        within: of a run of Dagster: the process that started the one that wrote the claim, if one did.
     """
 
     token: str | None = None
     ended: str = ""
     work: str = ""
+    within: Process | None = None
 
 
 class Claimant(NamedTuple):
-    """Who claims partitions for a run of `make`.
+    """Who claims partitions for a run.
 
     Attributes:
-        process: its process.
+        process: its process; of a run of Dagster, that which started the others.
         takes_over: whether it also claims what a process holds that runs, or of which that cannot be seen.
+        asks: whether it asks who holds a claim. A run of Dagster does not.
     """
 
     process: Process
     takes_over: bool = False
+    asks: bool = True
 
     @classmethod
     def here(cls, *, takes_over: bool) -> "Claimant":
         """For runs of this process, which works from now on."""
         return cls(this_process(), takes_over)
+
+    @classmethod
+    def of_workers(cls) -> "Claimant | None":
+        """For a run of Dagster that has started this process; None if none has."""
+        process = process_of_workers()
+        return cls(process, asks=False) if process else None
 
 
 def write_claim(
@@ -68,7 +79,7 @@ def write_claim(
         store: the lake.
         place: the partition.
         token: names the run.
-        by: of a run of `make`; None: the claim is taken without asking, and names no process.
+        by: of the run; None: the claim is taken without asking, and names no process.
         earlier: partitions of the same step that the run has claimed. If it has lost one, it takes no further one: of
             two runs at once one gets them all, and not each some.
 
@@ -82,8 +93,8 @@ def write_claim(
         for each in earlier:
             check_claim(store, each, token)
 
-    if by is None:
-        take(store, place.claim, dump({"token": token}), what, still=still)
+    if by is None or not by.asks:
+        take(store, place.claim, dump(Claim(token=token, within=by.process if by else None)), what, still=still)
         return
     process = by.process
     claim = Claim(**msgspec.structs.asdict(process), token=token)
@@ -184,8 +195,8 @@ def is_left(store: Store, place: Place) -> bool:
     """Whether a run has left something beside a ledger: it was killed, has given up, or lost its claim.
 
     A run writes its claim first, and removes it last. So no run needs files that are there without a claim. A late
-    worker of a superseded run has left them, such as a receipt. A claim of Dagster names no process: nobody knows
-    whether its run is at work.
+    worker of a superseded run has left them, such as a receipt. A claim of Dagster may name no process: then nobody
+    knows whether its run is at work.
 
     Args:
         store: the lake.
@@ -197,7 +208,8 @@ def is_left(store: Store, place: Place) -> bool:
     claim = parse_claim(stored[0])
     if claim is None:
         return False
-    return bool(claim.ended) or (bool(claim.pid) and claim.runs(this_process()) is False)
+    holder = claim if claim.pid else claim.within
+    return bool(claim.ended) or (holder is not None and holder.runs(this_process()) is False)
 
 
 def claimed_by_run(store: Store, path: str) -> bool:

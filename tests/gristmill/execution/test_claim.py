@@ -5,6 +5,8 @@ import threading
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
+from multiprocessing import get_context
+from multiprocessing.synchronize import Event
 
 import msgspec
 import pytest
@@ -295,6 +297,35 @@ def test_a_claim_is_left_behind_if_its_process_has_ended_and_not_if_nobody_can_t
         lake.delete([WIKI.claim])
         write_claim(lake, WIKI, "second", Claimant(holder))
         assert not is_left(lake, WIKI)
+
+
+def claim_and_wait(root: str, claimed: Event, ends: Event) -> None:
+    """A step of a run of Dagster: the run's process has started its own."""
+    write_claim(FolderStore(root), WIKI, "of Dagster", Claimant.of_workers())
+    claimed.set()
+    ends.wait(60)
+
+
+def run_of_dagster(root: str, claimed: Event, ends: Event) -> None:
+    step = get_context("spawn").Process(target=claim_and_wait, args=(root, claimed, ends))
+    step.start()
+    step.join()
+
+
+def test_a_claim_of_dagster_is_left_behind_if_the_process_of_its_run_has_ended(lake: FolderStore) -> None:
+    """The process of the step that wrote it may have ended long before: the run goes on in others."""
+    spawn = get_context("spawn")
+    claimed, ends = spawn.Event(), spawn.Event()
+    run = spawn.Process(target=run_of_dagster, args=(lake.url, claimed, ends))
+    run.start()
+    assert claimed.wait(60)
+    assert not is_left(lake, WIKI)
+    run.kill()
+    run.join()
+    assert is_left(lake, WIKI)
+    ends.set()
+    write_claim(lake, WIKI, "second", Claimant(this_process()))  # nobody is asked about it
+    assert claimed_by(lake, WIKI) == "second"
 
 
 def test_of_two_that_claim_at_the_same_moment_one_is_told_of_the_other(lake: FolderStore) -> None:

@@ -5,13 +5,16 @@ from pathlib import Path
 
 import pytest
 from exported import INDEX, close, export, mix_of, release_of, released, start
+from msgspec.structs import asdict
 from testkit import SHELVES, SNAPSHOT, Mill
 
 from gristmill.__main__ import main
 from gristmill.errors import AtWork, StoreError
+from gristmill.execution.claim import Claim
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.store.folder import FolderStore
 from gristmill.maintenance.old_releases import find_old_releases, remove_release
+from gristmill.process import this_process
 from gristmill.stages.export.index import WRITING
 from gristmill.stages.mixing.step import stream_step
 
@@ -81,6 +84,10 @@ def test_a_release_that_is_being_written_or_is_current_again_is_kept(mill: Mill)
     (first,) = find_old_releases(mill.store, mill.said.append)
     mill.store.put(f"{INDEX}/{WRITING}", b"{}")
     assert not remove_release(mill.store, first)
+    other = Claim(**asdict(this_process()), token="gc-1", work="gc")
+    mill.store.put(f"{INDEX}/{WRITING}", dump(other))
+    assert not remove_release(mill.store, first)
+    mill.store.put(f"{INDEX}/{WRITING}", b"{}")
     close(mill)
     assert not remove_release(mill.store, first)
     assert released(mill)
