@@ -27,7 +27,7 @@ from gristmill.stages.fingerprints.step import FingerprintStep
 from resources.engine import RunEngine
 from resources.lake import LakeResource
 
-_CHECK = "Warns if no document is a duplicate."
+_CHECK = "Warns if nothing is marked: no unit occurred before, or no two documents have the same key."
 
 
 def dedupe_assets(catalogue: Catalogue, source: Source, version: str) -> list[StepAssets]:
@@ -81,7 +81,7 @@ def _warning(check: dg.AssetCheckKey, doubtful: str) -> dg.AssetCheckResult:
         passed=not doubtful,
         asset_key=check.asset_key,
         check_name=check.name,
-        description=doubtful or "it has found duplicates, or compared no document",
+        description=doubtful or "something is marked, or no document was compared",
         severity=dg.AssetCheckSeverity.WARN,
     )
 

@@ -147,7 +147,7 @@ def ledger_facts(store: Store, place: Place, ledger: Ledger, shards: Sequence[Sh
     metadata: dict[str, Any] = {"dagster/row_count": rows}
     if place.kind in {DOCUMENTS, MIX} or ledger.dropped:
         metadata |= dropped_facts(rows, ledger.dropped)
-    metadata |= totals_facts(totals)
+    metadata |= totals_facts(totals, str(ledger.recipe.parameters.get("unit", "")))
     metadata["shards"] = totals.get("shards", 0)
     if totals.get("shards"):
         metadata["ledger"] = dg.MetadataValue.path(f"{store.url}/{place.ledger}")

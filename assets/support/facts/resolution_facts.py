@@ -35,7 +35,7 @@ def resolution_facts(store: Store, dedupe: Dedupe, resolution: Resolution) -> di
             "round": each.round,
             "rows": each.counts.get("documents", 0),
             f"{dedupe.hashed} compared": each.counts.get("compared", 0),
-            f"duplicate {dedupe.marked}": each.counts.get("duplicates", 0),
+            dedupe.repeated: each.counts.get("duplicates", 0),
         }
         for rank, (name, each) in enumerate(zip(names, resolution.snapshots, strict=True))
     ]
@@ -48,7 +48,9 @@ def resolution_facts(store: Store, dedupe: Dedupe, resolution: Resolution) -> di
         "largest clusters" if dedupe.near else "most frequent units": table(
             [each.facts(near=dedupe.near) for each in resolution.largest]
         ),
-        **({"duplicate characters": sum(characters)} if characters else {}),  # known when the attribute sets are made
+        **(
+            {dedupe.repeated_characters: sum(characters)} if characters else {}
+        ),  # known when the attribute sets are made
         "scope": dedupe.scope,
         **warned(filter(None, [doubtful])),
         "result": dg.MetadataValue.path(f"{store.url}/{resolution_path(dedupe.name)}"),

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from gristmill.recipes.duplicates.dedupe import NUMBERED_AGAIN
 from gristmill.recipes.selection import CHANGED
 from gristmill.reports.sizes import percent, size_in_words
 from gristmill.stages.mixing.row_filter import ABSENT, NULL
@@ -17,21 +18,33 @@ _PREFIXES = {ABSENT: "rows that lack ", NULL: "other rows without a value of "}
 """The same of totals whose names end in that of a column."""
 
 
-def totals_facts(totals: Mapping[str, int]) -> dict[str, Any]:
+_DUPLICATES = {
+    "key": {"duplicates": NUMBERED_AGAIN, "duplicate characters": f"characters of {NUMBERED_AGAIN}"},
+    "document": {"duplicates": "duplicate documents"},
+    "minhash": {"duplicates": "duplicate documents"},
+}
+"""The same of the set of a dedupe recipe, by its unit."""
+_DUPLICATE_SPANS = {"duplicates": "duplicate spans"}
+"""The same of units that are parts of a text."""
+
+
+def totals_facts(totals: Mapping[str, int], unit: str = "") -> dict[str, Any]:
     """Rows, size and further counters, by words.
 
     Args:
         totals: of a ledger or an index.
+        unit: of the dedupe recipe that made it, by the name in its parameters.
 
     >>> totals_facts({"rows": 3, "bytes": 1500, "length": 9000, "tokens": 12, "absent: english": 1})
     {'dagster/row_count': 3, 'size': '1.5 kB', 'bytes': 1500, 'tokens': 12, 'rows that lack english': 1}
     """
     size = totals.get("bytes", 0)
+    names = _NAMES | _DUPLICATES.get(unit, _DUPLICATE_SPANS)
     return {
         "dagster/row_count": totals.get("rows", 0),
         "size": size_in_words(size),
         "bytes": size,
-        **{_words(name): number for name, number in totals.items() if name not in _ELSEWHERE},
+        **{_words(name, names): number for name, number in totals.items() if name not in _ELSEWHERE},
     }
 
 
@@ -50,11 +63,11 @@ def dropped_facts(rows: int, dropped: Mapping[str, int]) -> dict[str, Any]:
     return {"rows read": read, "rows dropped": left_out, "rows dropped (%)": percent(left_out, read)}
 
 
-def _words(total: str) -> str:
+def _words(total: str, names: Mapping[str, str]) -> str:
     """The metadata key of a total: `absent: english` and `null: english` count rows by a column that a rule reads."""
     for prefix, words in _PREFIXES.items():
         if total.startswith(prefix):
             return words + total.removeprefix(prefix)
     if total.endswith(CHANGED) and total != CHANGED:
         return f"{total}, dropped ones too"
-    return _NAMES.get(total, total)
+    return names.get(total, total)

@@ -34,7 +34,8 @@ class Bounds:
             the name of a rule, `blocklist: takedowns`, `quarantine: empty text`. `*`: for all reasons together.
         removed: the largest share of characters that may be removed from the texts that are changed, by what changes
             them: `edits`, or `transform whitespace-1`.
-        duplicates: the largest share of documents that a dedupe recipe may mark as duplicates.
+        duplicates: the largest share of documents that a dedupe recipe may mark as duplicates; of KeyUnits, of those
+            numbered 2 or more.
         scores: how far the quantiles of a label (5%, 50%, 95%) may be from their levels, by label: as a multiple of the
             distance between the levels of 5% and 95%.
 

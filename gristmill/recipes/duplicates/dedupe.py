@@ -23,6 +23,9 @@ MIB = 1 << 20
 Scope = Literal["group", "source", "snapshot"]
 """What a unit is compared with; see Dedupe."""
 
+NUMBERED_AGAIN = "documents numbered 2 or more"
+"""The words for people of what KeyUnits mark: no document of a key is a duplicate of another."""
+
 _SOURCE = re.compile(rf"(?P<source>{NAME.pattern})/(?P<version>{VERSION.pattern})")
 
 
@@ -118,6 +121,16 @@ class Dedupe:
     def marked(self) -> str:
         """The word for people of what its marks are about."""
         return "documents" if self.near or isinstance(self.unit, DocumentUnits) else "units"
+
+    @property
+    def repeated(self) -> str:
+        """The words for people of what its marks count."""
+        return NUMBERED_AGAIN if self.numbered else f"duplicate {self.marked}"
+
+    @property
+    def repeated_characters(self) -> str:
+        """The words for people of the characters (code points) of what its marks count."""
+        return f"characters of {self.repeated}" if self.numbered else "duplicate characters"
 
     @property
     def labels(self) -> tuple[Score | Spans, ...]:

@@ -34,15 +34,17 @@ def resolution_report(store: Store, recipe: Dedupe, resolution: Resolution) -> s
             "round": str(each.round),
             "documents": f"{each.counts.get('documents', 0):,}",
             f"{recipe.hashed} compared": f"{totals[rank]:,}",
-            f"duplicate {recipe.marked}": f"{each.counts.get('duplicates', 0):,}",
-            "duplicate characters": _number(characters[rank]),
+            recipe.repeated: f"{each.counts.get('duplicates', 0):,}",
+            recipe.repeated_characters: _number(characters[rank]),
         }
         for rank, each in enumerate(resolution.snapshots)
     ]
-    lead = (
-        f"{recipe.description or recipe.name}. Scope: {recipe.scope}. A mix that drops all duplicates leaves out"
-        f" {sum(made):,} characters of the {len(made)} of {len(names)} snapshots whose attribute sets are made."
-    )
+    lead = f"{recipe.description or recipe.name}. Scope: {recipe.scope}."
+    if not recipe.numbered:
+        lead += (
+            f" A mix that drops all duplicates leaves out {sum(made):,} characters"
+            f" of the {len(made)} of {len(names)} snapshots whose attribute sets are made."
+        )
     if alike := shared_numbers(store, recipe.name, max((each.round for each in resolution.snapshots), default=0)):
         lead += f" {alike}."
     plots = [draw_matrix(names, totals, matrix, recipe.hashed), draw_occurrences(resolution.occurrences, recipe.hashed)]

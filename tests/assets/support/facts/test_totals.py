@@ -27,3 +27,14 @@ def test_rows_that_were_dropped_are_a_share_of_those_that_were_read() -> None:
         "rows dropped (%)": 66.67,
     }
     assert dropped_facts(0, {}) == {"rows read": 0, "rows dropped": 0, "rows dropped (%)": 0.0}
+
+
+def test_what_a_dedupe_recipe_marks_is_named_after_its_unit() -> None:
+    counts = {"duplicates": 2, "duplicate characters": 6}
+    for unit, marked, characters in (
+        ("key", "documents numbered 2 or more", "characters of documents numbered 2 or more"),
+        ("document", "duplicate documents", "duplicate characters"),
+        ("minhash", "duplicate documents", "duplicate characters"),
+        ("line", "duplicate spans", "duplicate characters"),
+    ):
+        assert list(totals_facts(counts, unit))[3:] == [marked, characters]

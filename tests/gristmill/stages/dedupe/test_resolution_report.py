@@ -94,6 +94,18 @@ def test_the_number_of_a_near_duplicate_is_that_of_a_document_and_not_of_a_band(
     assert "a/a x document with words 3" in resolution_report(mill.store, near, found).replace("pages/", "a/")
 
 
+def test_documents_that_a_key_numbers_are_told_as_such_and_not_as_duplicates(mill: Mill) -> None:
+    """Of three documents of one host two are numbered 2 or more; they have 6 characters, whichever they are."""
+    rows = [{"id": f"x{n}", "text": "abc", "source": "pages", "metadata": {"host": "a"}} for n in range(3)]
+    mill.raw("x.jsonl.gz", rows, snapshot="a")
+    resolved(mill, "hosts-1")
+    page = resolution_report(mill.store, known().dedupes["hosts-1"], resolution(mill, "hosts-1"))
+    assert "<th>documents numbered 2 or more</th><th>characters of documents numbered 2 or more</th>" in page
+    assert "<td>2</td><td>6</td>" in page
+    assert "duplicate" not in page
+    assert "leaves out" not in page
+
+
 def test_the_command_writes_a_page_on_which_texts_are_text(
     pages: Mill, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
