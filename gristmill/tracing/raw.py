@@ -32,7 +32,7 @@ from gristmill.stages.conversion.quarantine import quarantined
 from gristmill.tracing.rows import LocatedRow, Partition
 
 ADOPTED = "adopted: others have made this file, so the trace ends here"
-UNKNOWN_ORIGIN = "the converter does not report the position in the object"
+UNKNOWN_ORIGIN = "the reader tells no single place of it in the object: it may be made of several records"
 
 
 class Shelves(NamedTuple):

@@ -38,9 +38,9 @@ class WebdatasetSamples(Reader):
     `photos/tom.jpg`. Their bytes are not read; exports and trainers find them by these names.
 
     The names are grouped as Energon does it: the key is all up to the first dot of the file's name, the part is the
-    rest, and neighbours with one key are one sample. Files whose name gives no key are left out and counted. A sample
-    is refused if it has no text, if a part of it is not valid, if a part comes twice, or if two of its parts, or one
-    and the names of its media, would become one field.
+    rest, and neighbours with one key are one sample. Only a sample of one file has a place in the tar for `trace`.
+    Files whose name gives no key are left out and counted. A sample is refused if it has no text, if a part of it is
+    not valid, if a part comes twice, or if two of its parts, or one and the names of its media, would become one field.
 
     Attributes:
         source: name of the source.
@@ -127,6 +127,8 @@ class WebdatasetSamples(Reader):
     def _sample(self, key: str, members: list[Member], raw: RawObject) -> Converted:
         """The document of a sample, or why it is refused, with the id that it would have."""
         made = self._document(key, members, raw)
+        if isinstance(made, Document) and len(members) == 1:  # else one part would be told for the whole sample
+            raw.raw_span = RawSpan(0, len(members[0].raw), members[0].name)
         return made._replace(id=self._id(key, raw)) if isinstance(made, Refused) else made
 
     def _id(self, key: str, raw: RawObject) -> str:
@@ -169,8 +171,6 @@ class WebdatasetSamples(Reader):
             kept = beside(self._kept(values), {self.media_key: names} if names else {}, "give media_key another name")
         except Unfit as error:
             return Refused(error.reason, f"{where} ({error.detail})", content)
-        place = next(each for each in members if each.name[len(key) + 1 :] in values)
-        raw.raw_span = RawSpan(0, len(place.raw), place.name)
         return Document(
             id=f"{raw.name}/{made_id}" if self.shard_in_id else made_id,
             text=text,

@@ -43,7 +43,8 @@ class StackExchangePosts(Reader):
     `site/id`. Metadata are `kind` (`forum`), `url`, `title`, `tags`, `score`, `answers` (id, score, creation date, and
     whether it was accepted), `authors` (names or numbers of users), and `license` of all posts together.
 
-    Posts of other kinds are left out and counted. An answer without its question is refused.
+    Posts of other kinds are left out and counted. An answer without its question is refused, with the id of its thread.
+    Only a question without answers has a place in the raw object for `trace`: a thread lies in several rows.
 
     Attributes:
         source: name of the source, which is the source of every document.
@@ -128,7 +129,8 @@ class StackExchangePosts(Reader):
         except Unfit as unfit:
             yield _refused_post(unfit.reason, raw, first, file, site, unfit.detail)
             return
-        raw.raw_span = RawSpan(first.start, first.end)
+        if len(places) == 1:  # else it lies in several rows, and one of them would be told for all
+            raw.raw_span = RawSpan(first.start, first.end)
         yield document
 
     def _document(self, posts: list[tuple[PostPlace, Attributes]], site: str) -> Document:
@@ -215,7 +217,7 @@ def _refused_post(
     reason: str, raw: RawObject, place: PostPlace, file: IO[bytes], site: str, detail: str = ""
 ) -> Refused:
     where = f"{raw.name} post {place.post}, byte {place.start}{f' ({detail})' if detail else ''}"
-    return Refused(reason, where, _bytes(file, place), id=f"{site}/{place.post}", offset=place.start)
+    return Refused(reason, where, _bytes(file, place), id=f"{site}/{place.thread}", offset=place.start)
 
 
 def _refused(reason: str, raw: RawObject, row: XmlElement, detail: str) -> Refused:

@@ -134,8 +134,9 @@ def _compare(store: Store, local: FolderStore | None, plan: ObjectPlan, entry: E
     for number, (kept, made) in enumerate(zip_longest(left, new_rows)):
         if kept != made:
             raise DataError(
-                f"{plan.path}: without these records, row {number} of the others would be another one: an id or a field"
-                " depends on its place in the object; nothing was changed, rewrite the object by hand"
+                f"{plan.path}: without these records, row {number} of the others would be another one: it depends"
+                " on its place in the object, or on a record that is cut; nothing was changed, rewrite the object by"
+                " hand"
             )
 
 

@@ -84,7 +84,7 @@ def test_a_converter_that_says_nothing_still_tells_the_object_among_several(mill
     for number in range(9):
         raw = raw_of(mill, "notes", f"note-{number}")
         assert (raw.object, raw.range) == (f"{number}.txt", None)
-        assert raw.why == "the converter does not report the position in the object"
+        assert raw.why.startswith("the reader tells no single place of it in the object")
 
 
 def test_a_document_out_of_a_wheel_names_the_file_in_it(mill: Mill) -> None:

@@ -12,6 +12,7 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.formats.energon.keys import safe_key
 from gristmill.formats.energon.tar.writer import TarWriter
 from gristmill.lake.rows.document import Document
+from gristmill.lake.rows.raw_spans import RawSpan
 from gristmill.readers.energon.webdataset import WebdatasetSamples
 from gristmill.recipes.raw_object import LeftOut, Limits, Refused
 
@@ -53,6 +54,14 @@ def test_a_sample_is_a_document_that_names_its_media(tmp_path: Path) -> None:
         ),
         Document(id="dog", text="A dog.", source="pairs", added="2026", metadata={"license": "CC0"}),
     ]
+
+
+def test_a_sample_of_several_files_has_no_single_place(tmp_path: Path) -> None:
+    raw = talk_file(
+        tmp_path, "a.tar", tarred([("tom.jpg", b"\xff\xd8"), ("tom.txt", b"A cat."), ("dog.txt", b"A dog.")])
+    )
+    made = [(each.id, raw.take_raw_span()) for each in WebdatasetSamples(source="pairs")(raw)]
+    assert made == [("tom", None), ("dog", RawSpan(0, 6, "dog.txt"))]
 
 
 def test_the_text_may_be_a_value_of_json_and_is_not_kept_twice(tmp_path: Path) -> None:

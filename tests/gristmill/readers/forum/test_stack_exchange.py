@@ -77,6 +77,25 @@ def test_a_question_comes_with_its_answers_the_best_first(tmp_path: Path) -> Non
     assert data[start : start + 12] == b'<row Id="1" '
 
 
+def test_a_thread_of_several_rows_has_no_single_place(tmp_path: Path) -> None:
+    raw = talk_file(tmp_path, "m/Posts.xml", posts(QUESTION, LOW, HIGH, ALONE))
+    made = [
+        (each.id, raw.take_raw_span() is None)
+        for each in StackExchangePosts(source="talks", least_score=8)(raw)
+        if isinstance(each, Document)
+    ]
+    assert made == [("m/1", True), ("m/4", False)]  # the answers of the first one are left out, and are in its rows
+
+
+def test_a_refused_answer_has_the_id_of_its_thread(tmp_path: Path) -> None:
+    made = read(tmp_path, posts(QUESTION, HIGH, HIGH, row(7, 2, ParentId=99, Body="b")))
+    found = [(each.reason, each.id) for each in made if isinstance(each, Refused)]
+    assert found == [
+        ("post id twice", "mills.example.org/1"),
+        ("answer without its question", "mills.example.org/99"),
+    ]
+
+
 def test_packed_files_and_the_order_of_rows_give_the_same(tmp_path: Path) -> None:
     one = read(tmp_path / "1", posts(QUESTION, LOW, HIGH))
     two = read(tmp_path / "2", gzip.compress(posts(HIGH, LOW, QUESTION), mtime=0), "mills.example.org/Posts.xml.gz")

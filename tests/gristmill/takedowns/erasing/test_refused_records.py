@@ -38,6 +38,7 @@ JSON = 'JsonLines(source="s")'
 PAGE = "<page><title>A</title><ns>0</ns><id>7</id><revision><text>words</text><sha1>1</sha1></revision></page>"
 WIKI = f"<mediawiki><siteinfo><dbname>bgwiki</dbname></siteinfo>{PAGE}</mediawiki>"
 POST = f'<posts><row Id="7" PostTypeId="1" Body="{"&lt;b&gt;" * 1500}" Title="A"/></posts>'
+ANSWER = '<posts><row Id="9" PostTypeId="2" ParentId="7" Body="an answer"/></posts>'
 PAPER = '<article><front><article-meta><article-id pub-id-type="pmc">7</article-id></article-meta></front></article>'
 LONG = json.dumps({"text": None, "pad": "y" * HEAD, "id": "😀\t7"})
 LATIN = "name,text\nMüller-7,one,1\n".encode("latin-1")
@@ -56,6 +57,7 @@ FOUND = {
     "a path": ("TextFiles(source='s')", "a.txt", b"caf\xe9", "a.txt"),
     "a wiki": ("MediaWikiPages(source='s', ids='wiki', wrong_sha1='refuse')", "a.xml", WIKI, "bgwiki:7"),
     "a site": ("StackExchangePosts(source='s', site='m.se')", "a.xml", POST, "m.se/7"),
+    "an answer of a site": ("StackExchangePosts(source='s', site='m.se')", "a.xml", ANSWER, "m.se/7"),
     "a paper": ("JatsArticles(source='s')", "a.xml", PAPER, "PMC7"),
     "a book": ("GutenbergTexts(source='s')", "a.txt", "[EBook #7]\nno start of the book", "gutenberg-7"),
     "another encoding": (CSV.format(more=", encoding='latin-1'"), "a.csv", LATIN, "Müller-7"),
@@ -78,6 +80,7 @@ NOT_SEARCHED = {
     "a book without a number": ("GutenbergTexts(source='s')", "a.txt", "no start of the book", "gutenberg-7"),
 }
 ANOTHER = {
+    "an answer by its own id": (*FOUND["an answer of a site"][:3], "m.se/9"),
     "a path": ("TextFiles(source='s')", "a.txt", b"caf\xe9", "b.txt"),
     "a wiki": (*FOUND["a wiki"][:3], "bgwiki:77"),
     "a site": (*FOUND["a site"][:3], "m.se/77"),

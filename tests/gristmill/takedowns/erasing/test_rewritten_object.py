@@ -121,7 +121,7 @@ def by_number(raw: RawObject) -> Iterator[Document]:
 def test_ids_that_depend_on_their_place_are_refused(lake: FolderStore, pages: Source) -> None:
     numbered = replace(pages, convert=by_number)
     plan = plan_of(lake, numbered, "", b"one\ntwo\nthree\n", {(4, 7)})
-    with pytest.raises(DataError, match="row 1 of the others would be another one: an id"):
+    with pytest.raises(DataError, match="row 1 of the others would be another one: it depends on its place"):
         rewrite_object(lake, plan, Wanted({("pages", "1"): ""}), silent)
     last = plan_of(lake, numbered, "", b"one\ntwo\nthree\n", {(8, 13)})
     assert rewrite_object(lake, last, Wanted({("pages", "2"): ""}), silent).after
