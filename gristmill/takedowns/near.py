@@ -10,9 +10,10 @@ from gristmill.errors import GristmillError
 from gristmill.lake.address import Place, place
 from gristmill.lake.asset_kinds import CLUSTERS, DOCUMENTS, FINGERPRINTS, MARKS, RESOLUTION, kind_of, names_of
 from gristmill.lake.identity import Pair
-from gristmill.lake.ledger.files import find_ledger, list_ledgers, read_head, read_ledger
-from gristmill.lake.ledger.model import Ledger, Upstream
+from gristmill.lake.ledger.files import find_ledger, list_ledgers, read_ledger
+from gristmill.lake.ledger.model import Ledger, Shard, Upstream
 from gristmill.lake.store.protocol import Store
+from gristmill.recipes.selection import CHANGED
 from gristmill.stages.dedupe.resolution import read_order
 from gristmill.stages.fingerprints.compared import families_of
 from gristmill.stages.fingerprints.order import Order, round_key
@@ -33,8 +34,8 @@ class _ComparedNow(NamedTuple):
     Attributes:
         name: of the dedupe.
         documents: the partitions of documents that it compared, by source and snapshot.
-        firsts: the first version of each, and how many of its rows were compared. A version is left out if its first
-            one was made again since.
+        firsts: the first version of each, and how many of its rows were compared, as they are there. A version is left
+            out if its first one was made again since.
         order: the order of its snapshots.
         scope: scope of its recipe, see Dedupe.
     """
@@ -181,14 +182,19 @@ def _first_versions(store: Store) -> Iterator[Ledger]:
                 yield head
 
 
-def _first_of(store: Store, head: Ledger) -> Upstream | None:
-    """The first version that a version was selected from, step by step; None if one is gone or made again."""
+def _first_of(store: Store, head: Ledger, shards: Sequence[Shard]) -> tuple[Upstream, int] | None:
+    """The first version that a version was selected from, step by step; None if one is gone or made again.
+
+    And how many of its rows the version has as they are there: what was edited is compared with other words.
+    """
+    rows = head.totals["rows"]
     while parent := parent_of(head):
-        found = read_head(store, place(parent.asset, parent.snapshot))
-        if found is None or found.upstream != parent:
+        rows -= sum(shard.counts.get(CHANGED, 0) for shard in shards)
+        found = find_ledger(store, place(parent.asset, parent.snapshot))
+        if found is None or found[0].upstream != parent:
             return None
-        head = found
-    return head.upstream
+        head, shards = found
+    return head.upstream, max(rows, 0)
 
 
 def _compared_now(store: Store, dedupe: str, rounds: Sequence[Place], search: Search) -> _ComparedNow:
@@ -211,11 +217,11 @@ def _compared_now(store: Store, dedupe: str, rounds: Sequence[Place], search: Se
         prints, key = find_ledger(store, there), round_key(entry.round)
         if prints and key in made.keys() - stale and prints[0].upstream in made[key].inputs:
             upstream = parent_of(prints[0])
-            head = read_ledger(store, place(upstream.asset, upstream.snapshot))[0] if upstream else None
-            if head and head.upstream == upstream:
-                documents[entry.source, entry.snapshot] = place(head.asset, head.snapshot)
-                if first := _first_of(store, head):
-                    firsts[entry.source, entry.snapshot] = first, head.totals["rows"]
+            made_of = read_ledger(store, place(upstream.asset, upstream.snapshot)) if upstream else None
+            if made_of and made_of[0].upstream == upstream:
+                documents[entry.source, entry.snapshot] = place(made_of[0].asset, made_of[0].snapshot)
+                if first := _first_of(store, *made_of):
+                    firsts[entry.source, entry.snapshot] = first
     scopes = [str(head.recipe.parameters.get("scope")) for head in made.values()]
     return _ComparedNow(dedupe, documents, firsts, order, "".join(scopes[:1]))
 

@@ -23,6 +23,7 @@ from gristmill.takedowns.near import near_documents
 from gristmill.takedowns.places import Search
 from gristmill.takedowns.wanted import Wanted
 from gristmill.tracing.raw import Shelves
+from gristmill.transforms.whitespace import WHITESPACE
 
 WORDS = "the mill stands at the river and grinds the corn of the whole valley every day".split()  # noqa: SIM905 - words read best in a row
 OTHERS = ("quite other words are written on this page", " ".join(["and", *WORDS]))
@@ -277,6 +278,21 @@ def test_a_later_version_with_all_rows_stands_for_the_first_one(tmp_path: Path) 
     search = found(mill, "a0")
     assert near(mill, search) == {("pages", "a1"), ("pages", "a2")}
     assert [each.what for each in search.unsearched] == [never(5)]
+
+
+def test_what_a_later_version_has_edited_was_not_compared_as_it_is_in_the_first_one(tmp_path: Path) -> None:
+    """Two of three pages lose white space in the version that the dedupe compares."""
+    (tmp_path / "lake").mkdir()
+    mill, catalogue, text = Mill(tmp_path / "lake"), known(), " ".join(WORDS)
+    texts = (text, f"{text}\n\n\n\n\nagain   ", f"and   \n\n\n\n\n{text}")
+    mill.raw("a.jsonl.gz", [{"id": f"a{n}", "text": each, "source": "pages"} for n, each in enumerate(texts)])
+    pages = replace(catalogue.sources["pages"], revisions=(Revision(version="v1", transforms=("whitespace-1",)),))
+    near_1 = replace(catalogue.dedupes["near-1"], sources=("pages/v1",))
+    catalogue = replace(catalogue, transforms={"whitespace-1": WHITESPACE})
+    resolved(mill, "dedupe/near-1", catalogue=replace(catalogue, sources={"pages": pages}, dedupes={"near-1": near_1}))
+    search = found(mill, "a0")
+    assert near(mill, search) == {("pages", "a1"), ("pages", "a2")}
+    assert [each.what for each in search.unsearched] == [never(2).replace("its 5", "its 3")]
 
 
 def test_what_one_dedupe_lacks_another_may_have_compared(tmp_path: Path) -> None:
