@@ -87,7 +87,7 @@ def ids_unique(store: Store, place: Place, shards: Sequence[Shard], bucket: int 
     first, second = duplicate
     source, id_ = first.pair
     both = [shard for shard in shards if shard.name in {first.shard, second.shard}]
-    files = {shard.name: shard_file(store, place, shard)[1] for shard in both}
+    files = {shard.name: shard_file(store, place, shard).path for shard in both}
     facts |= {
         "duplicate ids": len(highs),
         "id": id_,
@@ -206,7 +206,7 @@ def _unstable(
         more |= {"first row": first.row, "source": first.pair[0], "id": first.pair[1]}
         named = f"row {first.row}, id {first.pair[1]!r} (source {first.pair[0]!r})"
     text = (
-        f"{shard_file(store, after, shard)[1]}: {len(new)} ids are not in {before.shard(shard.name)}; the first:"
+        f"{shard_file(store, after, shard).path}: {len(new)} ids are not in {before.shard(shard.name)}; the first:"
         f" {named}; a version may drop documents, but not add or move them"
     )
     return Verdict("ids_stable", passed=False, description=text, metadata={**facts, **more})

@@ -204,7 +204,7 @@ class RowReader:
     def _as_built_batches(
         self, shard: Shard, sets: Mapping[str, Shard], places: Any, counts: dict[str, int]
     ) -> Iterator[RowBatch]:
-        _, path = shard_file(self._store, self._documents, shard)
+        path = shard_file(self._store, self._documents, shard).path
         for block in self._as_built.blocks(shard, sets, counts):
             try:
                 arrays = [typed_array(column, block.values[column.name]) for column in self._ruled]

@@ -166,7 +166,6 @@ def _position(store: Store, path: str, rows: int, begin: int) -> int:
 
 def _scanned(store: Store, shard: ReadShard, number: int, begin: int) -> Iterator[_Pick]:
     """All rows of a shard, by their ids."""
-    found, path = shard.file(store)
-    for held in whole_lines(found, path, shard.shard, verified=True):
+    for held in whole_lines(shard.file(store), verified=True):
         for row, line in zip(held.numbers, parsed(held), strict=True):
-            yield _pick(hash_of(pair_of(line, path, row)), begin, number, row)
+            yield _pick(hash_of(pair_of(line, held.path, row)), begin, number, row)

@@ -9,22 +9,18 @@ from typing import Protocol
 
 from gristmill.errors import MalformedRow, Misaligned, StoreError
 from gristmill.lake.identity import Pair
-from gristmill.lake.ledger.model import Shard
-from gristmill.lake.rows.batches import RowFeed
-from gristmill.lake.rows.shard_file import read_blocks, rows_around, rows_of
-from gristmill.lake.store.protocol import Store
+from gristmill.lake.ledger.adopted import ShardFile
+from gristmill.lake.rows.shard_file import rows_of
 from gristmill.reading.document_arrays import Row, RowLines, parsed
 
 MEND = "make this attribute set again"
 
 
-def whole_lines(store: Store, path: str, shard: Shard, *, verified: bool) -> Iterator[RowLines]:
+def whole_lines(file: ShardFile, *, verified: bool) -> Iterator[RowLines]:
     """All rows of a shard, block by block.
 
     Args:
-        store: the lake.
-        path: of the shard.
-        shard: its row of the ledger's table.
+        file: the shard's file.
         verified: whether its sha256 is compared with the ledger; it can be raised after the last block only.
 
     Raises:
@@ -32,40 +28,37 @@ def whole_lines(store: Store, path: str, shard: Shard, *, verified: bool) -> Ite
         StoreError: it is not the shard that the ledger names.
     """
     first = 0
-    for block in read_blocks(store, path, shard.sha256 if verified else None):
+    for block in file.blocks(verified=verified):
         held = [rows_of(block)]
         del block
         count = len(held[0])
-        yield RowLines(path, range(first, first + count), held.pop())
+        yield RowLines(file.path, range(first, first + count), held.pop())
         first += count
-    if first != shard.rows:
+    if first != file.shard.rows:
         raise StoreError(
-            f"{path}: {first} rows, but its ledger has {shard.rows}: it is being rebuilt, or was changed by hand; try"
-            " again, or make it again"
+            f"{file.path}: {first} rows, but its ledger has {file.shard.rows}: it is being rebuilt, or was changed by"
+            " hand; try again, or make it again"
         )
 
 
-def some_lines(store: Store, path: str, shard: Shard, numbers: Sequence[int]) -> Iterator[RowLines]:
+def some_lines(file: ShardFile, numbers: Sequence[int]) -> Iterator[RowLines]:
     """Some rows of a shard, one gzip member after another.
 
     Args:
-        store: the lake.
-        path: of the shard.
-        shard: its row of the ledger's table.
+        file: the shard's file.
         numbers: the numbers of the rows, ascending.
 
     Raises:
         StoreError: the shard has no such row: it was replaced.
     """
-    members = list(shard.members)
     waiting = list(numbers)
     while waiting:
-        first, rows = rows_around(store, path, members, shard.bytes, waiting[0])
+        first, rows = file.around(waiting[0])
         here = [number for number in waiting if number < first + len(rows)]
         if not here:
-            raise StoreError(f"{path}: has no row {waiting[0]}: the shard is being rebuilt; try again")
+            raise StoreError(f"{file.path}: has no row {waiting[0]}: the shard is being rebuilt; try again")
         waiting = waiting[len(here) :]
-        yield RowLines(path, here, [rows[number - first] for number in here])
+        yield RowLines(file.path, here, [rows[number - first] for number in here])
 
 
 class LabelFeed(Protocol):
@@ -89,8 +82,8 @@ class LabelFeed(Protocol):
 class AlignedFeed:
     """A set beside its documents: row n of the set is of row n of the documents."""
 
-    def __init__(self, store: Store, path: str, sha256: str | None) -> None:
-        self._feed = RowFeed(store, path, sha256)
+    def __init__(self, file: ShardFile, *, verified: bool) -> None:
+        self._feed = file.feed(verified=verified)
 
     def take(self, pairs: Sequence[Pair], documents: RowLines) -> tuple[RowLines, list[Row]]:
         first = self._feed.row
@@ -105,14 +98,12 @@ class AlignedFeed:
 class PickedFeed:
     """A set beside its documents, of which only some rows are read."""
 
-    def __init__(self, store: Store, path: str, shard: Shard) -> None:
-        self._store, self._path, self._shard = store, path, shard
+    def __init__(self, file: ShardFile) -> None:
+        self._file = file
 
     def take(self, pairs: Sequence[Pair], documents: RowLines) -> tuple[RowLines, list[Row]]:
-        lines = [
-            line for some in some_lines(self._store, self._path, self._shard, documents.numbers) for line in some.lines
-        ]
-        held = RowLines(self._path, documents.numbers, lines)
+        lines = [line for some in some_lines(self._file, documents.numbers) for line in some.lines]
+        held = RowLines(self._file.path, documents.numbers, lines)
         return held, _same(parsed(held), pairs, held, documents)
 
     def finish(self, beside: str) -> None:
@@ -122,9 +113,9 @@ class PickedFeed:
 class ForwardFeed:
     """A set of the documents that a mix was selected from. The mix's rows are some of them, in the same order."""
 
-    def __init__(self, store: Store, path: str, shard: Shard, *, verified: bool) -> None:
-        self._path = path
-        self._rows = _one_by_one(whole_lines(store, path, shard, verified=verified))
+    def __init__(self, file: ShardFile, *, verified: bool) -> None:
+        self._path = file.path
+        self._rows = _one_by_one(whole_lines(file, verified=verified))
 
     def take(self, pairs: Sequence[Pair], documents: RowLines) -> tuple[RowLines, list[Row]]:
         lines: list[bytes] = []

@@ -13,7 +13,7 @@ from gristmill.execution.claim import claimed_by_run
 from gristmill.lake.address import Place, attributes_asset, place
 from gristmill.lake.asset_kind import AssetKind
 from gristmill.lake.asset_kinds import DOCUMENTS, kind_of, names_of
-from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.adopted import ShardFile, shard_file
 from gristmill.lake.ledger.files import find_ledger
 from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.ledger.walk import list_assets
@@ -64,8 +64,8 @@ class ReadShard:
     shard: Shard
     sets: dict[str, tuple[Place, Shard]]
 
-    def file(self, store: Store) -> tuple[Store, str]:
-        """The store and the path of the shard's file."""
+    def file(self, store: Store) -> ShardFile:
+        """The shard's file."""
         return shard_file(store, self.partition.place, self.shard)
 
     @property

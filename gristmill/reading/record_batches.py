@@ -71,11 +71,8 @@ class BatchReader:
 
     def _blocks(self, shard: ReadShard, origin: dict[str, str], picked: Picked | None) -> Iterator[list[Any]]:
         """The values of each column, as a list or an array, block by block."""
-        store, path = shard.file(self.store)
-        if picked is None:
-            blocks = whole_lines(store, path, shard.shard, verified=self.verified)
-        else:
-            blocks = some_lines(store, path, shard.shard, list(picked))
+        file = shard.file(self.store)
+        blocks = whole_lines(file, verified=self.verified) if picked is None else some_lines(file, list(picked))
         feeds = self._feeds(shard, some=picked is not None)
         for held in blocks:
             rows = parsed(held)
@@ -84,18 +81,18 @@ class BatchReader:
             yield self._values(held, rows, feeds, origin)
         if picked is None:
             for feed in feeds.values():
-                feed.finish(path)
+                feed.finish(file.path)
 
     def _feeds(self, shard: ReadShard, *, some: bool) -> dict[str, LabelFeed]:
         feeds: dict[str, LabelFeed] = {}
         for name, (where, beside) in shard.sets.items():
-            store, path = shard_file(self.store, where, beside)
+            file = shard_file(self.store, where, beside)
             if not shard.whole:
-                feeds[name] = ForwardFeed(store, path, beside, verified=self.verified)
+                feeds[name] = ForwardFeed(file, verified=self.verified)
             elif some:
-                feeds[name] = PickedFeed(store, path, beside)
+                feeds[name] = PickedFeed(file)
             else:
-                feeds[name] = AlignedFeed(store, path, beside.sha256 if self.verified else None)
+                feeds[name] = AlignedFeed(file, verified=self.verified)
         return feeds
 
     def _values(

@@ -12,8 +12,9 @@ from gristmill.formats.levanter.cache_ledger import LEDGER_NAME
 from gristmill.lake.address import SPLITS, cache_index, mix_asset, place
 from gristmill.lake.asset_kinds import ledger_of_asset, names_of
 from gristmill.lake.identity import Pair
+from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.index_ledger import read_index_ledger
-from gristmill.lake.rows.batches import IdPair, read_rows
+from gristmill.lake.rows.batches import IdPair
 from gristmill.lake.store.json_object import read_free_form
 from gristmill.lake.store.protocol import Store
 from gristmill.reading.arguments import check_count, check_names
@@ -144,8 +145,7 @@ class TokenRows(Rows):
         if not self._paired:
             yield 0, shard.rows, []
             return
-        path = part.mix.place.shard(name)
-        for first, rows in read_rows(self._store, path, shard.sha256 if self._verified else None, IdPair):
+        for first, rows in shard_file(self._store, part.mix.place, shard).rows(IdPair, verified=self._verified):
             yield first, len(rows), [row.pair for row in rows]
 
     def _batch(self, first: int, documents: Any, pairs: list[Pair], origin: dict[str, str]) -> Any:

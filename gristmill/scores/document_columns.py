@@ -19,7 +19,6 @@ from gristmill.lake.ledger.counts import add_counts
 from gristmill.lake.ledger.derived import columns_path
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.batches import decode_rows
-from gristmill.lake.rows.shard_file import read_blocks
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.rules import Column
 from gristmill.scores.label_columns import KEY
@@ -101,10 +100,10 @@ def make_document_columns(
         StoreError: the shard is not the one that its ledger names.
     """
     fields = tuple(sorted(set(wanted)))
-    where, path = shard_file(store, partition, shard)
+    file = shard_file(store, partition, shard)
     absent: dict[str, int] = {}
-    rows = _RowColumns(fields, path)
-    batches = [rows.batch(block, absent) for block in read_blocks(where, path, shard.sha256)]
+    rows = _RowColumns(fields, file.path)
+    batches = [rows.batch(block, absent) for block in file.blocks()]
     head = DocumentColumnsHead(DOCUMENT_FORMAT, shard.content, fields, dict(sorted(absent.items())))
     types = [*PLAIN.items(), *((column_of(*each), _ARROW[each[1]]) for each in fields)]
     schema = pa.schema(types, metadata={KEY: msgspec.json.encode(head)})

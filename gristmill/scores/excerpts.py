@@ -11,7 +11,6 @@ from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.attribute import parse_rows
 from gristmill.lake.rows.batches import TextRow, decode_rows
-from gristmill.lake.rows.shard_file import rows_around
 from gristmill.lake.store.protocol import Store
 
 EXCERPT = 300
@@ -19,9 +18,9 @@ EXCERPT = 300
 
 
 def _line(store: Store, partition: Place, shard: Shard, row: int) -> tuple[str, bytes]:
-    where, path = shard_file(store, partition, shard)
-    first, rows = rows_around(where, path, list(shard.members), shard.bytes, row)
-    return path, rows[row - first]
+    file = shard_file(store, partition, shard)
+    first, rows = file.around(row)
+    return file.path, rows[row - first]
 
 
 def document_at(store: Store, documents: Place, shard: Shard, row: int) -> TextRow:

@@ -25,7 +25,7 @@ from gristmill.lake.ledger.derived import columns_path
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.attribute import AttributeRow, parse_rows
 from gristmill.lake.rows.label_values import declared_as
-from gristmill.lake.rows.shard_file import read_blocks, rows_of
+from gristmill.lake.rows.shard_file import rows_of
 from gristmill.lake.store.protocol import Store
 from gristmill.scores.parquet_upload import write_parquet
 from gristmill.scores.statistics import LabelStatistics, added, numbers_of
@@ -133,11 +133,11 @@ def _head(
 
 
 def _chunks(store: Store, partition: Place, shard: Shard, name: str) -> Iterator[tuple[int, list[AttributeRow]]]:
-    where, path = shard_file(store, partition, shard)
+    file = shard_file(store, partition, shard)
     first, waiting = 0, list[AttributeRow]()
-    for block in read_blocks(where, path, shard.sha256):
+    for block in file.blocks():
         lines = rows_of(block)
-        waiting += parse_rows(lines, name, path, first + len(waiting), [WHOLE_TEXT] * len(lines))
+        waiting += parse_rows(lines, name, file.path, first + len(waiting), [WHOLE_TEXT] * len(lines))
         while len(waiting) >= CHUNK:
             yield first, waiting[:CHUNK]
             first, waiting = first + CHUNK, waiting[CHUNK:]

@@ -21,7 +21,7 @@ from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.derived import columns_path
 from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.ledger.model import Shard
-from gristmill.lake.rows.batches import IdPair, TextRow, read_rows
+from gristmill.lake.rows.batches import IdPair, TextRow
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 from gristmill.scores.label_columns import KEY
@@ -194,7 +194,7 @@ def _each(
                     search.skip("documents", where, f"{why}; --scan reads its rows")
                     continue
                 row_type, is_chosen = scan
-                for _, rows in read_rows(*shard_file(store, partition.place, shard), shard.sha256, row_type):
+                for _, rows in shard_file(store, partition.place, shard).rows(row_type):
                     found.update(row.pair for row in rows if is_chosen(row))
             except GristmillError as error:
                 search.skip("documents", where, error)

@@ -141,7 +141,7 @@ class Finder:
                 rows[found.shard.name] = found.rows
             for pair, row in found.rows.items():
                 name = found.shard.name
-                where = f"{shard_file(self._store, there, found.shard)[1]}: row {row}"
+                where = f"{shard_file(self._store, there, found.shard).path}: row {row}"
                 self.search.found.append(FoundPlace(*pair, area, there.asset, there.snapshot, name, where, row))
         self._searched[there.asset, there.snapshot] = _SearchedRows(partition, rows)
 
@@ -210,7 +210,7 @@ class Finder:
             else:
                 rows += [(pair, name, row) for pair, row in found.rows.items()]
         for pair, name, row in rows:
-            file = shard_file(self._store, there, partition.shards[name])[1]
+            file = shard_file(self._store, there, partition.shards[name]).path
             self._found(pair, "attributes", there, name, f"{file}: row {row}")
         self._columns(partition, [(pair, name) for pair, name, _ in rows])
         self._add(example_places(self._store, partition, self._wanted, self.search))

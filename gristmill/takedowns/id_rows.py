@@ -20,7 +20,6 @@ from gristmill.lake.ledger.id_index import IdIndex
 from gristmill.lake.ledger.id_search import sightings
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.ledger.receipts import read_run_note
-from gristmill.lake.rows.batches import read_rows
 from gristmill.lake.store.protocol import ObjectVersion, Store
 from gristmill.takedowns.wanted import Wanted
 from gristmill.threads import thread_pool
@@ -85,7 +84,7 @@ def scanned_rows(store: Store, place: Place, shard: Shard, wanted: Wanted) -> Sh
     """
     rows: dict[Pair, int] = {}
     try:
-        for first, block in read_rows(*shard_file(store, place, shard), shard.sha256 or None, _ScannedRow):
+        for first, block in shard_file(store, place, shard).rows(_ScannedRow, verified=bool(shard.sha256)):
             for number, row in enumerate(block, first):
                 for pair in wanted.by_id.get(str(row.id), ()):
                     if row.source in {None, pair[0]}:

@@ -13,7 +13,6 @@ from gristmill.errors import GristmillError, known_names
 from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.adopted import shard_file
-from gristmill.lake.rows.batches import read_rows
 from gristmill.lake.rows.blocklists.blocklist import erased_pairs, listed_pairs
 from gristmill.lake.store.protocol import Store
 from gristmill.takedowns.chosen import UrlRow, first_versions
@@ -148,5 +147,5 @@ class _SeenNames:
 def _first_rows(version: Partition) -> Iterator[UrlRow]:
     for shard in islice((each for each in version.shards.values() if each.rows), _SHARDS):
         with suppress(GristmillError):  # the search itself tells of a shard that cannot be read
-            for _, rows in islice(read_rows(*shard_file(version.store, version.place, shard), None, UrlRow), 1):
+            for _, rows in islice(shard_file(version.store, version.place, shard).rows(UrlRow, verified=False), 1):
                 yield from rows

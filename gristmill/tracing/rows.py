@@ -21,8 +21,8 @@ from gristmill.lake.ledger.files import find_ledger
 from gristmill.lake.ledger.id_index import IdIndex, hash_of
 from gristmill.lake.ledger.id_search import sightings
 from gristmill.lake.ledger.model import Ledger, Shard, Upstream
-from gristmill.lake.rows.batches import IdPair, read_rows
-from gristmill.lake.rows.shard_file import WHOLE, member_of, rows_around
+from gristmill.lake.rows.batches import IdPair
+from gristmill.lake.rows.shard_file import member_of
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 from gristmill.text.differences import Difference, first_differences
@@ -156,17 +156,16 @@ def row_of(partition: Partition, name: str, number: int) -> LocatedRow:
         StoreError: no such row exists; the shard was replaced after its table was read.
     """
     shard = partition.shards[name]
-    store, path = shard_file(partition.store, partition.place, shard)
-    members = list(shard.members)
-    start, end, _ = member_of(members, shard.bytes, number)
-    if path.endswith(".gz") and (end - start <= WHOLE or len(members) > 1):
-        key = (path, shard.sha256, start)
-        first, rows = partition.once("member", key, lambda: rows_around(store, path, members, shard.bytes, number))
+    file = shard_file(partition.store, partition.place, shard)
+    start, end, _ = member_of(shard.members, shard.bytes, number)
+    if file.has_small_members(number):
+        key = (file.path, shard.sha256, start)
+        first, rows = partition.once("member", key, lambda: file.around(number))
     else:
-        first, rows = rows_around(store, path, members, shard.bytes, number)
+        first, rows = file.around(number)
     if not 0 <= number - first < len(rows):
-        raise _replaced(path, number)
-    return LocatedRow(shard, path, number, (start, end), rows[number - first])
+        raise _replaced(file.path, number)
+    return LocatedRow(shard, file.path, number, (start, end), rows[number - first])
 
 
 def locate_in(partition: Partition, name: str, pair: Pair) -> LocatedRow | None:
@@ -255,7 +254,7 @@ def other_sources(searched: Sequence[Partition], source: str) -> str:
     for version in named or searched:
         shard = next((shard for shard in version.shards.values() if shard.rows), None)
         if shard is not None:
-            for _, rows in islice(read_rows(*shard_file(version.store, version.place, shard), None, IdPair), 1):
+            for _, rows in islice(shard_file(version.store, version.place, shard).rows(IdPair, verified=False), 1):
                 found.update(dict.fromkeys(row.source for row in rows))
     if not found or source in found:
         return ""

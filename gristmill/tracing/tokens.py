@@ -17,8 +17,9 @@ from gristmill.errors import DataError
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME
 from gristmill.lake.address import SPLITS, cache_asset, mix_asset, place
 from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.model import Shard
-from gristmill.lake.rows.batches import IdPair, read_rows
+from gristmill.lake.rows.batches import IdPair
 from gristmill.lake.rows.bitmap import unpack_bits
 from gristmill.lake.rows.draw import fraction
 from gristmill.lake.store.json_object import read_free_form
@@ -223,9 +224,8 @@ def traced_shard(cache: Partition, mix: Partition, old: PartShard, shard: Shard)
 
 def _drawn(mix: Partition, shard: Shard, share: float, seed: int) -> NDArray[np.bool_]:
     """For each document, whether the draw by the hash of (source, id) holds it out for validation."""
-    path = mix.place.shard(shard.name)
     flags: list[bool] = []
-    for _, rows in read_rows(mix.store, path, shard.sha256, IdPair):
+    for _, rows in shard_file(mix.store, mix.place, shard).rows(IdPair):
         flags += [fraction(row.pair, seed) < share for row in rows]
     return np.array(flags, np.bool_)
 

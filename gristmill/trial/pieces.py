@@ -6,7 +6,6 @@ as the snapshot has the same shards.
 """
 
 import heapq
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import msgspec
@@ -19,7 +18,6 @@ from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.batches import decode_rows
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.draw import fraction
-from gristmill.lake.rows.shard_file import WHOLE, member_rows, read_blocks, rows_of
 from gristmill.lake.store.protocol import Store
 from gristmill.reading.partitions import ReadPartition, known_snapshots, open_partition
 
@@ -113,15 +111,7 @@ def _partition(store: Store, asset: str, snapshot: str | None) -> ReadPartition:
 
 def _rows(store: Store, partition: ReadPartition, piece: _Piece) -> list[Document]:
     """The documents of a piece. Of a file without small members (an adopted one) the first block stands for it."""
-    where, path = shard_file(store, partition.place, piece.shard)
-    lines = next(_lines(where, path, piece), [])
+    file = shard_file(store, partition.place, piece.shard)
+    _, lines = file.around(piece.first)
     block = b"".join(line + b"\n" for line in lines)
-    return decode_rows(msgspec.json.Decoder(Document), block, path, piece.first) if lines else []
-
-
-def _lines(store: Store, path: str, piece: _Piece) -> Iterator[list[bytes]]:
-    members = list(piece.shard.members)
-    if path.endswith(".gz") and (len(members) > 1 or piece.shard.bytes <= WHOLE):
-        yield member_rows(store, path, members, piece.shard.bytes, piece.first)
-        return
-    yield from map(rows_of, read_blocks(store, path))
+    return decode_rows(msgspec.json.Decoder(Document), block, file.path, piece.first) if lines else []

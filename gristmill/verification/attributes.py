@@ -9,10 +9,10 @@ from gristmill.execution.work import Say
 from gristmill.lake.address import Place
 from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.identity import IdDigest, Pair
-from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.adopted import ShardFile, shard_file
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.attribute import AttributeRow, parse_rows
-from gristmill.lake.rows.batches import TextRow, read_rows
+from gristmill.lake.rows.batches import TextRow
 from gristmill.lake.rows.shard_file import rows_of
 from gristmill.lake.store.protocol import Store
 from gristmill.verification.derived_files.examples_proof import ExamplesProof
@@ -80,11 +80,11 @@ class _AttributeReading:
     ) -> None:
         self._shard, self._examples = shard, examples
         self._set = names_of(partition.asset)["set"]
-        self._store, self.path = shard_file(store, partition, shard, sized=False)
-        beside = store, documents.shard(shard.name)
-        self._documents_store, self._documents_path = (
-            shard_file(store, documents, other, sized=False) if other else beside
-        )
+        file = shard_file(store, partition, shard, sized=False)
+        self._store, self.path = file.store, file.path
+        self._beside = ShardFile(store, documents.shard(shard.name), shard)
+        if other:
+            self._beside = shard_file(store, documents, other, sized=False)
         self._spans = not shard.at  # the ledger of an adopted set counts its spans outside of texts
         self._shown = frozenset(examples.rows(shard.name))
         self._texts: dict[int, str] = {}  # of the documents that examples show, by number of the row
@@ -93,7 +93,7 @@ class _AttributeReading:
 
     def findings(self, known: ReadDocuments | None) -> Iterator[Finding]:
         """All findings on the shard; at most one finding is on a row."""
-        read = known.of(self._documents_store, self._documents_path) if known and not self._shown else None
+        read = known.of(self._beside.store, self._beside.path) if known and not self._shown else None
         if read is not None and self._is_of(read):
             return
         proof = ShardProof(self._store, self.path, self._shard)
@@ -108,7 +108,7 @@ class _AttributeReading:
             yield wrong  # before the finding on the object's digest, because it says more
         yield from proof.findings
         if self._unreadable:
-            what = f"cannot be compared with {self._documents_path}, which cannot be read"
+            what = f"cannot be compared with {self._beside.path}, which cannot be read"
             yield Finding(self.path, None, what, "mend the documents first")
         elif wrong is None and proof.whole and self._ids.hexdigest() != self._shard.ids:
             what = differs("its ids' digest is", self._ids.hexdigest(), self._shard.ids)
@@ -134,7 +134,7 @@ class _AttributeReading:
     def _documents(self) -> Iterator[tuple[Pair, int]]:
         """(source, id) of each document, and the length of its text in code points: a text itself may be huge."""
         try:
-            for first, rows in read_rows(self._documents_store, self._documents_path, None, TextRow):
+            for first, rows in self._beside.rows(TextRow, verified=False):
                 shown = self._shown.intersection(range(first, first + len(rows))) if self._shown else ()
                 self._texts |= {number: rows[number - first].text for number in shown}
                 yield from [((row.source, row.id), len(row.text)) for row in rows]
@@ -152,7 +152,7 @@ class _AttributeReading:
         except MalformedRow as error:
             return Finding(self.path, error.row, error.reason)
         for number, (row, (pair, length)) in enumerate(zip(rows, block, strict=False), start=first):
-            what = _other(row, pair, self._documents_path) or (self._spans and _outside(row, length))
+            what = _other(row, pair, self._beside.path) or (self._spans and _outside(row, length))
             if what:
                 return Finding(self.path, number, what)
             if number in self._texts:
@@ -161,7 +161,7 @@ class _AttributeReading:
         self._ids.update([pair for pair, _ in block])
         if len(block) < len(lines):
             number = first + len(block)
-            what = f"id {rows[len(block)].id!r}, but {self._documents_path} ends before it"
+            what = f"id {rows[len(block)].id!r}, but {self._beside.path} ends before it"
             return Finding(self.path, number, what)
         return None
 
@@ -170,7 +170,7 @@ class _AttributeReading:
         if document is None:
             return None
         (source, id_), _ = document
-        what = f"there is no such row, but {self._documents_path} has id {id_!r} (source {source!r}) there"
+        what = f"there is no such row, but {self._beside.path} has id {id_!r} (source {source!r}) there"
         return Finding(self.path, self._ids.rows, what)
 
 

@@ -12,7 +12,7 @@ from gristmill.execution.work import Say
 from gristmill.lake.address import Place, blocklist_path, place
 from gristmill.lake.asset_kinds import DOCUMENTS, RAW, kind_of
 from gristmill.lake.identity import HASH_BYTES, IdDigest, Pair
-from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.adopted import ShardFile, shard_file
 from gristmill.lake.ledger.files import read_table
 from gristmill.lake.ledger.id_search import first_duplicate, index_reader, repeated_highs
 from gristmill.lake.ledger.model import Ledger, Shard
@@ -21,7 +21,7 @@ from gristmill.lake.rows.blocklists.blocklist import Blocklist, read_blocklist
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.quarantined import QuarantinedRow
 from gristmill.lake.rows.raw_spans import check_raw_spans
-from gristmill.lake.rows.shard_file import read_blocks, rows_of
+from gristmill.lake.rows.shard_file import rows_of
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.selection import CHANGED, changes_rows
 from gristmill.stages.adoption.before import RowsBefore, VersionBefore
@@ -119,11 +119,9 @@ class _Parent:
 
     def path(self, name: str) -> str:
         """The path of a shard, for messages."""
-        return self._file(name)[1]
+        return self._file(name).path if name in self._shards else self._place.shard(name)
 
-    def _file(self, name: str) -> tuple[Store, str]:
-        if name not in self._shards:
-            return self._store, self._place.shard(name)
+    def _file(self, name: str) -> ShardFile:
         return shard_file(self._store, self._place, self._shards[name], sized=False)
 
     def rows(self, name: str) -> int | None:
@@ -132,9 +130,8 @@ class _Parent:
 
     def lines(self, name: str) -> Iterator[bytes]:
         """The lines of a shard, up to the first that cannot be read. The shard's own audit reports the damage."""
-        store, path = self._file(name)
         try:
-            for block in read_blocks(store, path):
+            for block in self._file(name).blocks(verified=False):
                 yield from rows_of(block)
         except (DataError, StoreError):
             self.broken.add(name)
@@ -145,7 +142,8 @@ class _DocumentReading:
 
     def __init__(self, store: Store, partition: Place, shard: Shard, blocklists: Sequence[Blocklist]) -> None:
         self._store, self._place, self._shard, self._blocklists = store, partition, shard, blocklists
-        self._files, self.path = shard_file(store, partition, shard, sized=False)
+        file = shard_file(store, partition, shard, sized=False)
+        self._files, self.path = file.store, file.path
         self._decoder = msgspec.json.Decoder(Document)
         self._id_decoder = msgspec.json.Decoder(_IdOfRow)
         self._changed = 0
@@ -323,7 +321,7 @@ def _unique(store: Store, partition: Place, shards: Sequence[Shard], rebuilt: di
     if duplicate:
         one, other = duplicate
         both = [shard for shard in shards if shard.name in {one.shard, other.shard}]
-        files = {shard.name: shard_file(store, partition, shard)[1] for shard in both}
+        files = {shard.name: shard_file(store, partition, shard).path for shard in both}
         what = (
             f"id {other.pair[1]!r} (source {other.pair[0]!r}) is in {files[one.shard]} row {one.row} as well;"
             f" {len(highs):,} ids occur twice"

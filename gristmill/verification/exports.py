@@ -12,6 +12,7 @@ from gristmill.execution.finding import Finding, differs, guarded
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, place
 from gristmill.lake.asset_kinds import MIX
+from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.index_ledger import IndexLedger
 from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.rows.shard_file import UnkeptUpload
@@ -141,7 +142,7 @@ def _part_again(
     try:
         folder = record.folder.rstrip("/").rpartition("/")[2]
         writer = PartWriter(how[0], folder, UnkeptUpload, store, how[1], held_rows(shard))
-        write_documents(store, documents.shard(shard.name), shard, writer)
+        write_documents(shard_file(store, documents, shard), writer)
         files = writer.close()
     except (DataError, NoFolder) as error:  # of what it was made from, such as media: the part itself may be sound
         yield Finding(record.folder, None, f"it cannot be made again to compare it: {error}", _KEEP)

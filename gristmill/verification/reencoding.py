@@ -18,6 +18,7 @@ from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, load_ledger
 from gristmill.lake.address import Place, mix_asset, place
 from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.identity import digest_of
+from gristmill.lake.ledger.adopted import ShardFile, shard_file
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.ledger.shard_sample import ShardSample
@@ -69,10 +70,9 @@ def reencoding_findings(
                 if not old.is_counted:
                     say(f"{partition.asset} ({partition.snapshot}): shard {name} was made by version 0.1; not compared")
                     continue
-                stored = _StoredShard(
-                    documents.shard(name), partition.table, old, readers, replace(store, partition.table)
-                )
-                yield from guarded(store, partition.ledger, stored.findings(tokenizer, shard))
+                file = shard_file(store, documents, shard)
+                stored = _StoredShard(file, partition.table, old, readers, replace(store, partition.table))
+                yield from guarded(store, partition.ledger, stored.findings(tokenizer))
                 compared += stored.documents
                 encoded |= {name} if stored.is_encoded else set()
     say(f"{partition.asset} ({partition.snapshot}): {compared} documents encoded again")
@@ -117,16 +117,18 @@ class _StoredShard:
         documents: how many there are.
     """
 
-    def __init__(self, path: str, table: str, old: PartShard, readers: Mapping[str, CacheReader], mend: str) -> None:
-        self._path, self._table, self._old = path, table, old
+    def __init__(
+        self, file: ShardFile, table: str, old: PartShard, readers: Mapping[str, CacheReader], mend: str
+    ) -> None:
+        self._file, self._table, self._old = file, table, old
         self._mend = mend  # of the cache: the document that a finding names is sound
         self._splits = {split: _StoredRows(readers[split], bounds) for split, bounds in old.ranges.items()}
         self._findings: list[Finding] = []
         self.is_encoded, self.documents = False, 0
 
-    def findings(self, tokenizer: ShardTokenizer, shard: Shard) -> Iterator[Finding]:
+    def findings(self, tokenizer: ShardTokenizer) -> Iterator[Finding]:
         """Findings on rows that differ, on documents in another split or without a row, and on statistics."""
-        tokenizer.tokenize(shard, self._path, self._splits, self._end)
+        tokenizer.tokenize(self._file, self._splits, self._end)
         yield from self._findings
 
     def _end(self, shard: Shard, facts: TokenStatistics, dropped: tuple[int, ...], held: str) -> None:
@@ -137,14 +139,14 @@ class _StoredShard:
         other = next((n for n, pair in enumerate(zip(places, recorded, strict=True)) if pair[0] != pair[1]), None)
         if other is not None:
             what = f"the ledger says that its row is in {recorded[other]}, but encoded again it is in {places[other]}"
-            self._findings.append(Finding(self._path, other, what, self._mend))
+            self._findings.append(Finding(self._file.path, other, what, self._mend))
             return
         for split, stored in self._splits.items():
             rows = [number for number, place in enumerate(places) if place == split]
             if stored.other:
                 number, what = stored.other
                 row = old.ranges[split][0] + number
-                self._findings.append(Finding(self._path, rows[number], f"{what} ({split} row {row})", self._mend))
+                self._findings.append(Finding(self._file.path, rows[number], f"{what} ({split} row {row})", self._mend))
             if stored.rows != old.ranges[split][1]:
                 what = f"shard {shard.name}: it has {old.ranges[split][1]} rows in {split}, encoded again {stored.rows}"
                 self._findings.append(Finding(self._table, None, what))
@@ -182,7 +184,7 @@ def _tokenizer(
     kind = format_of({"type": "text"} if declared == "text" else declared)
     # the reference itself, not what is kept of it
     encoder, vocabulary = row_encoder(kind, name, data, options, reference=True)
-    return ShardTokenizer(store, encoder, vocabulary, kind.on_trouble, parameters["validation"]), encoder.metadata
+    return ShardTokenizer(encoder, vocabulary, kind.on_trouble, parameters["validation"]), encoder.metadata
 
 
 def _metadata(store: Store, path: str) -> Mapping[str, Any]:

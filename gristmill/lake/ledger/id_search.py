@@ -16,7 +16,7 @@ from gristmill.lake.address import Place
 from gristmill.lake.identity import HASH_BYTES, Pair, canonical, load_hashes, missing_from
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.model import Shard
-from gristmill.lake.rows.batches import IdPair, read_rows
+from gristmill.lake.rows.batches import IdPair
 from gristmill.lake.store.protocol import Store
 from gristmill.threads import thread_pool
 
@@ -165,7 +165,7 @@ def sightings(store: Store, place: Place, shard: Shard, highs: Highs) -> Iterato
         StoreError: the shard is not the one that the ledger names. An empty `shard.sha256` skips this comparison.
     """
     searched = set(highs.tolist())
-    for first, rows in read_rows(*shard_file(store, place, shard), shard.sha256 or None, IdPair):
+    for first, rows in shard_file(store, place, shard).rows(IdPair, verified=bool(shard.sha256)):
         for number, row in enumerate(rows, start=first):
             if xxhash.xxh3_128_intdigest(canonical(row.pair)) >> 64 in searched:
                 yield Sighting(shard.name, number, row.pair)

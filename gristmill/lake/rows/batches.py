@@ -7,8 +7,8 @@ import msgspec
 import numpy as np
 import orjson
 
-from gristmill.errors import DataError, MalformedRow, Misaligned
-from gristmill.lake.identity import Pair, PairDigest
+from gristmill.errors import MalformedRow, Misaligned
+from gristmill.lake.identity import Pair
 from gristmill.lake.rows.json_values import decode_row
 from gristmill.lake.rows.shard_file import read_blocks, rows_of
 from gristmill.lake.store.json_object import NOT_DECODED
@@ -202,26 +202,6 @@ class RowFeed:
                 f"{self.path}: has a row {self.row} (counted from 0), but {beside} ends before it;"
                 " make this attribute set again"
             )
-
-
-def check_ledger_ids(found: PairDigest, rows: int, ids: str, path: str) -> None:
-    """Checks that a shard has the rows and the ids that its ledger names. A sha256 that fits proves neither.
-
-    Args:
-        found: digest of the (source, id) of all its rows, as they were read.
-        rows: number of rows in the ledger.
-        ids: digest of the ids in the ledger.
-        path: path of the shard, for the message.
-
-    Raises:
-        DataError: they are others.
-    """
-    if found.rows != rows:
-        raise DataError(f"{path}: {rows} documents in its ledger, but {found.rows} were read; make them again")
-    if found.hexdigest() != ids:
-        raise DataError(
-            f"{path}: its {rows} documents have other ids, or another order, than its ledger says; make them again"
-        )
 
 
 def check_same_ids(documents: Sequence[Pair], rows: Sequence[Pair], beside: str, path: str, first: int) -> int:

@@ -5,7 +5,7 @@ reads it, and the offsets of the members allow random access. `.gz`, `.zst` and 
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 import numpy as np
@@ -274,7 +274,7 @@ def rows_of(block: bytes) -> list[bytes]:
     return rows
 
 
-def member_rows(store: Store, path: str, members: list[tuple[int, int]], size: int, row: int) -> list[bytes]:
+def member_rows(store: Store, path: str, members: Sequence[tuple[int, int]], size: int, row: int) -> list[bytes]:
     """The rows of the gzip member that holds `row`, without line feeds. One range read fetches them.
 
     Args:
@@ -297,31 +297,7 @@ def member_rows(store: Store, path: str, members: list[tuple[int, int]], size: i
         ) from error
 
 
-def rows_around(
-    store: Store, path: str, members: list[tuple[int, int]], size: int, row: int
-) -> tuple[int, list[bytes]]:
-    """Some rows of a shard, of which one is `row`, without line feeds; and the number of the first of them.
-
-    A file that somebody else wrote may be one large gzip member, or have another packing: it is read as a stream.
-
-    Args: as in member_rows().
-
-    Returns:
-        No rows if the file ends before the row.
-    """
-    start, end, first = member_of(members, size, row)
-    if path.endswith(".gz") and (end - start <= WHOLE or len(members) > 1):
-        return first, member_rows(store, path, members, size, row)
-    first = 0
-    for block in read_blocks(store, path):
-        rows = rows_of(block)
-        if row < first + len(rows):
-            return first, rows
-        first += len(rows)
-    return first, []
-
-
-def member_of(members: list[tuple[int, int]], size: int, row: int) -> tuple[int, int, int]:
+def member_of(members: Sequence[tuple[int, int]], size: int, row: int) -> tuple[int, int, int]:
     """The gzip member that holds a row.
 
     Args:

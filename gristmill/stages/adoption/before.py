@@ -7,7 +7,6 @@ from gristmill.execution.finding import Finding
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.model import Shard
-from gristmill.lake.rows.batches import read_rows
 from gristmill.lake.rows.document import Document
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.adoption.grinder import key_of_pair, metadata_digest
@@ -33,14 +32,14 @@ class VersionBefore:
         shard = self._shards[name]
         digests: dict[bytes, bytes] = {}
         try:
-            store, path = shard_file(self._store, self._place, shard, sized=False)
-            if store.head(path) is None:
+            file = shard_file(self._store, self._place, shard, sized=False)
+            if file.store.head(file.path) is None:
                 return None
-            for _, documents in read_rows(store, path, None, Document):
+            for _, documents in file.rows(Document, verified=False):
                 digests.update((key_of_pair((d.source, d.id)), metadata_digest(d)) for d in documents)
         except DataError:
             return None
-        return RowsBefore(path, digests)
+        return RowsBefore(file.path, digests)
 
 
 class RowsBefore:

@@ -19,7 +19,7 @@ from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.ledger.receipts import RawVersion, Receipt, leave_receipt
 from gristmill.lake.rows.attribute import parse_rows
-from gristmill.lake.rows.batches import TextRow, check_same_ids, decode_rows, read_rows
+from gristmill.lake.rows.batches import TextRow, check_same_ids, decode_rows
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.foreign_file import ForeignFile
 from gristmill.lake.rows.shard_file import rows_of
@@ -132,8 +132,7 @@ class AdoptionGrinder(ShardGrinder[AdoptionSpec, AdoptionItem]):
         """The hash of each document's metadata in the version before, by the hash of its (source, id)."""
         if self._spec.documents is None:
             return
-        store, path = shard_file(self._store, self._spec.documents, shard)
-        for _, documents in read_rows(store, path, shard.sha256, Document):
+        for _, documents in shard_file(self._store, self._spec.documents, shard).rows(Document):
             for document in documents:
                 yield key_of_pair((document.source, document.id)), metadata_digest(document)
 
@@ -146,9 +145,9 @@ class AdoptionGrinder(ShardGrinder[AdoptionSpec, AdoptionItem]):
         spec = self._spec
         if spec.documents is None or body.beside is None:
             raise DataError(f"{file.path}: there are no documents beside it; adopt the documents first")
-        store, beside = shard_file(self._store, spec.documents, body.beside)
+        texts_file = shard_file(self._store, spec.documents, body.beside)
         waiting: list[TextRow] = []
-        first, texts = 0, read_rows(store, beside, body.beside.sha256, TextRow)
+        first, beside, texts = 0, texts_file.path, texts_file.rows(TextRow)
         for block in file.blocks():
             lines = rows_of(block)
             while len(waiting) < len(lines) and (more := next(texts, None)) is not None:

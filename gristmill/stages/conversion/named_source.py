@@ -9,7 +9,7 @@ from gristmill.lake.address import Place, documents_asset, ledger_folder
 from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.files import find_ledger, list_ledgers
-from gristmill.lake.rows.batches import IdPair, read_rows
+from gristmill.lake.rows.batches import IdPair
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.source import Source
 
@@ -69,5 +69,5 @@ def _first(store: Store, documents: Place) -> str | None:
     shard = next((row for row in ledger[1] if row.rows), None) if ledger else None
     if shard is None:
         return None
-    _, rows = next(iter(read_rows(*shard_file(store, documents, shard), None, IdPair)))
+    _, rows = next(iter(shard_file(store, documents, shard).rows(IdPair, verified=False)))
     return rows[0].source

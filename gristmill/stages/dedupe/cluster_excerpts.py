@@ -11,12 +11,10 @@ from gristmill.errors import DataError
 from gristmill.lake.address import documents_asset, place
 from gristmill.lake.asset_kinds import FINGERPRINTS
 from gristmill.lake.identity import Pair
-from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.adopted import ShardFile, shard_file
 from gristmill.lake.ledger.files import find_ledger
-from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.batches import TextRow, decode_rows
 from gristmill.lake.rows.blocklists.blocklist import listed_pairs
-from gristmill.lake.rows.shard_file import rows_around
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.stages.dedupe.largest_clusters import LargestCluster
@@ -79,13 +77,13 @@ def _excerpt(
     spans = FingerprintPart(store, parts[cluster.shard], prints.table).spans()
     place_of = spans.of_document if recipe.near else spans.of_hash
     row, start, end = place_of(cluster.span, f"{prints.table}: part {cluster.shard}")
-    found = _document(*shard_file(store, documents, shards[cluster.shard]), shards[cluster.shard], row)
+    found = _document(shard_file(store, documents, shards[cluster.shard]), row)
     text = None if found.pair in blocked else found.text[start : min(end, start + EXCERPT)]
     return ClusterExcerpt(cluster, row, start, end, text)
 
 
-def _document(store: Store, path: str, shard: Shard, row: int) -> TextRow:
-    first, rows = rows_around(store, path, list(shard.members), shard.bytes, row)
+def _document(file: ShardFile, row: int) -> TextRow:
+    first, rows = file.around(row)
     if row - first >= len(rows):
-        raise DataError(f"{path}: has no row {row}; make this partition again")
-    return decode_rows(msgspec.json.Decoder(TextRow), rows[row - first] + b"\n", path, row)[0]
+        raise DataError(f"{file.path}: has no row {row}; make this partition again")
+    return decode_rows(msgspec.json.Decoder(TextRow), rows[row - first] + b"\n", file.path, row)[0]

@@ -13,11 +13,10 @@ from gristmill.execution.part_output import PartOutput
 from gristmill.execution.shard_grinder import ShardGrinder
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.lake.address import Place
+from gristmill.lake.ledger.adopted import ShardFile, shard_file
 from gristmill.lake.ledger.folders.pinned_upload import PinnedUpload
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.ledger.receipts import Receipt
-from gristmill.lake.rows.batches import check_ledger_ids
-from gristmill.lake.rows.shard_file import read_blocks
 from gristmill.lake.store.hashing import HashedUpload
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.export import format_of_parameters
@@ -56,28 +55,26 @@ class ExportGrinder(ShardGrinder[ExportSpec, ExportItem]):
         super().__init__(job)
         self._codec = codec_of(format_of_parameters(self._spec.format))
 
-    def grind(self, item: Item, body: ExportItem) -> Outcome:
+    def grind(self, item: Item, body: ExportItem) -> Outcome:  # noqa: ARG002 - as in ShardGrinder
         output = _ExportOutput(self._store, self._spec, body, self._codec)
-        path, shard = self._spec.documents.shard(item.name), body.shard
-        return self.ground(output, lambda: write_documents(self._store, path, shard, output.part))
+        file = shard_file(self._store, self._spec.documents, body.shard)
+        return self.ground(output, lambda: write_documents(file, output.part))
 
 
-def write_documents(store: Store, path: str, shard: Shard, part: PartWriter) -> None:
+def write_documents(file: ShardFile, part: PartWriter) -> None:
     """Writes all documents of a shard into a part.
 
     Args:
-        store: the lake.
-        path: of the shard.
-        shard: its row in the mix's table.
+        file: the shard's file.
         part: receives them.
 
     Raises:
         DataError: a document contradicts itself, or the shard has other rows or ids than its table says.
         StoreError: the shard is being rebuilt.
     """
-    for block in read_blocks(store, path, shard.sha256):
-        part.write(path, block)
-    check_ledger_ids(part.ids, shard.rows, shard.ids, path)
+    for block in file.blocks():
+        part.write(file.path, block)
+    file.check_ids(part.ids)
 
 
 class _ExportOutput(PartOutput):

@@ -12,7 +12,6 @@ from gristmill.lake.address import Place
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.rows.batches import TextRow, decode_rows
-from gristmill.lake.rows.shard_file import read_blocks
 from gristmill.recipes.duplicates.units import DocumentUnits, Unit, unit_of_parameters
 from gristmill.stages.fingerprints.key_rows import MEND, keyed_row
 from gristmill.stages.fingerprints.part_writer import FingerprintWriter
@@ -59,15 +58,17 @@ class FingerprintGrinder(ShardGrinder[FingerprintSpec, FingerprintItem]):
         return self.ground(part, lambda: self._read(body.documents, part))
 
     def _read(self, shard: Shard, writer: FingerprintWriter) -> None:
-        store, path = shard_file(self._store, self._spec.documents, shard)
+        file = shard_file(self._store, self._spec.documents, shard)
         first = 0
-        for block in read_blocks(store, path, shard.sha256, _BLOCK):
-            held = [decode_rows(self._decoder, block, path, first, self._mend)]
+        for block in file.blocks(_BLOCK):
+            held = [decode_rows(self._decoder, block, file.path, first, self._mend)]
             del block
             first += len(held[0])
-            self._add(held, writer, path)
+            self._add(held, writer, file.path)
         if first != shard.rows:
-            raise DataError(f"{path}: {shard.rows} documents in its ledger, but {first} were read; make them again")
+            raise DataError(
+                f"{file.path}: {shard.rows} documents in its ledger, but {first} were read; make them again"
+            )
 
     def _add(self, held: list[list[TextRow]], writer: FingerprintWriter, path: str) -> None:
         """Adds the rows of a block, and lets them go."""

@@ -13,9 +13,10 @@ from gristmill.execution.finding import Finding, guarded
 from gristmill.lake.address import Place, attributes_beside, place
 from gristmill.lake.asset_kinds import DOCUMENTS, kind_of
 from gristmill.lake.identity import Pair
+from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Ledger, Shard
-from gristmill.lake.rows.batches import IdPair, read_rows
+from gristmill.lake.rows.batches import IdPair
 from gristmill.lake.store.json_object import read_free_form
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mixture.held_out import HeldOut, held_out_of
@@ -57,9 +58,8 @@ def _of_shard(store: Store, partition: Place, shard: Shard, keys: "_Keys") -> It
     if recorded is None:
         yield Finding(partition.table, None, f"shard {shard.name}: it does not say which rows are held out")
         return
-    path = partition.shard(shard.name)
-    kept = (row.pair for _, rows in read_rows(store, path, shard.sha256, IdPair) for row in rows)
-    computed = keys.flags(shard.name, kept)
+    file, path = shard_file(store, partition, shard), partition.shard(shard.name)
+    computed = keys.flags(shard.name, (row.pair for _, rows in file.rows(IdPair) for row in rows))
     if len(computed) != len(recorded):
         yield Finding(path, None, f"{len(computed)} of its rows are in the version before, and it has {len(recorded)}")
         return

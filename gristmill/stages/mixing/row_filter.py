@@ -16,10 +16,9 @@ from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.counts import add_counts
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.attribute import AttributeRow, parse_rows
-from gristmill.lake.rows.batches import RowFeed, check_ledger_ids, check_same_ids, decode_rows
+from gristmill.lake.rows.batches import check_same_ids, decode_rows
 from gristmill.lake.rows.blocklists.blocklist import Blocklist
 from gristmill.lake.rows.draw import fraction
-from gristmill.lake.rows.shard_file import read_blocks
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.drift.drop_reasons import BLOCKED, NOT_CHOSEN, SAMPLED_OUT
 from gristmill.recipes.edits.transform import Transform
@@ -131,19 +130,19 @@ class RowFilter:
                 shard has other rows or ids than its ledger says, which is raised after its last block.
             StoreError: an object is not the one that its ledger names; this is raised after its last block.
         """
-        store, path = shard_file(self._store, self._documents, shard)
+        file = shard_file(self._store, self._documents, shard)
         feeds = {
-            name: RowFeed(*shard_file(self._store, attributes_beside(self._documents, name), beside), beside.sha256)
+            name: shard_file(self._store, attributes_beside(self._documents, name), beside).feed()
             for name, beside in sorted(sets.items())
         }
         ids = PairDigest()
-        for block in read_blocks(store, path, shard.sha256):
-            filtered = self.decide(block, feeds, path, ids.rows, counts, shard.name)
+        for block in file.blocks():
+            filtered = self.decide(block, feeds, file.path, ids.rows, counts, shard.name)
             ids.update(filtered.pairs)
             yield filtered
         for feed in feeds.values():
-            feed.finish(path)
-        check_ledger_ids(ids, shard.rows, shard.ids, path)
+            feed.finish(file.path)
+        file.check_ids(ids)
 
     def decide(
         self,

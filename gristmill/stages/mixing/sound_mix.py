@@ -15,12 +15,13 @@ from gristmill.errors import DataError, NewerSchema
 from gristmill.lake.address import Place, mix_asset, mix_index, place
 from gristmill.lake.asset_kinds import ledger_of_asset
 from gristmill.lake.identity import HASH_BYTES, Pair, hashes_of, load_hashes, shared_by
+from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.counts import sum_counts
 from gristmill.lake.ledger.files import read_head, read_table
 from gristmill.lake.ledger.index_ledger import IndexLedger, read_index_ledger
 from gristmill.lake.ledger.model import Ledger as Head
 from gristmill.lake.ledger.model import Shard
-from gristmill.lake.rows.batches import IdPair, read_rows
+from gristmill.lake.rows.batches import IdPair
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.drift.drop_reasons import BLOCKED
 from gristmill.recipes.mix import Mix
@@ -151,7 +152,7 @@ def _shared(store: Store, one: Place, other: Place) -> Iterator[tuple[Shard, NDA
 def _first(store: Store, partition: Place, shard: Shard, shared: NDArray[np.uint64]) -> Pair:
     """The first row of a shard whose hash is among some."""
     wanted = set(map(tuple, shared.tolist()))
-    for _, rows in read_rows(store, partition.shard(shard.name), shard.sha256, IdPair):
+    for _, rows in shard_file(store, partition, shard).rows(IdPair):
         for row in rows:
             if tuple(hashes_of([row.pair])[0].tolist()) in wanted:
                 return row.pair

@@ -16,7 +16,7 @@ from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.folders.whole_folder import is_whole
-from gristmill.lake.rows.batches import TextRow, read_rows
+from gristmill.lake.rows.batches import TextRow
 from gristmill.lake.rows.blocklists.blocklist import listed_pairs
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.draw import fraction
@@ -228,8 +228,7 @@ def drawn_documents(store: Store, draw: Draw) -> Iterator[TextRow]:
     """
     for where in _places(draw):
         for shard in read_ledger(store, where)[1]:
-            at, path = shard_file(store, where, shard)
-            for _, documents in read_rows(at, path, shard.sha256, TextRow):
+            for _, documents in shard_file(store, where, shard).rows(TextRow):
                 yield from (row for row in documents if draw.share >= 1 or fraction(row.pair) < draw.share)
 
 

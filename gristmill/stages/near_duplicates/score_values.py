@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from gristmill.errors import DataError
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.rows.attribute import parse_rows
-from gristmill.lake.rows.shard_file import read_blocks, rows_of
+from gristmill.lake.rows.shard_file import rows_of
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.near_duplicates.inputs import Table
 from gristmill.stages.near_duplicates.nodes import Nodes, part_of, rank_of, shard_of, stretches
@@ -61,11 +61,10 @@ class ScoreValues:
                 f"{table.place.table}: shard {row.name} has other documents than its fingerprints; make"
                 f" {table.place.asset} of {table.place.snapshot} again"
             )
-        shard = table.rows[row.name]
-        store, path = shard_file(self._store, table.place, shard)
+        file = shard_file(self._store, table.place, table.rows[row.name])
         scores: list[float] = []
-        for block in read_blocks(store, path, shard.sha256):
-            for each in parse_rows(rows_of(block), self._set, path, len(scores)):
+        for block in file.blocks():
+            for each in parse_rows(rows_of(block), self._set, file.path, len(scores)):
                 spans = each.labels.get(self._label, ())
                 scores.append(max((score for _, _, score in spans), default=-np.inf))
         return np.array(scores, np.float64)

@@ -17,7 +17,6 @@ from gristmill.lake.identity import IdDigest
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.code import CHANGED_CODE
 from gristmill.lake.ledger.model import Input, Shard
-from gristmill.lake.rows.batches import read_rows
 from gristmill.lake.rows.document import Document
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.batch import Batch
@@ -173,10 +172,10 @@ class TaggingGrinder(ShardGrinder[TaggingSpec, TaggingItem]):
 
     def _read(self, body: TaggingItem, ids: IdDigest, outputs: list[_SetOutput], failed: list[Failed]) -> None:
         """Reads the documents once for all sets. If a tagger fails, only its own set fails."""
-        store, path = shard_file(self._store, self._spec.documents, body.documents)
+        file = shard_file(self._store, self._spec.documents, body.documents)
         if not outputs:
             return
-        for first, documents in read_rows(store, path, body.documents.sha256, Document):
+        for first, documents in file.rows(Document):
             batch = Batch.of(documents)
             lines = LabelLines(batch)
             for output in list(outputs):

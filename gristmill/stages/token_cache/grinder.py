@@ -15,6 +15,7 @@ from gristmill.execution.work import Item, Job, Outcome
 from gristmill.execution.write_shards import write_shards
 from gristmill.formats.levanter.cache import CacheReader, copy_range, ranges_of
 from gristmill.lake.address import Place
+from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.recipes.row_format import format_of
@@ -65,9 +66,7 @@ class TokenCacheGrinder(ShardGrinder[TokenCacheSpec, TokenCacheItem]):
         self._format = format_of(spec.format)
         facts = read_reference(self._store, ledger)
         self._encoder, vocabulary = row_encoder(self._format, spec.tokenizer, data, spec.options, facts)
-        self._tokenizer = ShardTokenizer(
-            self._store, self._encoder, vocabulary, self._format.on_trouble, spec.validation
-        )
+        self._tokenizer = ShardTokenizer(self._encoder, vocabulary, self._format.on_trouble, spec.validation)
 
     def grind(self, item: Item, body: TokenCacheItem) -> Outcome:
         old = body.old if body.old and self._proven(body.old) else None
@@ -80,7 +79,8 @@ class TokenCacheGrinder(ShardGrinder[TokenCacheSpec, TokenCacheItem]):
                 part.begin()
                 copied = self._copy(shard, old, part)
                 if not copied:
-                    self._tokenizer.tokenize(shard, self._spec.documents.shard(shard.name), part.writers, part.end)
+                    file = shard_file(self._store, self._spec.documents, shard)
+                    self._tokenizer.tokenize(file, part.writers, part.end)
                 facts["shards copied" if copied else "shards tokenized"] += 1
 
         ground = write_shards(self._store, [part], write)

@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from gristmill.encoding.vocabulary import Vocabulary
 from gristmill.errors import DataError
 from gristmill.lake.identity import PairDigest
+from gristmill.lake.ledger.adopted import ShardFile
 from gristmill.lake.ledger.model import Shard
-from gristmill.lake.rows.batches import check_ledger_ids, read_rows
 from gristmill.lake.rows.bitmap import pack_bits
 from gristmill.lake.rows.draw import VALIDATION_SEED, fraction
-from gristmill.lake.store.protocol import Store
 from gristmill.recipes.row_format import OnTrouble
 from gristmill.stages.mixing.held_out import held_rows
 from gristmill.stages.token_cache.rows import Fields, RowEncoder, all_dropped, apply_policy, chosen
@@ -60,18 +59,15 @@ class ShardTokenizer:
         validation: share of the documents that are held out; 0: there is no such split.
     """
 
-    def __init__(
-        self, store: Store, encoder: RowEncoder, vocabulary: Vocabulary, policy: OnTrouble, validation: float
-    ) -> None:
-        self._store, self._encoder, self._vocabulary = store, encoder, vocabulary
+    def __init__(self, encoder: RowEncoder, vocabulary: Vocabulary, policy: OnTrouble, validation: float) -> None:
+        self._encoder, self._vocabulary = encoder, vocabulary
         self._policy, self._validation = policy, validation
 
-    def tokenize(self, shard: Shard, path: str, takers: Mapping[str, RowsTaker], end: End) -> None:
+    def tokenize(self, file: ShardFile, takers: Mapping[str, RowsTaker], end: End) -> None:
         """Tokenizes a shard.
 
         Args:
-            shard: the shard of a mix.
-            path: of its object.
+            file: the file of a mix's shard.
             takers: take the rows, by split.
             end: is told what the shard gave.
 
@@ -79,10 +75,10 @@ class ShardTokenizer:
             DataError: a row has an error and the policy is `raise`, or all rows have one; or the object is damaged, or
                 has other rows or ids than the ledger says.
         """
-        counting = TokenCounter(self._vocabulary)
+        counting, shard, path = TokenCounter(self._vocabulary), file.shard, file.path
         apart = _Apart([], [])
         by_key, ids = held_rows(shard), PairDigest()
-        for first, documents in read_rows(self._store, path, shard.sha256, self._encoder.row_type):
+        for first, documents in file.rows(self._encoder.row_type):
             if by_key is not None and first + len(documents) > len(by_key):
                 raise DataError(
                     f"{path}: has a row {len(by_key)} (counted from 0), but {shard.rows} documents in its ledger; make"
@@ -92,7 +88,7 @@ class ShardTokenizer:
             self._append(documents, path, first, takers, counting, apart)
             ids.update((each.source, each.id) for each in documents)
             del documents  # a text may be huge: free it before the next batch is read
-        check_ledger_ids(ids, shard.rows, shard.ids, path)
+        file.check_ids(ids)
         if shard.rows and len(apart.dropped) == shard.rows:
             raise DataError(all_dropped(path, shard.rows, counting.facts().dropped))
         held = pack_bits(np.concatenate(apart.held)) if apart.held else ""

@@ -19,11 +19,12 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.execution.work import Say
 from gristmill.lake.address import mix_asset, place, tokenizer_asset
 from gristmill.lake.asset_kinds import TOKEN_CACHE
+from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.files import dump, read_ledger, told_changes
 from gristmill.lake.ledger.folders.whole_folder import is_whole, write_whole
 from gristmill.lake.ledger.model import Recipe
 from gristmill.lake.ledger.walk import ledger_folders
-from gristmill.lake.rows.batches import TextRow, read_rows
+from gristmill.lake.rows.batches import TextRow
 from gristmill.lake.rows.draw import fraction
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.tokenizer import Tokenizer, Training
@@ -210,7 +211,7 @@ def _texts(store: Store, training: Training, slices: Slices, counts: dict[str, i
             documents = place(mix_asset(training.mix, stream), key)
             _, shards = read_ledger(store, documents)
             for shard in shards:
-                for _, rows in read_rows(store, documents.shard(shard.name), shard.sha256, TextRow):
+                for _, rows in shard_file(store, documents, shard).rows(TextRow):
                     for row in rows:
                         if training.sample >= 1 or fraction(row.pair) < training.sample:
                             counts["documents"] += 1

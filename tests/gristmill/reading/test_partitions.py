@@ -47,7 +47,7 @@ def test_shards_have_their_sets_beside_them(read_mill: Mill) -> None:
     ]
     assert shards[0].sets["words-1"][0] == WORDS
     [mixed] = shards_of(read_mill.store, [open_partition(read_mill.store, STREAM)], ["words-1"], ["b"])
-    assert (mixed.file(read_mill.store), mixed.whole) == ((read_mill.store, STREAM.shard("b")), False)
+    assert (mixed.file(read_mill.store).path, mixed.whole) == (STREAM.shard("b"), False)
 
 
 def test_a_set_that_is_at_work_or_not_finished_is_an_error(read_mill: Mill) -> None:

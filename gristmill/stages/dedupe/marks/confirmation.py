@@ -14,7 +14,6 @@ from gristmill.errors import DataError
 from gristmill.lake.address import documents_asset, place
 from gristmill.lake.asset_kinds import FINGERPRINTS
 from gristmill.lake.ledger.adopted import shard_file
-from gristmill.lake.rows.batches import read_rows
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.duplicates.units import DocumentUnits
@@ -98,10 +97,8 @@ class Confirmation:
         _, documents = self._tables(rank)
         if name not in documents.rows:
             raise self._changed(rank, name)
-        shard = documents.rows[name]
-        store, path = shard_file(self._store, documents.place, shard)
         hashes: list[U64] = [np.empty((0, 2), np.uint64)]
-        for first, batch in read_rows(store, path, shard.sha256, self._row_type):
+        for first, batch in shard_file(self._store, documents.place, documents.rows[name]).rows(self._row_type):
             begin, end = np.searchsorted(rows, [first, first + len(batch)])
             wanted = [batch[row - first] for row in rows[begin:end].tolist()]
             if wanted:

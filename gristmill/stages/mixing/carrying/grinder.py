@@ -14,7 +14,7 @@ from gristmill.lake.identity import IdDigest, Pair
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.rows.attribute import AttributeRow, encode_row, exact_spans, parse_rows
-from gristmill.lake.rows.batches import RowFeed, TextRow, check_same_ids, read_rows
+from gristmill.lake.rows.batches import TextRow, check_same_ids
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.edits.carried import carried_name
 from gristmill.recipes.rules import Column
@@ -76,10 +76,11 @@ class CarryingGrinder(ShardGrinder[CarryingSpec, CarryingItem]):
 
     def _carry(self, body: CarryingItem, output: _CarriedOutput) -> None:
         carrier = Carrier(self._spec.carry)
-        files, path = shard_file(self._store, self._spec.before, body.before)
+        file = shard_file(self._store, self._spec.before, body.before)
+        path = file.path
         sets = _SetsBeside(self._store, self._spec, body, [edit.column for edit in carrier.edits])
         kept = _KeptTexts(self._store, self._spec.after, body.after)
-        for first, rows in read_rows(files, path, body.before.sha256, TextRow):
+        for first, rows in file.rows(TextRow):
             labels, marked = sets.take(rows, path, first)
             found: list[AttributeRow] = []
             for number, row in enumerate(rows):
@@ -109,9 +110,9 @@ class _KeptTexts:
     """
 
     def __init__(self, store: Store, place: Place, shard: Shard) -> None:
-        files, self.path = shard_file(store, place, shard)
-        blocks = read_rows(files, self.path, shard.sha256, TextRow)
-        self._rows: Iterator[TextRow] = (row for _, rows in blocks for row in rows)
+        file = shard_file(store, place, shard)
+        self.path = file.path
+        self._rows: Iterator[TextRow] = (row for _, rows in file.rows(TextRow) for row in rows)
         self._next = next(self._rows, None)
         self.row = 0
 
@@ -143,7 +144,7 @@ class _SetsBeside:
     def __init__(self, store: Store, spec: CarryingSpec, body: CarryingItem, columns: Sequence[Column]) -> None:
         self._name, self._columns = spec.name, columns
         self._feeds = {
-            name: RowFeed(*shard_file(store, attributes_beside(spec.before, name), shard), shard.sha256)
+            name: shard_file(store, attributes_beside(spec.before, name), shard).feed()
             for name, shard in sorted(body.sets.items())
         }
 

@@ -9,10 +9,10 @@ from collections.abc import Collection, Mapping, Sequence
 
 from gristmill.errors import DataError, RecipeError, known_names
 from gristmill.lake.address import Place, attributes_beside
-from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.adopted import ShardFile, shard_file
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.attribute import parse_rows
-from gristmill.lake.rows.shard_file import read_blocks, rows_of
+from gristmill.lake.rows.shard_file import rows_of
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.edits.edit import is_of_edit
 from gristmill.recipes.rules import Column
@@ -73,24 +73,24 @@ class AbsentColumns:
     def _complaint(self, column: Column, shard: Shard, sets: Mapping[str, Shard]) -> str:
         rows = "its only row does not have" if shard.rows == 1 else f"none of its {shard.rows:,} rows has"
         if not is_attribute(column):
-            _, path = shard_file(self._store, self._documents, shard)
+            path = shard_file(self._store, self._documents, shard).path
             return (
                 f"{path}: {rows} {column.path} (column {column.name!r}); correct the path,"
                 f" or say field({column.path!r}, ..., optional=True) if a whole shard may lack it"
             )
         beside = attributes_beside(self._documents, set_of(column))
-        store, path = self._store, beside.shard(shard.name)
+        file = ShardFile(self._store, beside.shard(shard.name), shard)
         if set_of(column) in sets:
-            store, path = shard_file(self._store, beside, sets[set_of(column)])
+            file = shard_file(self._store, beside, sets[set_of(column)])
         mend = f"Edit(spans={column.path!r}, ..." if is_of_edit(column) else f"{column.type}({column.path!r}"
         return (
-            f"{path}: {rows} a label {label_of(column)!r} of the set {set_of(column)} (column {column.name!r});"
-            f" {known_names(label_of(column), self._labels(store, path, set_of(column)))}; correct the label, or say"
+            f"{file.path}: {rows} a label {label_of(column)!r} of the set {set_of(column)} (column {column.name!r});"
+            f" {known_names(label_of(column), self._labels(file, set_of(column)))}; correct the label, or say"
             f" {mend}, optional=True) if a whole shard may lack it"
         )
 
     @staticmethod
-    def _labels(store: Store, path: str, name: str) -> list[str]:
+    def _labels(file: ShardFile, name: str) -> list[str]:
         """The labels in the first block of a set's shard."""
-        block = next(read_blocks(store, path, None), b"")
-        return sorted({label for row in parse_rows(rows_of(block), name, path, 0) for label in row.labels})
+        block = next(file.blocks(verified=False), b"")
+        return sorted({label for row in parse_rows(rows_of(block), name, file.path, 0) for label in row.labels})

@@ -16,11 +16,11 @@ from gristmill.execution.work import Say
 from gristmill.lake.address import Place, attributes_beside, place
 from gristmill.lake.asset_kinds import ATTRIBUTES, DOCUMENTS, kind_of
 from gristmill.lake.identity import Pair
-from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.adopted import ShardFile, shard_file
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.ledger.receipts import read_run_note
-from gristmill.lake.rows.shard_file import read_blocks, rows_of
+from gristmill.lake.rows.shard_file import rows_of
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.json_object import NOT_DECODED, read_free_form
 from gristmill.lake.store.protocol import Store
@@ -88,20 +88,21 @@ def _transforms(
 
 
 def _of_shard(store: Store, partition: Place, shard: Shard, again: "_MadeAgain") -> Iterator[Finding]:
-    files, path = shard_file(store, partition, shard, sized=False)
-    if files.head(path) is None:
+    file = shard_file(store, partition, shard, sized=False)
+    path = file.path
+    if file.store.head(path) is None:
         return
     finding: Finding | None = None
     own = True  # whether the finding is about rows that could be read, so that the shard itself need not be proven
     try:
-        written = _WrittenRows(line for block in read_blocks(files, path, shard.sha256) for line in rows_of(block))
+        written = _WrittenRows(line for block in file.blocks() for line in rows_of(block))
         finding = again.first_other(shard.name, written, path)
     except DataError as error:
         finding, own = Finding(path, None, f"its rows cannot be made again: {error}"), False
     except StoreError:
-        if again.is_whole(shard.name) and sha256_of(files, path) == shard.sha256:
+        if again.is_whole(shard.name) and sha256_of(file.store, path) == shard.sha256:
             raise  # nothing is damaged, so the lake does not answer
-    if finding and again.is_whole(shard.name) and (own or sha256_of(files, path) == shard.sha256):
+    if finding and again.is_whole(shard.name) and (own or sha256_of(file.store, path) == shard.sha256):
         yield finding
 
 
@@ -176,8 +177,11 @@ class _MadeAgain:
         """Whether the objects that a shard was made from have the bytes that their ledgers name."""
         read = [(self._documents, self._shards)]
         read += [(attributes_beside(self._documents, each), shards) for each, shards in self._sets.items()]
-        files = [(*shard_file(self._store, at, shards[name], sized=False), shards[name].sha256) for at, shards in read]
-        return all(store.head(path) and sha256_of(store, path) == sha256 for store, path, sha256 in files)
+        return all(_is_whole(shard_file(self._store, at, shards[name], sized=False)) for at, shards in read)
+
+
+def _is_whole(file: ShardFile) -> bool:
+    return bool(file.store.head(file.path)) and sha256_of(file.store, file.path) == file.shard.sha256
 
 
 def _first_other(block: FilteredBlock, matched: Sequence[tuple[int, bytes]], path: str) -> Finding | None:

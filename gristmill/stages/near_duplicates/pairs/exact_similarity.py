@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gristmill.errors import DataError
-from gristmill.lake.ledger.adopted import shard_file
-from gristmill.lake.ledger.model import Shard
-from gristmill.lake.rows.batches import TextRow, decode_rows, read_rows
-from gristmill.lake.rows.shard_file import member_of, member_rows
+from gristmill.lake.ledger.adopted import ShardFile, shard_file
+from gristmill.lake.rows.batches import TextRow, decode_rows
+from gristmill.lake.rows.shard_file import member_of
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.units import MinHashUnits
 from gristmill.stages.near_duplicates.inputs import Table
@@ -81,25 +80,25 @@ class Exact:
                 f" fingerprints of {documents.place.snapshot} again"
             )
         shard = documents.rows[name]
-        store, path = shard_file(self._store, documents.place, shard)
+        file = shard_file(self._store, documents.place, shard)
         if shard.at or not shard.members:
-            yield from _streamed(store, path, shard, rows)
+            yield from _streamed(file, rows)
             return
-        members, last = list(shard.members), -1
+        last = -1
         texts: list[TextRow] = []
         for row in rows.tolist():
-            _, _, first = member_of(members, shard.bytes, row)
+            _, _, first = member_of(shard.members, shard.bytes, row)
             if first != last:
-                lines = member_rows(store, path, members, shard.bytes, row)
-                texts = decode_rows(self._decoder, b"".join(line + b"\n" for line in lines), path, first)
+                _, lines = file.around(row)
+                texts = decode_rows(self._decoder, b"".join(line + b"\n" for line in lines), file.path, first)
                 last = first
             yield texts[row - first].text
 
 
-def _streamed(store: Store, path: str, shard: Shard, rows: NDArray[np.int64]) -> Iterator[str]:
+def _streamed(file: ShardFile, rows: NDArray[np.int64]) -> Iterator[str]:
     """The texts of ascending rows of a file without offsets of its members. It is read as a whole."""
     wanted = set(rows.tolist())
-    for first, batch in read_rows(store, path, shard.sha256, TextRow):
+    for first, batch in file.rows(TextRow):
         yield from (row.text for number, row in enumerate(batch, first) if number in wanted)
 
 

@@ -5,13 +5,12 @@ import weakref
 import msgspec
 import pytest
 
-from gristmill.errors import DataError, MalformedRow, Misaligned, StoreError
-from gristmill.lake.identity import Pair, PairDigest
+from gristmill.errors import MalformedRow, Misaligned, StoreError
+from gristmill.lake.identity import Pair
 from gristmill.lake.rows.batches import (
     IdPair,
     RowFeed,
     TextRow,
-    check_ledger_ids,
     check_same_ids,
     decode_rows,
     read_rows,
@@ -181,14 +180,3 @@ def test_the_digest_is_compared_although_all_rows_are_taken(lake: FolderStore) -
 def test_a_row_without_a_source_must_have_the_id_all_the_same() -> None:
     with pytest.raises(Misaligned, match=r"set: row 10: id 'b' \(source ''\), but docs has 'a'"):
         check_same_ids([document("a")], [document("b", "")], "docs", "set", 10)
-
-
-def test_the_rows_and_the_ids_of_a_shard_are_those_of_its_ledger() -> None:
-    found, other = PairDigest(), PairDigest()
-    found.update([("s", "1"), ("s", "2")])
-    other.update([("s", "2"), ("s", "1")])
-    check_ledger_ids(found, 2, found.hexdigest(), "a.jsonl.gz")
-    with pytest.raises(DataError, match=r"^a\.jsonl\.gz: 3 documents in its ledger, but 2 were read; make them again"):
-        check_ledger_ids(found, 3, found.hexdigest(), "a.jsonl.gz")
-    with pytest.raises(DataError, match=r"^a\.jsonl\.gz: its 2 documents have other ids, or another order, than"):
-        check_ledger_ids(found, 2, other.hexdigest(), "a.jsonl.gz")
