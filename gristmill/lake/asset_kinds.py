@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
 
-from gristmill.lake.asset_kind import LEDGERS, AssetKind
+from gristmill.lake.asset_kind import AssetKind
 
 RAW = AssetKind(name="raw", address="sources/{source}/raw")
 DOCUMENTS = AssetKind(
@@ -216,11 +216,6 @@ def ledger_of_object(path: str) -> str | None:
     """The path of the ledger that must exist because this object exists; None if the object needs no ledger."""
     owner = owner_of(path)
     return owner[0].ledger.format(**owner[1]) if owner else None
-
-
-def in_ledgers(path: str) -> bool:
-    """Whether an object is a ledger of a partition, or belongs to one."""
-    return LEDGERS in path
 
 
 def checks_of(address: str) -> tuple[str, ...]:

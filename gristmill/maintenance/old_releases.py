@@ -45,7 +45,7 @@ def find_old_releases(store: Store, say: Say) -> list[OldRelease]:
         if folder:
             index = folder.rstrip("/").rpartition("/")[0]
             found.setdefault(folder, OldRelease(folder, index=index)).entries.append(entry)
-    busy = {index for index in {each.index for each in found.values()} if _is_busy(store, index)}
+    busy = {index for index in {each.index for each in found.values()} if claimed_by_run(store, f"{index}/{WRITING}")}
     for index in sorted(busy):
         say(f"{index}: a run writes its release, or was killed: nothing of it is touched")
     ledgers = {index: _ledger(store, index) for index in {each.index for each in found.values()}}
@@ -58,10 +58,6 @@ def find_old_releases(store: Store, say: Say) -> list[OldRelease]:
             kept |= names if old.name in kept else {old.name} if names & kept else set()
     free = (each for each in found.values() if each.index not in busy and each.name not in kept)
     return sorted((each for each in free if not _is_current(each, ledgers[each.index])), key=lambda each: each.folder)
-
-
-def _is_busy(store: Store, index: str) -> bool:
-    return claimed_by_run(store, f"{index}/{WRITING}")
 
 
 def _ledger(store: Store, index: str) -> IndexLedger | None:

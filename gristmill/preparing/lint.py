@@ -69,7 +69,7 @@ def lint_tars(dataset: DatasetPath, options: LintOptions, watch: Watch) -> tuple
         counts = read_counts(store)
     except DataError as error:
         return [], [flaw_of(error, meta_path(INFO))]
-    flaws = _path_flaws(dataset, store, counts)
+    flaws = [*_name_flaws(dataset, counts), *_other_tars(store, counts)]
     split, found = _read_split(store, options.split_config)
     flaws += [*found, *(split_file_flaws(split[0], split[1], counts, options.splits) if split else ())]
     typed = _dataset_file(store, meta_path(options.dataset_config))
@@ -95,10 +95,6 @@ def lint_tars(dataset: DatasetPath, options: LintOptions, watch: Watch) -> tuple
         left_out = split[1].exclude if split else []
         flaws += [*duplicates, *_index_flaws(store, new if compared else None, folder, left_out), *excluded]
     return walked, flaws
-
-
-def _path_flaws(dataset: DatasetPath, store: Store, counts: Mapping[str, int]) -> list[Flaw]:
-    return [*_name_flaws(dataset, counts), *_other_tars(store, counts)]
 
 
 def _name_flaws(dataset: DatasetPath, counts: Mapping[str, int]) -> Iterator[Flaw]:

@@ -3,7 +3,7 @@
 Metadata of an earlier run stay, so that there are metadata for all that any of the filters selected.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -91,7 +91,7 @@ def add_file_media(dataset: DatasetPath, media: MediaFilter, workers: int, tmp: 
 
     def rows() -> Iterator[MediaRow]:
         nonlocal number
-        for found, wrong in _read_all(tasks, workers):
+        for found, wrong in in_processes([partial(_read_files, task) for task in tasks], workers):
             flaws.extend(wrong)
             number += len(found)
             yield from found
@@ -137,10 +137,6 @@ def _write(store: Store, index: Path, known: str) -> None:
     if index_digest(index) != known:
         write_file(store, meta_path(INDEX), index)
     store.sweep()
-
-
-def _read_all(tasks: Sequence[_FilesTask], workers: int) -> Iterator[tuple[list[MediaRow], list[Flaw]]]:
-    yield from in_processes([partial(_read_files, task) for task in tasks], workers)
 
 
 def _read_files(task: _FilesTask) -> tuple[list[MediaRow], list[Flaw]]:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import IO, NamedTuple
 
 from gristmill.errors import DataError
+from gristmill.formats.energon.tar.extended_headers import pax_records
 from gristmill.readers.zip_archive import TOO_LARGE, Member, MemberRules, plain_path
 
 _BLOCK = 512
@@ -211,20 +212,9 @@ def _extra(stream: _TarStream, size: int) -> bytes:
 
 
 def _records(stream: _TarStream, size: int) -> dict[str, str]:
-    """The records of a PAX header: length in decimal digits, a space, key, =, value, line feed."""
-    data = _extra(stream, size)
-    records: dict[str, str] = {}
-    start = 0
-    while start < len(data) and data[start]:
-        digits, _, _ = data[start : start + 20].partition(b" ")
-        length = int(digits) if digits.isdigit() else 0
-        record = data[start : start + length]
-        key, equals, value = record[len(digits) + 1 : -1].partition(b"=")
-        if not (equals and key and len(record) == length and record.endswith(b"\n")):
-            raise stream.damaged(f"a record of its PAX header is malformed, at byte {start} of it")
-        records[_text(key)] = _text(value)
-        start += length
-    return records
+    what = "a record of its PAX header is malformed"
+    found, _ = pax_records(_extra(stream, size), lambda at: stream.damaged(f"{what}, at byte {at} of it"))
+    return {_text(key): _text(value) for key, value in found.items()}
 
 
 def _text(raw: bytes) -> str:

@@ -10,7 +10,8 @@ import orjson
 
 from gristmill.errors import DataError
 from gristmill.lake.address import part_at
-from gristmill.lake.asset_kinds import KINDS, in_ledgers
+from gristmill.lake.asset_kind import LEDGERS
+from gristmill.lake.asset_kinds import KINDS
 from gristmill.lake.ledger.folders.pinned_upload import RELEASES, name_of_release
 from gristmill.lake.store.protocol import Entry, Store
 from gristmill.releases.pinned import check_unedited
@@ -40,7 +41,7 @@ def named_by_indexes(store: Store, gone: tuple[str, ...] = (), *, damaged: bool 
     found: dict[str, list[str]] = {}
     for entry in entries_with_parts(store):
         path = entry.path
-        if path.startswith(gone) or not path.endswith((".json", ".yaml")) or part_at(path) or in_ledgers(path):
+        if path.startswith(gone) or not path.endswith((".json", ".yaml")) or part_at(path) or LEDGERS in path:
             continue
         data = store.read(path)
         if path.endswith(".json"):

@@ -74,7 +74,7 @@ def _panel(panel: Panel, snapshots: Sequence[str]) -> list[str]:
     colour = MARK if panel.wrong else TEXT
     said = "none" if newest is None else panel.words(newest)
     title = text_at(4, 15, f"{_tail(panel.title, _LETTERS - len(said))}: {said}", size=12)
-    parts = [_coloured(title, colour)]
+    parts = [title.replace(f'fill="{TEXT}"', f'fill="{colour}"')]
     if edges and panel.level is not None:
         top, bottom = at(min(panel.most, high)), at(max(panel.least, low))
         parts.append(
@@ -99,10 +99,6 @@ def _panel(panel: Panel, snapshots: Sequence[str]) -> list[str]:
             f'<line x1="4" y1="{y:.1f}" x2="{PANEL - 4}" y2="{y:.1f}" stroke="{TEXT}" stroke-dasharray="4 3"/>'
         )
     return [*parts, f'<line x1="4" y1="{base}" x2="{PANEL - 4}" y2="{base}" stroke="{FAINT}"/>']
-
-
-def _coloured(text: str, colour: str) -> str:
-    return text.replace(f'fill="{TEXT}"', f'fill="{colour}"')
 
 
 def _tail(words: str, room: int) -> str:

@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -152,12 +152,8 @@ def project_files(names: Names, shelves: Sequence[str], shards: int) -> dict[str
         **mix_values("base", names.name, "v1", f'("{names.name}-bpe-1",)'),
         **tagger_values("prose", 1),
     }
-    found = {_target(path, names): filled(path.read_text("utf-8"), values) for path in _templates()}
+    found = {_target(path, names): filled(path.read_text("utf-8"), values) for path in TEMPLATES.rglob(f"*{SUFFIX}")}
     return {path: text.encode() for path, text in sorted(found.items())}
-
-
-def _templates() -> Iterator[Path]:
-    return TEMPLATES.rglob(f"*{SUFFIX}")
 
 
 def _target(template: Path, names: Names) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from gristmill.text.characters.sets import sums
 from gristmill.text.code_points import SPACE, CodePoints, Hashes, Numbers, mixed
 from gristmill.text.pieces import Pieces
 from gristmill.text.repeats import Repeats
@@ -52,7 +53,7 @@ class Words(Pieces):
     @shared
     def before(self) -> Numbers:
         """How many code points all words before each word have, and all words together at last (W + 1)."""
-        return _summed(self.lengths)
+        return sums(self.lengths)
 
     @shared
     def sizes(self) -> Numbers:
@@ -113,12 +114,12 @@ class Words(Pieces):
 
     def windows(self, n: int) -> Numbers:
         """The total length of all n-grams of each text, in code points without white space; 0 if it has none (T)."""
-        twice = _summed(self.before)
+        twice = sums(self.before)
         first, last = self.bounds[:-1], self.bounds[1:]
         some = self.counts >= n
         cut = np.where(some, n, 0)
-        sums = (twice[last + 1] - twice[first + cut]) - (twice[last - cut + 1] - twice[first])
-        return np.where(some, sums, 0)
+        totals = (twice[last + 1] - twice[first + cut]) - (twice[last - cut + 1] - twice[first])
+        return np.where(some, totals, 0)
 
 
 def _longer(repeats: Repeats, near: Numbers) -> Repeats:
@@ -130,10 +131,3 @@ def _longer(repeats: Repeats, near: Numbers) -> Repeats:
     longer = Repeats.of(keys)
     places = repeats.places[near]
     return Repeats(places[longer.places], longer.groups, longer.counts, places[longer.firsts])
-
-
-def _summed(values: NDArray[np.int64] | NDArray[np.bool_]) -> Numbers:
-    """For each index the sum of all values before it, and the sum of all values at last (one longer than `values`)."""
-    sums = np.zeros(len(values) + 1, np.int64)
-    sums[1:] = values
-    return np.cumsum(sums, out=sums)  # ten times faster than from truth values

@@ -225,3 +225,14 @@ def number_of(text: str) -> Any:
     except ValueError:
         return float(text)
     return whole if -(2**63) <= whole < 2**63 else float(whole)
+
+
+def parts_of_and(condition: Condition) -> list[Condition]:
+    """The conditions that a condition joins by "and"; itself if it joins none.
+
+    Args:
+        condition: the condition, in the form of a tree.
+    """
+    if isinstance(condition, AllHold):
+        return [*parts_of_and(condition.left), *parts_of_and(condition.right)]
+    return [condition]

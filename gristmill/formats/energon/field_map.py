@@ -85,15 +85,6 @@ def check_field_map(kind: SampleType, field_map: Mapping[str, str]) -> None:
         raise RecipeError(f"the field map of {kind.name} has no {', '.join(missing)}, which every sample needs")
 
 
-def parts_of(field_map: Mapping[str, str]) -> frozenset[str]:
-    """The names of all parts that a field map reads; Energon loads no others.
-
-    >>> sorted(parts_of({"image": "jpg,png", "caption": "json[caption]"}))
-    ['jpg', 'json', 'png']
-    """
-    return frozenset(place.part for text in field_map.values() for place in parse_places(text))
-
-
 def look_up(sample: Mapping[str, object], places: tuple[PlaceInSample, ...]) -> object:
     """The value of a field.
 

@@ -79,24 +79,17 @@ def _refuse_program(image_format: str | None) -> None:
         raise DataError("it is PostScript, which is a program, and is not run: make it PNG or JPEG")
 
 
-def av_facts(data: bytes) -> Facts:
-    """Facts of a video or of sound. Sound is decoded as a whole, to count its samples; of a video only the first frame.
+def read_av(data: bytes) -> tuple[Facts, str]:
+    """The facts of a video or of sound, and the format of the file, such as `wav` or `matroska`.
+
+    Sound is decoded as a whole, to count its samples; of a video only the first frame.
 
     Returns:
-        Durations in seconds, numbers of frames and samples, sizes and rates of the first video and audio stream.
+        Durations in seconds, numbers of frames and samples, sizes and rates of the first video and audio stream; and
+        the format.
 
     Raises:
         DataError: it is no video or sound, or is truncated or damaged.
-        RecipeError: the extra `media` is not installed.
-    """
-    return read_av(data)[0]
-
-
-def read_av(data: bytes) -> tuple[Facts, str]:
-    """The facts of a video or of sound, as `av_facts`; and the format of the file, such as `wav` or `matroska`.
-
-    Raises:
-        DataError: as `av_facts`.
         RecipeError: the extra `media` is not installed.
     """
     with _extra():

@@ -7,7 +7,7 @@ one ends. We write it little-endian; the real tool uses the order of its machine
 Source: NVIDIA/Megatron-Energon 7.4.1.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -50,31 +50,6 @@ class Samples(NamedTuple):
         columns = (self.part_samples, self.part_offsets, self.part_sizes)
         samples, offsets, sizes = (column.tolist() for column in columns)
         return zip(samples, self.part_names, offsets, sizes, strict=True)
-
-
-def joined(batches: Iterable[Samples]) -> Samples:
-    """The batches of one tar as one.
-
-    Args:
-        batches: at least one; they follow each other.
-
-    >>> import numpy as np
-    >>> one = Samples(0, ["a"], np.array([0, 1024]), np.array([0]), ["txt"], np.array([512]), np.array([3]))
-    >>> two = one._replace(first=1, keys=["b"], starts=one.starts + 1024, part_samples=np.array([1]))
-    >>> joined([one, two]).starts.tolist()
-    [0, 1024, 2048]
-    """
-    parts = list(batches)
-    starts = [batch.starts[:-1] for batch in parts] + [parts[-1].starts[-1:]]
-    return Samples(
-        first=parts[0].first,
-        keys=[key for batch in parts for key in batch.keys],
-        starts=np.concatenate(starts),
-        part_samples=np.concatenate([batch.part_samples for batch in parts]),
-        part_names=[name for batch in parts for name in batch.part_names],
-        part_offsets=np.concatenate([batch.part_offsets for batch in parts]),
-        part_sizes=np.concatenate([batch.part_sizes for batch in parts]),
-    )
 
 
 def index_name(name: str) -> str:

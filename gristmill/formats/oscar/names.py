@@ -5,45 +5,11 @@ The releases name their folders and parts `<lang>_meta`; 23.01 has Zstandard in 
 """
 
 import re
-from typing import NamedTuple
 
 from gristmill.errors import RecipeError
 from gristmill.formats.oscar.labels import is_label
 
-_NAME = re.compile(
-    r"([A-Za-z0-9]{1,8}(?:-[A-Za-z0-9]{1,8})*)(_meta)?(?:_part_([1-9][0-9]*))?\.jsonl(\.(?:gz|zst|zstd))?"
-)
 _NUMBER = re.compile(r"([0-9]+)")
-
-
-class PartName(NamedTuple):
-    """What the name of a part says.
-
-    Attributes:
-        lang: the language label, as spelled.
-        meta: whether the name has `_meta`.
-        part: its number, from 1; None if the language has a single part.
-        packing: `.gz`, `.zst`, `.zstd`, or empty.
-    """
-
-    lang: str
-    meta: bool
-    part: int | None
-    packing: str
-
-
-def parse_name(name: str) -> PartName | None:
-    """The parts of a file's name; None if it is not a file of OSCAR's lines. Folders in front of it do not count.
-
-    >>> parse_name("en_meta/en_meta_part_10.jsonl.zst")
-    PartName(lang='en', meta=True, part=10, packing='.zst')
-    >>> parse_name("en_sha256.txt") is None
-    True
-    """
-    match = _NAME.fullmatch(name.rpartition("/")[2])
-    if match is None:
-        return None
-    return PartName(match[1], match[2] is not None, int(match[3]) if match[3] else None, match[4] or "")
 
 
 def part_name(lang: str, part: int | None = None, packing: str = ".gz") -> str:

@@ -24,11 +24,15 @@ _SKIPPABLE = {bytes([first]) for first in range(0x50, 0x60)}
 _XZ_MEMORY = 512 << 20
 """Most memory for xz; its level 9 needs 65 MiB."""
 
+_Decompressor = bz2.BZ2Decompressor | lzma.LZMADecompressor | igzip_lib.IgzipDecompressor
+_WRONG = (OSError, lzma.LZMAError, igzip_lib.IsalError, EOFError, ValueError)
+"""What the decompressors raise for wrong bytes."""
+
 RAW_MEND = "if it is raw data, get this file again; else remove it, and `gristmill make` makes it again"
 """The mend of a file that cannot be unpacked, whoever made it."""
 
 
-def gunzipped(pieces: Iterable[bytes], path: str, begins: list[int] | None = None) -> Iterator[bytes]:  # noqa: C901 - one state machine, read as one
+def gunzipped(pieces: Iterable[bytes], path: str, begins: list[int] | None = None) -> Iterator[bytes]:
     """The plain bytes of a gzip file with any number of members; zero padding may follow them (RFC 1952).
 
     Args: as in unpacked(). `begins` receives the byte offset of each member before its first plain bytes are yielded.
@@ -39,37 +43,11 @@ def gunzipped(pieces: Iterable[bytes], path: str, begins: list[int] | None = Non
     Raises:
         DataError: the file is truncated, or is wrong gzip.
     """
-    member: igzip_lib.IgzipDecompressor | None = None
-    seen = size = 0
-    for piece in pieces:
-        data = piece
-        size += len(piece)
-        while data:
-            if member is None:
-                data = data.lstrip(b"\x00") if seen else data
-                if not data:
-                    break
-                if seen and not data.startswith(b"\x1f"):
-                    raise DataError(_broken(path, seen, "the bytes after the last gzip member are not gzip"))
-                if begins is not None:
-                    begins.append(size - len(data))
-                member = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
-            try:
-                plain = member.decompress(data, _GZIP_STEP)
-                while True:
-                    if plain:
-                        seen += len(plain)
-                        yield plain
-                    if member.eof or member.needs_input:
-                        break
-                    plain = member.decompress(b"", _GZIP_STEP)
-            except (igzip_lib.IsalError, EOFError, ValueError) as error:  # type: ignore[misc]  # no stub
-                raise DataError(_broken(path, seen, f"not valid gzip ({error})")) from error
-            seen = seen or 1
-            data = member.unused_data if member.eof else b""
-            member = None if member.eof else member
-    if member is not None or not seen:
-        raise DataError(_broken(path, seen, "the file ends in the middle: it was truncated"))
+    return _streams(pieces, path, _new_gzip, "gzip", begins, _GZIP_STEP, b"\x1f")
+
+
+def _new_gzip() -> igzip_lib.IgzipDecompressor:
+    return igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
 
 
 def unzstd(
@@ -157,12 +135,14 @@ def unxz(pieces: Iterable[bytes], path: str, begins: list[int] | None = None) ->
 def _streams(  # noqa: C901 - one state machine, read as one
     pieces: Iterable[bytes],
     path: str,
-    new: Callable[[], bz2.BZ2Decompressor | lzma.LZMADecompressor],
+    new: Callable[[], _Decompressor],
     kind: str,
     begins: list[int] | None,
+    step: int = _STEP,
+    magic: bytes = b"",
 ) -> Iterator[bytes]:
-    """The plain bytes of streams that follow each other; zero padding may follow each."""
-    stream: bz2.BZ2Decompressor | lzma.LZMADecompressor | None = None
+    """The plain bytes of streams that follow each other, each of which begins with `magic`; zeros may follow each."""
+    stream: _Decompressor | None = None
     seen = size = 0
     for piece in pieces:
         data = piece
@@ -172,19 +152,21 @@ def _streams(  # noqa: C901 - one state machine, read as one
                 data = data.lstrip(b"\x00") if seen else data
                 if not data:
                     break
+                if seen and not data.startswith(magic):
+                    raise DataError(_broken(path, seen, f"the bytes after the last {kind} member are not {kind}"))
                 if begins is not None:
                     begins.append(size - len(data))
                 stream = new()
             try:
-                plain = stream.decompress(data, _STEP)
+                plain = stream.decompress(data, step)
                 while True:
                     if plain:
                         seen += len(plain)
                         yield plain
                     if stream.eof or stream.needs_input:
                         break
-                    plain = stream.decompress(b"", _STEP)
-            except (OSError, lzma.LZMAError, EOFError) as error:
+                    plain = stream.decompress(b"", step)
+            except _WRONG as error:  # type: ignore[misc]  # igzip_lib has no stub
                 raise DataError(_broken(path, seen, f"not valid {kind} ({error})")) from error
             seen = seen or 1
             data = stream.unused_data if stream.eof else b""

@@ -17,6 +17,7 @@ from gristmill.formats.dolma.path_conditions import (
     PathComparison,
     WrittenValue,
     is_number,
+    parts_of_and,
 )
 from gristmill.formats.dolma.path_parser import parse_path
 from gristmill.formats.dolma.path_steps import FieldStep, IndexStep, JsonPath
@@ -61,7 +62,7 @@ def rule_name(text: str) -> str | None:
     """
     match parse_path(text).steps:
         case (FieldStep(), FilterStep(condition)):
-            strict = [part for part in _parts(condition) if not _asks_presence(part)]
+            strict = [part for part in parts_of_and(condition) if not _asks_presence(part)]
             if len(strict) == 1 and isinstance(strict[0], PathComparison):
                 return _name_of(strict[0])
     return None
@@ -157,7 +158,7 @@ class _PathCompiler:
 
     def _needed(self, condition: AllHold, element: Place) -> list[Condition]:
         """The parts of a conjunction, without `@.a && @.a[0]` beside `@.a[0][2] < 1`, from which they follow."""
-        parts = _parts(condition)
+        parts = parts_of_and(condition)
         strict = [place for part in parts if (place := self._strict(part, element)) is not None]
         return [part for part in parts if not self._follows(part, strict, element)] or parts
 
@@ -254,12 +255,6 @@ class _SpanCompiler(_PathCompiler):
 
     def _present(self, place: Place) -> str:
         return self._stop(f"it asks whether a span has {place}")
-
-
-def _parts(condition: Condition) -> list[Condition]:
-    if isinstance(condition, AllHold):
-        return [*_parts(condition.left), *_parts(condition.right)]
-    return [condition]
 
 
 def _asks_presence(part: Condition) -> bool:

@@ -18,6 +18,7 @@ from gristmill.formats.dolma.path_conditions import (
     PathComparison,
     WrittenValue,
     is_number,
+    parts_of_and,
 )
 from gristmill.formats.dolma.path_steps import FieldStep, IndexStep, JsonPath
 
@@ -113,7 +114,7 @@ def _judge(condition: Condition, places: list[Place]) -> Judge | None:
 
 def _needed(condition: AllHold) -> list[Condition]:
     """The parts of a conjunction, without `@.a && @.a[0]` beside `@.a[0][2] < 1`: they follow from it."""
-    parts = [*_parts(condition.left), *_parts(condition.right)]
+    parts = parts_of_and(condition)
     strict = [
         place
         for part in parts
@@ -121,12 +122,6 @@ def _needed(condition: AllHold) -> list[Condition]:
         if (place := _place(part.left))
     ]
     return [part for part in parts if not _follows(part, strict)]
-
-
-def _parts(condition: Condition) -> list[Condition]:
-    if isinstance(condition, AllHold):
-        return [*_parts(condition.left), *_parts(condition.right)]
-    return [condition]
 
 
 def _follows(part: Condition, strict: Sequence[Place]) -> bool:

@@ -7,7 +7,6 @@ import msgspec
 import orjson
 
 Values = dict[str, msgspec.Raw]
-_NULL = msgspec.Raw(b"null")
 _FIELDS = msgspec.json.Decoder(Values)
 _PROVENANCE = b"provenance"
 

@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from PIL import Image
 from gristmill.formats.energon.dataset_yaml import DATASET_YAML, crude_dataset, typed_dataset
 from gristmill.formats.energon.info import INFO, META_FOLDER, info_bytes
 from gristmill.formats.energon.sample_types import SAMPLE_TYPES
-from gristmill.formats.energon.samples import index_bytes
+from gristmill.formats.energon.samples import Samples, index_bytes
 from gristmill.formats.energon.split import SPLIT_YAML, split_bytes
 from gristmill.formats.energon.sqlite_index import SqliteIndexWriter, index_digest, index_uuid
 from gristmill.formats.energon.tar.writer import TarWriter
@@ -293,3 +293,22 @@ SETS = (
     ),
 )  # fmt: skip
 """A dataset of each sample type, and one of crude samples."""
+
+
+def joined(batches: Iterable[Samples]) -> Samples:
+    """The batches of one tar as one.
+
+    Args:
+        batches: at least one; they follow each other.
+    """
+    parts = list(batches)
+    starts = [batch.starts[:-1] for batch in parts] + [parts[-1].starts[-1:]]
+    return Samples(
+        first=parts[0].first,
+        keys=[key for batch in parts for key in batch.keys],
+        starts=np.concatenate(starts),
+        part_samples=np.concatenate([batch.part_samples for batch in parts]),
+        part_names=[name for batch in parts for name in batch.part_names],
+        part_offsets=np.concatenate([batch.part_offsets for batch in parts]),
+        part_sizes=np.concatenate([batch.part_sizes for batch in parts]),
+    )

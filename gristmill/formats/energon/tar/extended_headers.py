@@ -1,5 +1,7 @@
 """What the extended headers of a tar say about the member behind them: PAX records, and GNU tar's long names."""
 
+from collections.abc import Callable
+
 from gristmill.errors import DataError
 
 
@@ -60,8 +62,19 @@ class Extended:
             self.size = int(records[b"size"])
 
 
-def _records(content: bytes, tar: str, offset: int) -> dict[bytes, bytes]:
-    """The records of a PAX header: length in decimal digits, a space, key, =, value, line feed."""
+def pax_records(content: bytes, malformed: Callable[[int], DataError]) -> tuple[dict[bytes, bytes], int]:
+    """The records of a PAX header: length in decimal digits, a space, key, =, value, line feed.
+
+    Args:
+        content: content of the header.
+        malformed: gives the error of a record that is not valid, by its offset in the content.
+
+    Returns:
+        The value of each key, and the offset in bytes behind the last record: of the end, or of zeros.
+
+    Raises:
+        DataError: a record is not valid.
+    """
     records: dict[bytes, bytes] = {}
     start = 0
     while start < len(content) and content[start]:
@@ -70,9 +83,16 @@ def _records(content: bytes, tar: str, offset: int) -> dict[bytes, bytes]:
         record = content[start : start + length]
         key, equals, value = record[len(digits) + 1 : -1].partition(b"=")
         if not (equals and key and len(record) == length and record.endswith(b"\n")):
-            raise damaged(tar, offset, f"a record of its extended header is malformed, at byte {start} of it")
+            raise malformed(start)
         records[key] = value
         start += length
+    return records, start
+
+
+def _records(content: bytes, tar: str, offset: int) -> dict[bytes, bytes]:
+    """The records of a PAX header. Only zeros that fill it up may follow them."""
+    what = "a record of its extended header is malformed"
+    records, start = pax_records(content, lambda at: damaged(tar, offset, f"{what}, at byte {at} of it"))
     if any(content[start:]) or (content and not start):
         raise damaged(tar, offset, f"its extended header has zeros in place of a record, at byte {start} of it")
     return records

@@ -16,7 +16,6 @@ CARRIED = "spans carried"
 TOUCHED = "spans dropped: touched by an edit"
 CHANGED = "spans dropped: changed by a transform"
 SCORES = "scores of documents, which are not carried"
-ROWS = "rows not carried: their documents are dropped"
 
 
 class TextDiffers(DataError):  # noqa: N818 - named like MalformedRow

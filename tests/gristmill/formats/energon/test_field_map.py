@@ -3,7 +3,7 @@
 import pytest
 
 from gristmill.errors import DataError, RecipeError
-from gristmill.formats.energon.field_map import check_field_map, look_up, parse_places, parts_of
+from gristmill.formats.energon.field_map import check_field_map, look_up, parse_places
 from gristmill.formats.energon.sample_types import sample_type
 
 SAMPLE = {"txt": "a caption", "json": {"captions": ["one", "two"], "deep": [{"er": 3}], "text": "words"}}
@@ -44,7 +44,6 @@ def test_a_field_map_of_each_type_is_checked() -> None:
     vqa = sample_type("VQASample")
     good = {"image": "jpg,png", "context": "json[question]", "answers": "json[answers]"}
     check_field_map(vqa, good)
-    assert parts_of(good) == {"jpg", "png", "json"}
     with pytest.raises(RecipeError, match="has no context, which every sample needs"):
         check_field_map(vqa, {"image": "jpg"})
     with pytest.raises(RecipeError, match="VQASample has no field 'answer'; did you mean 'answers'"):

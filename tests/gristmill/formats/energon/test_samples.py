@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from gristmill.errors import DataError
-from gristmill.formats.energon.samples import Samples, index_bytes, index_name, joined, read_index
+from gristmill.formats.energon.samples import Samples, index_bytes, index_name, read_index
 
 ONE = Samples(
     first=0,
@@ -13,18 +13,11 @@ ONE = Samples(
     part_offsets=np.array([512, 1536, 2560]),
     part_sizes=np.array([3, 4, 5]),
 )
-TWO = ONE._replace(first=2, keys=["c", "d"], starts=ONE.starts + 3072, part_samples=ONE.part_samples + 2)
 
 
 def test_rows_have_sizes_that_reach_to_the_next_sample() -> None:
     assert list(ONE.sample_rows()) == [("a", 0, 0, 1024), ("b", 1, 1024, 2048)]
     assert list(ONE.part_rows()) == [(0, "txt", 512, 3), (1, "txt", 1536, 4), (1, "json", 2560, 5)]
-
-
-def test_batches_are_joined() -> None:
-    whole = joined([ONE, TWO])
-    assert list(whole.sample_rows()) == [*ONE.sample_rows(), *TWO.sample_rows()]
-    assert list(whole.part_rows()) == [*ONE.part_rows(), *TWO.part_rows()]
 
 
 def test_an_index_is_read_as_it_was_written() -> None:

@@ -5,10 +5,10 @@ import io
 import tarfile
 
 import pytest
+from energonsets import joined
 
 from gristmill.errors import DataError
 from gristmill.formats.energon.keys import split_name
-from gristmill.formats.energon.samples import joined
 from gristmill.formats.energon.tar.walk import TarWalk
 
 LONG = "f" * 60 + "/" + "a" * 60

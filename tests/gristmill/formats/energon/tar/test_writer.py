@@ -3,9 +3,9 @@ import io
 import tarfile
 
 import pytest
+from energonsets import joined
 
 from gristmill.errors import DataError
-from gristmill.formats.energon.samples import joined
 from gristmill.formats.energon.tar.walk import TarWalk
 from gristmill.formats.energon.tar.writer import TarWriter
 
