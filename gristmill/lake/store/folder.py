@@ -326,10 +326,10 @@ class FolderStore:
             return self._folders.why_bytes_stay(path)
 
     @contextmanager
-    def old_file(self, path: str, *, shared: bool = False) -> Iterator[OldFile]:
+    def old_file(self, path: str) -> Iterator[OldFile]:
         """The file of an object that is then replaced or removed, held open. See OldFile."""
         with reported(path), self._opened(path) as file:
-            yield OldFile(file.fileno(), (self._root / path).parent, shared=shared)
+            yield OldFile(file.fileno(), (self._root / path).parent)
 
     def new_incoming(self, like: OldFile | None = None) -> UnfinishedFile:
         """A new file in `.incoming`. See UnfinishedFiles.new()."""

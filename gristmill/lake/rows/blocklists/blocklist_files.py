@@ -174,7 +174,8 @@ def _old_file(store: Store, path: str) -> Iterator[OldFile | None]:
     paths = (path, blocklist_path(name), record_path(name))
     there = next((each for each in paths if isinstance(store, FolderStore) and store.head(each) is not None), None)
     if there is not None and isinstance(store, FolderStore):
-        with store.old_file(there, shared=True) as old:
+        with store.old_file(there) as old:
+            old.shared = True
             yield old
     else:
         yield None

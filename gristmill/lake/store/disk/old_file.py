@@ -17,11 +17,14 @@ class OldFile:
     Args:
         fd: its descriptor.
         folder: that it lies in.
+
+    Attributes:
         shared: whether a new file may lack its owner or access list. Then nobody else may do more with the new file.
     """
 
-    def __init__(self, fd: int, folder: Path, *, shared: bool = False) -> None:
-        self._fd, self._folder, self._status, self._shared = fd, folder, os.fstat(fd), shared
+    def __init__(self, fd: int, folder: Path) -> None:
+        self._fd, self._folder, self._status = fd, folder, os.fstat(fd)
+        self.shared = False
 
     def share_access(self, new: int) -> None:
         """Gives a new file the owner, group, mode and access list of this one, so that nobody else can read it.
@@ -44,7 +47,7 @@ class OldFile:
             if os.fstat(new).st_mode != self._status.st_mode:
                 os.fchmod(new, stat.S_IMODE(self._status.st_mode))
         except PermissionError as error:
-            if self._shared:
+            if self.shared:
                 self._narrow(new)
                 return
             raise DataError(
