@@ -74,14 +74,15 @@ class TaskOrder:
             raise RecipeError(f"{entry.makes[0][0]} is made from itself, by the recipes of what it reads; change one")
         entry.state = "at work"
         yield from self._inputs(entry)
-        task, free = entry.task, [each for each in entry.beside if each.state == "waits" and self._is_free(each)]
-        for each in free:  # so that the documents are read once for all of them
-            yield from self._inputs(each)
+        joined = [entry]
+        for each in entry.beside:  # so that the documents are read once for all of them
+            if each.state == "waits" and self._is_free(each):
+                each.state = "at work"  # what needs it cannot be joined: it comes with the others, and not before
+                joined.append(each)
+                yield from self._inputs(each)
+        for each in joined:
             each.state = "passed"
-        if free and isinstance(task, TaggingStep):
-            task = _joined([each.task for each in entry.beside if each is entry or each in free])
-        entry.state = "passed"
-        yield task
+        yield entry.task if len(joined) == 1 else _joined([each.task for each in entry.beside if each in joined])
 
     def _inputs(self, entry: OrderedTask) -> Iterator[Made]:
         for node in entry.reads:

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 from dedupelake import SHELVES
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from testkit import Mill, own_shelf
 
@@ -16,22 +17,37 @@ from gristmill.__main__ import main
 from gristmill.errors import RecipeError
 from gristmill.lake.asset_kinds import RESOLUTION
 from gristmill.lake.store.open import Lake
+from gristmill.pipeline.models import made_of
 from gristmill.pipeline.planner import Planner
 from gristmill.pipeline.tasks import FolderTask, IndexTask, ResolutionTask, Task, TokenizerTask
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.duplicates.units import DocumentUnits
+from gristmill.recipes.label import Score
+from gristmill.recipes.mix import Mix, Stream
+from gristmill.recipes.models.labelled_set import Draw, LabelledSet
+from gristmill.recipes.models.model import FastTextTraining, Model
 from gristmill.recipes.rules import Rule, score
 from gristmill.recipes.shelf import read_shelf
 from gristmill.recipes.source import Revision, Source
+from gristmill.recipes.tagger import Tagger
+from gristmill.stages.models.ledger import address_of
+from gristmill.stages.tagging.step import TaggingStep
 
 PAGES = read_shelf("sources", Source, ("gristmill", "testshelf"))["pages"]
 NAMES = ("a", "b", "c")
 KEYS = ("2024", "2025")
 ZZ = """
 from gristmill.readers.jsonl import JsonLines
+from gristmill.recipes.label import Score
+from gristmill.recipes.mix import Mix, Stream
+from gristmill.recipes.models.labelled_set import Draw, LabelledSet
+from gristmill.recipes.models.model import FastTextTraining, Model
 from gristmill.recipes.rules import Rule, field
 from gristmill.recipes.source import Revision, Source
+from gristmill.recipes.tagger import Tagger
+from gristmill.stages.models.ledger import address_of
+from gristmill.stages.tagging.step import TaggingStep
 SHORT = Rule("short", "length(text) < 3", "x")
 V1 = Revision(version="v1", columns=(field("text"),), exclude=(SHORT,))
 ZZ = Source(name="zz", convert=JsonLines(source="zz"), revisions=(V1,))
@@ -48,6 +64,10 @@ DEDUPE = Dedupe(name="{}", unit={}(), sources=("zz/{}", "bb/v0"))
 """
 MIX = """
 from gristmill.recipes.mix import Mix, Stream
+from gristmill.recipes.label import Score
+from gristmill.recipes.mix import Mix, Stream
+from gristmill.recipes.models.labelled_set import Draw, LabelledSet
+from gristmill.recipes.models.model import FastTextTraining, Model
 from gristmill.recipes.rules import Rule, score
 MARKED = {"columns": (score("documents-1__duplicate", "twice", optional=True),)}
 MARKED["exclude"] = (Rule("twice", "twice = 1", "x"),)
@@ -55,9 +75,9 @@ WHOLE = Mix(name="whole", streams=tuple(Stream(source=s, version=v, **MARKED) fo
 """
 
 
-def source(name: str, reads: str) -> Source:
-    """A source of two versions; v1 drops what a dedupe recipe marks, if one is named."""
-    columns = (score(f"{reads}__duplicate", "twice", optional=True),) if reads else ()
+def source(name: str, reads: str, label: str = "duplicate") -> Source:
+    """A source of two versions; v1 drops what a set marks, if one is named."""
+    columns = (score(f"{reads}__{label}", "twice", optional=True),) if reads else ()
     rules = (Rule("twice", "twice = 1", "x"),) if reads else ()
     return replace(PAGES, name=name, revisions=(Revision(version="v1", columns=columns, exclude=rules),))
 
@@ -77,7 +97,10 @@ def check_order(tasks: Sequence[Task]) -> None:
         if isinstance(task, ResolutionTask):
             made[RESOLUTION.at(dedupe=task.dedupe.name), ""] = number
             read += [(number, node) for node in task.fingerprints]
-        elif not isinstance(task, TokenizerTask | FolderTask | IndexTask):
+        elif isinstance(task, FolderTask):
+            made[address_of(task.recipe), ""] = number
+            read += [(number, node) for node in made_of(task.recipe)]
+        elif not isinstance(task, TokenizerTask | IndexTask):
             made |= {(each, task.snapshot): number for each in task.makes}
             read += [(number, (each, key)) for each in task.reads for key in (task.snapshot, "")]
     assert all(made.get(node, -1) < number for number, node in read)
@@ -111,6 +134,67 @@ def test_nothing_comes_before_what_it_reads(
     # two versions of each snapshot; a resolution; fingerprints and labels of each snapshot
     assert not tasks or len(tasks) == len(NAMES) * len(KEYS) * 2 + sum(1 + len(each) * len(KEYS) * 2 for each in over)
     check_order(tasks)
+
+
+SETS = ("plain-1", "first-1", "second-1", "third-1")
+"""Three of them read a model that is trained on labels drawn from documents."""
+GOOD = tuple(score(f"{name}__good", name[:-2], optional=True) for name in SETS)
+ALL = Mix(
+    name="all",
+    streams=tuple(
+        Stream(
+            source=name, version="v0", columns=GOOD, exclude=(Rule("bad", "plain + first + second + third < 1", "x"),)
+        )
+        for name in NAMES
+    ),
+)
+"""A mix whose streams read all sets of each v0."""
+
+
+@example(
+    draws=[("b/v0", "2024"), ("a/v1", "2024"), ("c/v0", "2024")], reads=[1, -1, -1]
+)  # plain-1, first-1, v1, second-1
+@settings(deadline=None, max_examples=200)
+@given(
+    draws=st.lists(st.tuples(st.sampled_from(VERSIONS), st.sampled_from(KEYS)), min_size=3, max_size=3),
+    reads=st.lists(st.integers(-1, 3), min_size=3, max_size=3),
+)
+def test_no_document_of_a_model_comes_before_the_sets_that_chose_it(
+    tmp_path_factory: pytest.TempPathFactory, draws: list[tuple[str, str]], reads: list[int]
+) -> None:
+    """Each v1 is chosen by one set or none. Sets of one step are made together where nothing forbids it."""
+    labels, models, taggers = {}, {}, {"plain-1": tagger("plain-1")}
+    for name, (drawn, key) in zip(SETS[1:], draws, strict=True):
+        of, version = drawn.split("/")
+        draw = Draw(source=of, version=version, snapshots=(key,))
+        labels[name[:-2]] = LabelledSet(name=name[:-2], drawn={"good": (draw,), "bad": (replace(draw, version="v0"),)})
+        models[name] = Model(name=name, training=FastTextTraining(labels=name[:-2], positive="good"), draft=True)
+        taggers[name] = tagger(name, name)
+    sources = {
+        name: source(name, "" if number < 0 else SETS[number], "good")
+        for name, number in zip(NAMES, reads, strict=True)
+    }
+    try:
+        catalogue = Catalogue(sources, taggers, {"all": ALL}, {}, labels=labels, models=models)
+    except RecipeError:  # a model would score the documents that it is made of
+        return
+    tasks = list(Planner(catalogue, SHELVES, lake(tmp_path_factory.mktemp("lake"))).tasks())
+    check_order(tasks)
+    made = Counter(each for task in tasks if isinstance(task, TaggingStep) for each in task.makes)
+    assert set(made.values()) == {len(KEYS)}
+    assert {each.rpartition("/")[2] for each in made} == set(SETS)
+
+
+def tagger(name: str, *models: str) -> Tagger:
+    """A tagger with a score `good`, by a model if one is named."""
+    if models:
+        return Tagger(name=name, open=never, models=models, labels=(Score("good", "x"),))
+    return Tagger(name=name, document=never, labels=(Score("good", "x"),))
+
+
+def never(given: Any) -> Any:
+    """A tagger that only has a place in the order."""
+    raise AssertionError(given)
 
 
 def test_a_resolution_that_is_made_from_itself_is_refused(mill: Mill) -> None:
