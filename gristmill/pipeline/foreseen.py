@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,11 +11,14 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import attributes_asset, documents_asset, export_asset, export_index, mix_asset
 from gristmill.lake.rows.blocklists.blocklist import read_blocklist
 from gristmill.lake.store.protocol import Store
+from gristmill.raw_data.roots import raw_address
+from gristmill.recipes.adopted.dataset import adopted_folder
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.export import Export
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.row_format import Chat
 from gristmill.recipes.selection import Selection
+from gristmill.recipes.source import Source
 from gristmill.stages.export.epoch import check_epoch
 from gristmill.stages.fingerprints.order import order_path
 from gristmill.stages.mixing.blocklist_matches import named_lists
@@ -67,8 +71,18 @@ def _of_sources(catalogue: Catalogue, lists: Mapping[str, str]) -> Iterator[Refu
         for revision in source.revisions:
             yield from _without_blocklist(documents_asset(source.name, revision.version), revision, lists)
         for version in source.versions:
+            for name in (each.name for each in source.adopted_sets(version)):
+                yield from _refused(attributes_asset(source.name, version, name), partial(_root, source, version, name))
             for tagger in catalogue.taggers_of(source, version):
                 yield from _lacking(attributes_asset(source.name, version, tagger.name), tagger.needs)
+
+
+def _root(source: Source, version: str, name: str) -> None:
+    """Raises RecipeError if the root of an adopted set is a folder that is not there."""
+    folder = adopted_folder(source, version, name)
+    root = raw_address(replace(folder.files, raw=folder.root))
+    if root.startswith("/") and not Path(root).is_dir():
+        raise RecipeError(f"{root}: the root of set {name!r} is not there: mount its disk, or correct root")
 
 
 def _of_mixes(store: Store, catalogue: Catalogue, lists: Mapping[str, str]) -> Iterator[Refused]:
@@ -76,7 +90,8 @@ def _of_mixes(store: Store, catalogue: Catalogue, lists: Mapping[str, str]) -> I
         yield from _without_blocklist(mix_asset(mix.name, stream.key), stream, lists)
         for tokenizer in catalogue.tokenizers_of(mix):
             step = TokenCacheStep(mix, stream.key, tokenizer, "", ())
-            if isinstance(stream.format, Chat) and (stream.format.chat_template or tokenizer.specials == "text"):
+            own = tokenizer.training is not None and not tokenizer.chat_template
+            if isinstance(stream.format, Chat) and (stream.format.chat_template or own or tokenizer.specials == "text"):
                 yield from _refused(step.asset, partial(step.template_of, store))
 
 

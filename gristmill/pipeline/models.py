@@ -13,7 +13,7 @@ from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.models.labelled_set import LabelledSet
 from gristmill.recipes.models.model import Model
 from gristmill.stages.models.brought import brought_files
-from gristmill.stages.models.labels import drawn_inputs, has_listed
+from gristmill.stages.models.labels import brought_file, drawn_inputs, has_listed
 from gristmill.stages.models.ledger import FolderLedger, address_of, find_folder
 from gristmill.stages.models.overlaps import has_other_documents
 from gristmill.stages.models.training import has_other_labels
@@ -89,9 +89,9 @@ def look_at_folder(store: Store, recipe: LabelledSet | Model) -> TokenizerState:
 
 
 def _missing(store: Store, recipe: LabelledSet | Model) -> TokenizerState:
-    if isinstance(recipe, Model) and recipe.file is not None:
+    if recipe.file is not None:
         try:
-            brought_files(store, recipe)
+            _ = brought_files(store, recipe) if isinstance(recipe, Model) else brought_file(store, recipe)
         except RecipeError as error:
             return TokenizerState("refused", (str(error),))
     return TokenizerState("missing", ("never made",))

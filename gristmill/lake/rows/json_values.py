@@ -23,6 +23,7 @@ ANY: Final = 1 << 30
 """For rows that are adopted, or were written before there was a limit: as many levels as the stack allows."""
 _SHOWN = 60
 _TOO_DEEP: Final = f"more than {LEVELS} levels"
+_NOT_UTF8: Final = "which is not UTF-8; give text without lone surrogates"
 _PLAIN = frozenset({str, int, bool, type(None)})
 _SPACE, _QUOTE, _COLON, _BACKSLASH = b' ":\\'
 _SPACES = 64
@@ -261,6 +262,38 @@ def not_json(value: object, path: str, levels: int = LEVELS) -> str | None:
         if type(each) not in _PLAIN and (wrong := not_json(each, at, levels - 1)):
             return wrong
     return None
+
+
+def not_utf8(value: object, path: str) -> str | None:
+    r"""The first string or key of a value that cannot be written, for a lone surrogate, in words; None if all can.
+
+    Args:
+        value: a value that not_json() takes.
+        path: how messages call it, such as `metadata`.
+
+    >>> not_utf8({"a": ["b", "\ud800"]}, "metadata")
+    "metadata.a[1] is '\\ud800', which is not UTF-8; give text without lone surrogates"
+    """
+    if isinstance(value, str):
+        return f"{path} is {shown(value)}, {_NOT_UTF8}" if _is_lone(value) else None
+    if not isinstance(value, dict | list | tuple):
+        return None
+    for key, each in value.items() if isinstance(value, dict) else enumerate(value):
+        if isinstance(key, str) and _is_lone(key):
+            return f"{path} has the key {shown(key)}, {_NOT_UTF8}"
+        wrong = not_utf8(each, f"{path}.{key}" if isinstance(value, dict) else f"{path}[{key}]")
+        if wrong:
+            return wrong
+    return None
+
+
+def _is_lone(text: str) -> bool:
+    """Whether a text has a lone surrogate."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def _mend(value: object) -> str:

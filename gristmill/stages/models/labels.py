@@ -234,7 +234,7 @@ def drawn_documents(store: Store, draw: Draw) -> Iterator[TextRow]:
 
 def _rows_of_file(store: Store, labelled: LabelledSet, dropped: Counter[str]) -> Iterator[tuple[LabelledText, str]]:
     """The rows of a brought file. It is hashed first: a reader sees only the file of the recipe."""
-    raw, where = _raw(store, labelled)
+    raw, where = brought_file(store, labelled)
     found = hashlib.sha256()
     for piece in raw.chunks():
         found.update(piece)
@@ -243,7 +243,7 @@ def _rows_of_file(store: Store, labelled: LabelledSet, dropped: Counter[str]) ->
             f"labelled set {labelled.name!r}: {where} has sha256 {found.hexdigest()}, the recipe says"
             f" {labelled.sha256}; restore the file, or mend sha256="
         )
-    raw, _ = _raw(store, labelled)
+    raw, _ = brought_file(store, labelled)
     for row in labelled.read(raw) if labelled.read else ():
         document = msgspec.json.decode(row.line, type=Document) if isinstance(row, Copied) else row
         if isinstance(document, LeftOut):
@@ -267,8 +267,17 @@ def _rows_of_file(store: Store, labelled: LabelledSet, dropped: Counter[str]) ->
         dropped[f"refused: {refused.reason}"] += 1
 
 
-def _raw(store: Store, labelled: LabelledSet) -> tuple[RawObject, str]:
-    """The file, and where it is."""
+def brought_file(store: Store, labelled: LabelledSet) -> tuple[RawObject, str]:
+    """The file that a labelled set brings, and where it is.
+
+    Args:
+        store: the lake.
+        labelled: the recipe.
+
+    Raises:
+        RecipeError: it is not there.
+        StoreError: the lake does not answer.
+    """
     given = labelled.file or ""
     if given.startswith(IN_LAKE):
         path = given.removeprefix(IN_LAKE).strip("/")

@@ -153,7 +153,9 @@ class TokenCacheStep(OneAssetStep):
                 f"{where}: tokenizer {self.tokenizer.name} encodes special strings as text, but a chat template writes"
                 " them as tokens; give the tokenizer specials='refuse' to keep them out of the turns"
             )
-        template = declared.chat_template or read_template(store, self.tokenizer.name)
+        template = declared.chat_template or None
+        if template is None and (self.tokenizer.training is None or self.tokenizer.chat_template):
+            template = read_template(store, self.tokenizer.name)  # one that is trained here has that of its recipe
         if template is None:
             raise RecipeError(
                 f"{where}: no chat template: neither its format has a chat_template, nor has the tokenizer"

@@ -11,13 +11,17 @@ from gristmill.execution.runner import Inline
 from gristmill.lake.address import mix_asset
 from gristmill.pipeline.make import Maker
 from gristmill.pipeline.planner import Planner
+from gristmill.readers.jsonl import JsonLines
 from gristmill.readers.web.pages import WarcPages
+from gristmill.recipes.adopted.attribute_set import AdoptedSet
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.duplicates.units import DocumentUnits, MinHashUnits, SentenceUnits, Unit
 from gristmill.recipes.export import Export
 from gristmill.recipes.export_formats.energon import EnergonJsonl, EnergonWebdataset
 from gristmill.recipes.mix import Mix, Stream
+from gristmill.recipes.models.labelled_set import LabelledSet
+from gristmill.recipes.raw_rules import Folders
 from gristmill.recipes.row_format import Chat
 from gristmill.recipes.tagger import Tagger
 from gristmill.recipes.tokenizer import Tokenizer, Training
@@ -31,6 +35,7 @@ NO_LIST = (
     "blocklists/takedowns.jsonl: a selection names this blocklist, but the lake has none; put one there (it may be"
     " empty)"
 )
+REMARKS = LabelledSet(name="remarks", file="/no/such/file.jsonl", sha256="0" * 64, read=JsonLines(source="remarks"))
 NO_EXTRA = "it needs the package no_such_module, which is not installed: `pip install 'gristmill[none]'`"
 SHARES = (
     "the mix's proportions, temperature and repeats are shares of tokens, and the format of the export counts none;"
@@ -48,10 +53,15 @@ def needy() -> Tagger:
     return replace(read_catalogue(SHELVES).taggers["words-1"], needs={"no_such_module": "gristmill[none]"})
 
 
-def chat(specials: Literal["tokens", "text"]) -> dict[str, Any]:
-    told = replace(PAGES, format=Chat(messages_field="turns", chat_template="{{ messages }}"))
+def chat(specials: Literal["tokens", "text"], template: str | None = "{{ messages }}") -> dict[str, Any]:
+    told = replace(PAGES, format=Chat(messages_field="turns", chat_template=template))
     mix = Mix(name="blend", streams=(told,), tokenizers=("tiny-1",))
     return {"mixes": {"blend": mix}, "tokenizers": {"tiny-1": replace(TINY, specials=specials)}}
+
+
+def adopting(root: str) -> dict[str, Any]:
+    adopted = (AdoptedSet(name="quality", root=root, partition=Folders()),)
+    return {"sources": {"pages": replace(recipes().sources["pages"], adopted=adopted)}}
 
 
 def exported(mix: Mix, **options: Any) -> dict[str, Any]:
@@ -76,6 +86,18 @@ CASES: dict[str, tuple[dict[str, Any], list[tuple[str, str]]]] = {
     "a chat without the assistant": (
         chat("tokens"),
         [("token_caches/blend/tiny-1/pages", "mix 'blend', stream 'pages': the chat template has no {% generation %}")],
+    ),
+    "a chat without a template": (
+        chat("tokens", None),
+        [("token_caches/blend/tiny-1/pages", "mix 'blend', stream 'pages': no chat template: neither its format has")],
+    ),
+    "an adopted set": (
+        adopting("/no/such/folder"),
+        [("sources/pages/v0/attributes/quality", "/no/such/folder: the root of set 'quality' is not there: mount its")],
+    ),
+    "a labelled set": (
+        {"labels": {"remarks": REMARKS}},
+        [("labels/remarks", "labelled set 'remarks': no file /no/such/file.jsonl; mend file= of the recipe")],
     ),
     "a chat of plain text": (
         chat("text"),

@@ -7,7 +7,7 @@ import msgspec
 from gristmill.errors import DataError, MalformedRow
 from gristmill.lake.ledger.code import CHANGED_CODE
 from gristmill.lake.rows.document import Document
-from gristmill.lake.rows.json_values import not_json
+from gristmill.lake.rows.json_values import not_json, not_utf8
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.recipes.drift.drop_reasons import TRANSFORM
 from gristmill.recipes.edits.transform import Drop, Transform, TransformFailed
@@ -68,6 +68,8 @@ def _change(rows: EditedRows, number: int, before: Document, after: Document, wh
     try:
         wrong = not_json(after.metadata, "metadata")
         encoded = msgspec.json.encode(after.metadata) if wrong is None else b""
+    except UnicodeEncodeError as error:
+        wrong, encoded = not_utf8(after.metadata, "metadata") or f"its metadata cannot be written ({error})", b""
     except (RecursionError, OverflowError, *NOT_DECODED) as error:
         wrong, encoded = f"its metadata cannot be written ({error})", b""
     if wrong:

@@ -65,6 +65,19 @@ def test_metadata_that_are_not_json_name_shard_and_row(metadata: dict[str, Any])
         edited(rows("x"), [{}], None, (odd,), first=3)
 
 
+@pytest.mark.parametrize(
+    ("metadata", "words"),
+    [
+        ({"a": ["x", "\ud800"]}, r"metadata\.a\[1\] is '\\ud800', which is not UTF-8"),
+        ({"a": {"\ud800": 1}}, r"metadata\.a has the key '\\ud800', which is not UTF-8"),
+    ],
+)
+def test_metadata_that_are_not_utf_8_name_shard_and_row(metadata: dict[str, Any], words: str) -> None:
+    odd = named("odd-1", lambda document: msgspec.structs.replace(document, metadata=metadata))
+    with pytest.raises(MalformedRow, match=rf"a\.jsonl\.gz: row 3: transform odd-1: {words}"):
+        edited(rows("x"), [{}], None, (odd,), first=3)
+
+
 def test_a_transform_that_fails_names_shard_row_and_reason() -> None:
     odd = named("odd-1", lambda document: str(1 // (document.text != "b")))
     with pytest.raises(MalformedRow, match=r"a\.jsonl\.gz: row 4: transform odd-1: ZeroDivisionError.*mend the"):
