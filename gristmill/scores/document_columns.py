@@ -12,13 +12,14 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from gristmill.errors import DataError, MalformedRow, RecipeError
+from gristmill.errors import DataError, MalformedRow
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.counts import add_counts
 from gristmill.lake.ledger.derived import columns_path
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.batches import decode_rows
+from gristmill.lake.rows.shard_file import rows_of
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.rules import Column
 from gristmill.scores.label_columns import KEY
@@ -26,8 +27,8 @@ from gristmill.scores.parquet_upload import write_parquet
 from gristmill.stages.mixing.columns.column_reader import ColumnReader
 from gristmill.stages.mixing.rule_engine import ValueRefused, typed_array
 
-DOCUMENT_FORMAT = 1
-"""Of the files. Files of another format count as absent."""
+DOCUMENT_FORMAT = 2
+"""Of the files. Files of another format count as absent: in those of 1, one odd value hid `url` of a block of rows."""
 
 PLAIN = {
     "id": pa.string(),
@@ -38,7 +39,7 @@ PLAIN = {
     "url": pa.string(),
     "created": pa.string(),
 }
-"""The columns of each file, with their types. `url` and `created` are null where they are no text."""
+"""The columns of each file, with their types. `url` and `created` are null in each row where they are no text."""
 
 _ARROW = {
     "VARCHAR": pa.string(),
@@ -47,12 +48,30 @@ _ARROW = {
     "BOOLEAN": pa.bool_(),
     "VARCHAR[]": pa.list_(pa.string()),
 }
-_KNOWN = {"url": "metadata.url", "created": "created"}
-"""Where the columns are read that each file has, and that not each row must have."""
 _MEND = "mend the data, or the type that the column declares"
 
 Field = tuple[str, str]
 """Path and SQL type of a column."""
+
+
+class _AnyUrl(msgspec.Struct):
+    url: Any = None
+
+
+class _UrlHolder(msgspec.Struct):
+    metadata: _AnyUrl | str | int | float | bool | list[Any] | None = None
+
+    @property
+    def url(self) -> Any:
+        return self.metadata.url if isinstance(self.metadata, _AnyUrl) else None
+
+
+class _AnyCreated(msgspec.Struct):
+    created: Any = None
+
+
+_UNREAD = object()
+"""The value of a row where no decoder reads it."""
 
 
 class DocumentColumnsHead(msgspec.Struct, frozen=True):
@@ -63,12 +82,23 @@ class DocumentColumnsHead(msgspec.Struct, frozen=True):
         content: of the shard that it was made from.
         fields: path and type of each field that a rule asked for, sorted.
         absent: rows that lack a field's key, by the name of its column; null is a value.
+        unread_urls: rows whose `metadata.url` is no text, but may hold URLs: see holds_urls().
     """
 
     format: int
     content: str
     fields: tuple[Field, ...]
     absent: dict[str, int]
+    unread_urls: int = 0
+
+
+def holds_urls(value: object) -> bool:
+    """Whether a value that is no text may have URLs in it, as a list or an object may; a number has none.
+
+    >>> [holds_urls(each) for each in (["https://a.example"], {}, 7, None, "https://a.example")]
+    [True, True, False, False, False]
+    """
+    return not (value is None or isinstance(value, str | int | float))
 
 
 def column_of(path: str, kind: str) -> str:
@@ -104,7 +134,7 @@ def make_document_columns(
     absent: dict[str, int] = {}
     rows = _RowColumns(fields, file.path)
     batches = [rows.batch(block, absent) for block in file.blocks()]
-    head = DocumentColumnsHead(DOCUMENT_FORMAT, shard.content, fields, dict(sorted(absent.items())))
+    head = DocumentColumnsHead(DOCUMENT_FORMAT, shard.content, fields, dict(sorted(absent.items())), rows.unread_urls)
     types = [*PLAIN.items(), *((column_of(*each), _ARROW[each[1]]) for each in fields)]
     schema = pa.schema(types, metadata={KEY: msgspec.json.encode(head)})
     write_parquet(target or store, columns_path(partition, shard.name), schema, _joined(batches, schema))
@@ -122,48 +152,46 @@ class _RowColumns:
 
     def __init__(self, fields: Sequence[Field], path: str) -> None:
         self._fields, self._path, self._first = fields, path, 0
+        self.unread_urls = 0
         declared = [Column(f"c{number}", *field) for number, field in enumerate(fields)]
-        text = Column("text", "text", "VARCHAR")
-        self._strict = ColumnReader([*declared, text])
-        free = [Column(name, at, "VARCHAR") for name, at in _KNOWN.items()]
-        try:
-            self._full: ColumnReader | None = ColumnReader([*declared, text, *free])
-        except RecipeError:  # a field lies at or below one of these paths, with another type
-            self._full = None
+        self._reader = ColumnReader([*declared, Column("text", "text", "VARCHAR")])
+        self._with_url = msgspec.json.Decoder(_UrlHolder)
+        self._with_created = msgspec.json.Decoder(_AnyCreated)
 
     def batch(self, block: bytes, absent: dict[str, int]) -> Any:
-        values, pairs, lacking = self._read(block)
+        rows = decode_rows(self._reader.decoder, block, self._path, self._first, _MEND)
+        pairs = self._reader.pairs(rows, self._path, self._first)
+        lacking: dict[str, int] = {}
+        values = self._reader.fields(rows, lacking)
+        urls = self._optional(self._with_url, block, "url")
+        self.unread_urls += sum(map(holds_urls, urls))
         columns: dict[str, Any] = {
             "id": pa.array([id_ for _, id_ in pairs], pa.string()),
             "source": pa.array([source for source, _ in pairs], pa.string()),
             "row": pa.array(np.arange(self._first, self._first + len(pairs)), pa.int64()),
             "bytes": pa.array(_line_bytes(block), pa.int64()),
             "characters": pa.array([len(text or "") for text in values["text"]], pa.int64()),
+            "url": _texts(urls),
+            "created": _texts(self._optional(self._with_created, block, "created")),
         }
-        for name in _KNOWN:
-            columns[name] = pa.array(values.get(name, [None] * len(pairs)), pa.string())
         for number, field in enumerate(self._fields):
             columns[column_of(*field)] = self._array(Column(f"c{number}", *field), values[f"c{number}"])
             add_counts(absent, {column_of(*field): lacking.get(f"c{number}", 0)})
         self._first += len(pairs)
         return pa.record_batch(columns)
 
-    def _read(self, block: bytes) -> tuple[dict[str, list[Any]], Sequence[tuple[str, str]], dict[str, int]]:
-        """The values of all columns, the pairs, and how many rows lack a column."""
-        if self._full is not None:
-            try:
-                return self._values(self._full, block)
-            except MalformedRow:  # a url that is no text is no error, if no rule reads it
-                pass
-        return self._values(self._strict, block)
+    def _optional(self, decoder: "msgspec.json.Decoder[Any]", block: bytes, name: str) -> list[Any]:
+        """A value of each row that may be anything. It is read by itself: no other row and no other value hides it."""
+        try:
+            return [getattr(row, name) for row in decode_rows(decoder, block, self._path, self._first)]
+        except MalformedRow:  # a number that no float holds, for example
+            return [self._value(decoder, line, name) for line in rows_of(block)]
 
-    def _values(
-        self, reader: ColumnReader, block: bytes
-    ) -> tuple[dict[str, list[Any]], Sequence[tuple[str, str]], dict[str, int]]:
-        rows = decode_rows(reader.decoder, block, self._path, self._first, _MEND)
-        pairs = reader.pairs(rows, self._path, self._first)
-        lacking: dict[str, int] = {}
-        return reader.fields(rows, lacking), pairs, lacking
+    def _value(self, decoder: "msgspec.json.Decoder[Any]", line: bytes, name: str) -> Any:
+        try:
+            return getattr(decode_rows(decoder, line + b"\n", self._path, self._first)[0], name)
+        except MalformedRow:
+            return _UNREAD
 
     def _array(self, column: Column, values: Sequence[Any]) -> Any:
         try:
@@ -173,6 +201,10 @@ class _RowColumns:
         if isinstance(array, pa.ChunkedArray):
             raise DataError(f"{self._path}: the values of {column.path} are too large for columns")
         return array
+
+
+def _texts(values: Sequence[Any]) -> Any:
+    return pa.array([value if isinstance(value, str) else None for value in values], pa.string())
 
 
 def _line_bytes(block: bytes) -> Any:

@@ -13,18 +13,15 @@ import msgspec
 import numpy as np
 import xxhash
 
-from gristmill.errors import GristmillError, RecipeError
+from gristmill.errors import DataError, GristmillError, RecipeError
 from gristmill.lake.address import Place
 from gristmill.lake.asset_kinds import DOCUMENTS, FINGERPRINTS, RAW, kind_of
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.adopted import shard_file
-from gristmill.lake.ledger.derived import columns_path
 from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.batches import IdPair, TextRow
-from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
-from gristmill.scores.label_columns import KEY
 from gristmill.stages.fingerprints.bucket_sort import buckets_of
 from gristmill.stages.fingerprints.reader import FingerprintPart
 from gristmill.takedowns.places import Search
@@ -33,6 +30,7 @@ from gristmill.tracing.rows import Partition, find_partition
 _DIGEST = re.compile(r"[0-9a-f]{32}")
 _WHOLE_TEXT = {"unit": "document", "key": "text", "normalised": ""}
 """The parameters of fingerprints that hash whole texts as they are."""
+_NO_TEXT = "documents with a `metadata.url` that is no text, but may hold URLs"
 
 Pairs = set[Pair]
 
@@ -49,12 +47,12 @@ class UrlRow(IdPair):
     @property
     def url(self) -> str | None:
         """Its `metadata.url`, if that is a string."""
-        url = self.metadata.url if self.metadata else None
-        return url if isinstance(url, str) else None
+        return self.value if isinstance(self.value, str) else None
 
-
-class _ContentHead(msgspec.Struct):
-    content: str
+    @property
+    def value(self) -> Any:
+        """Its `metadata.url`, which may be anything."""
+        return self.metadata.url if self.metadata else None
 
 
 def url_matcher(pattern: str) -> "re.Pattern[str]":
@@ -78,15 +76,20 @@ def by_url(store: Store, pattern: str, search: Search, *, scan: bool) -> Pairs:
     matches = url_matcher(pattern).fullmatch
     found: Pairs = set()
 
-    def of_shard(partition: Partition, shard: Shard) -> bool:
-        rows = _columns(store, partition.place, shard)
-        if rows is None:
-            return False
+    def of_shard(partition: Partition, shard: Shard) -> int | None:
+        columns = _columns(store, partition.place, shard)
+        if columns is None:
+            return None
+        rows, unread = columns
         found.update((source, id_) for source, id_, url in rows if url is not None and matches(url))
-        return True
+        return unread
 
-    def of_row(row: UrlRow) -> bool:
-        return row.url is not None and matches(row.url) is not None
+    def of_row(row: UrlRow) -> bool | None:
+        if row.url is not None:
+            return matches(row.url) is not None
+        return None if holds_urls(row.value) else False
+
+    from gristmill.scores.document_columns import holds_urls  # noqa: PLC0415 - pyarrow takes 0.4 s to import
 
     found |= _each(
         store,
@@ -98,25 +101,22 @@ def by_url(store: Store, pattern: str, search: Search, *, scan: bool) -> Pairs:
     return found
 
 
-def _columns(store: Store, there: Place, shard: Shard) -> Iterator[tuple[str, str, str | None]] | None:
-    """(source, id, url) of the rows of a shard; None if it has no such columns of its present content."""
-    tagged = store.read_tagged(columns_path(there, shard.name))
-    if tagged is None:
-        return None
-    import pyarrow as pa  # noqa: PLC0415 - takes 0.4 s to import
-    import pyarrow.parquet as pq  # noqa: PLC0415 - the same
+def _columns(store: Store, there: Place, shard: Shard) -> tuple[Iterator[tuple[str, str, str | None]], int] | None:
+    """(source, id, url) of the rows of a shard, and how many have URLs that are no text.
 
-    try:
-        file = pq.ParquetFile(pa.BufferReader(tagged[0]), page_checksum_verification=True)
-        head = msgspec.json.decode((file.schema_arrow.metadata or {}).get(KEY, b""), type=_ContentHead)
-        if head.content != shard.content or file.metadata.num_rows != shard.rows:
-            return None
-        table = file.read(columns=["source", "id", "url"])
-        if table.num_columns != 3 or table.num_rows != shard.rows:
-            return None
-    except (pa.ArrowException, OSError, *NOT_DECODED):
+    None if it has no such columns of its present content.
+    """
+    from gristmill.scores.column_file import open_document_columns  # noqa: PLC0415 - pyarrow takes 0.4 s to import
+
+    file = open_document_columns(store, there, shard)
+    if file is None:
         return None
-    return zip(*(table[name].to_pylist() for name in ("source", "id", "url")), strict=True)
+    try:
+        table = file.table(["source", "id", "url"])
+    except DataError:  # damaged
+        return None
+    rows = zip(*(table[name].to_pylist() for name in ("source", "id", "url")), strict=True)
+    return rows, file.head.unread_urls
 
 
 def by_content(store: Store, digest: str, search: Search, *, scan: bool) -> Pairs:
@@ -136,11 +136,12 @@ def by_content(store: Store, digest: str, search: Search, *, scan: bool) -> Pair
     prints = _fingerprints(store)
     found: Pairs = set()
 
-    def of_shard(partition: Partition, shard: Shard) -> bool:
+    def of_shard(partition: Partition, shard: Shard) -> int | None:
         part = prints.get((partition.place.asset, shard.name, shard.content))
-        if part is not None:
-            found.update(_in_part(*part, digest))
-        return part is not None
+        if part is None:
+            return None
+        found.update(_in_part(*part, digest))
+        return 0
 
     def of_row(row: TextRow) -> bool:
         return xxhash.xxh3_128_hexdigest(row.text.encode()) == digest
@@ -177,25 +178,34 @@ def _in_part(part: FingerprintPart, buckets: int, digest: str) -> list[Pair]:
 def _each(
     store: Store,
     search: Search,
-    of_shard: Callable[[Partition, Shard], bool],
-    scan: tuple[type[Any], Callable[[Any], bool]] | None,
+    of_shard: Callable[[Partition, Shard], int | None],
+    scan: tuple[type[Any], Callable[[Any], bool | None]] | None,
     why: str,
 ) -> Pairs:
-    """Asks each shard; where `of_shard` cannot tell of a first version, its rows are read, or it is not searched."""
+    """Asks each shard; where `of_shard` cannot tell of a first version, its rows are read, or it is not searched.
+
+    `of_shard` gives the number of rows that it cannot tell of, or None. Of such a row a scan gives None.
+    """
     found: Pairs = set()
     for partition in _versions(store, search):
         first = _is_first(partition)
         for shard in partition.shards.values():
             where = f"{partition.place.asset} ({partition.place.snapshot}), shard {shard.name}"
             try:
-                if of_shard(partition, shard) or not first:
+                unread = of_shard(partition, shard)
+                if not first:
                     continue
-                if scan is None:
+                if unread is None and scan is None:
                     search.skip("documents", where, f"{why}; --scan reads its rows")
-                    continue
-                row_type, is_chosen = scan
-                for _, rows in shard_file(store, partition.place, shard).rows(row_type):
-                    found.update(row.pair for row in rows if is_chosen(row))
+                elif unread is None and scan is not None:
+                    unread = 0
+                    row_type, is_chosen = scan
+                    for _, rows in shard_file(store, partition.place, shard).rows(row_type):
+                        answers = [is_chosen(row) for row in rows]
+                        found.update(row.pair for row, chosen in zip(rows, answers, strict=True) if chosen)
+                        unread += answers.count(None)
+                if unread:
+                    search.skip("documents", where, f"{_NO_TEXT}: {unread:,}; choose them by ID")
             except GristmillError as error:
                 search.skip("documents", where, error)
     return found

@@ -1,6 +1,7 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow.parquet as pq
 import pytest
 from testkit import Mill
@@ -8,7 +9,7 @@ from testkit import Mill
 from gristmill.errors import MalformedRow
 from gristmill.lake.ledger.derived import columns_path
 from gristmill.scores.column_file import open_document_columns
-from gristmill.scores.document_columns import Field, make_document_columns
+from gristmill.scores.document_columns import Field, _RowColumns, make_document_columns
 
 ROWS: list[dict[str, Any]] = [
     {"id": "1", "source": "pages", "text": "größer", "created": "2024-01-01", "metadata": {"url": "https://a", "n": 1}},
@@ -61,6 +62,31 @@ def test_a_url_that_is_no_text_is_null_and_a_rule_may_read_it_as_what_it_is(mill
     assert made(mill, rows, []).column("url").to_pylist() == [None]
     table = made(mill, rows, [("metadata.url", "BIGINT")])
     assert (table.column("url").to_pylist(), table.column("BIGINT metadata.url").to_pylist()) == ([None], [7])
+
+
+@pytest.mark.parametrize("odd", ["5", "1.5", "true", '["https://c"]', '{"a": "https://c"}', "1e999"])
+@pytest.mark.parametrize("wanted", [[], [("metadata.n", "BIGINT")]])
+def test_a_value_that_is_no_text_is_null_in_its_row_alone(odd: str, wanted: list[Field]) -> None:
+    row = '{{"id": "{}", "source": "pages", "text": "", "created": {}, "metadata": {}}}\n'
+    lines = [
+        row.format(1, '"2024"', '{"url": "https://a", "n": 1}'),
+        row.format(2, '"2025"', f'{{"url": {odd}}}'),
+        row.format(3, odd, '{"url": "https://b"}'),
+        row.format(4, '"2026"', '["no object"]' if not wanted else "null"),
+    ]
+    block = "".join(lines).encode()
+    columns = _RowColumns(wanted, "a.jsonl")
+    batch = columns.batch(block, {})
+    assert batch["url"].to_pylist() == ["https://a", None, "https://b", None]
+    assert batch["created"].to_pylist() == ["2024", "2025", None, "2026"]
+    assert columns.unread_urls == (0 if odd in ("5", "1.5", "true") else 1)
+
+
+def test_a_rule_that_reads_one_of_them_as_another_type_does_not_hide_the_other() -> None:
+    row = {"id": "1", "source": "pages", "text": "a", "created": "2024", "metadata": {"url": ["https://a"]}}
+    columns = _RowColumns([("metadata.url", "VARCHAR[]")], "a.jsonl")
+    assert columns.batch(msgspec.json.encode(row) + b"\n", {})["created"].to_pylist() == ["2024"]
+    assert columns.unread_urls == 1
 
 
 def test_a_value_of_another_type_names_its_row(mill: Mill) -> None:

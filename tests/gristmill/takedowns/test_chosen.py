@@ -8,6 +8,7 @@ from dedupelake import resolved
 from testkit import SNAPSHOT, Mill
 
 from gristmill.errors import RecipeError
+from gristmill.scores import document_columns
 from gristmill.scores.document_columns import make_document_columns
 from gristmill.takedowns.chosen import by_content, by_url
 from gristmill.takedowns.places import Search
@@ -23,7 +24,7 @@ def mill(tmp_path: Path) -> Mill:
     return mill
 
 
-def _row(name: str, url: str | None, text: str) -> dict[str, object]:
+def _row(name: str, url: object, text: str) -> dict[str, object]:
     return {"id": name, "text": text, "source": "pages", "metadata": {"url": url, "language": "en"}}
 
 
@@ -60,6 +61,37 @@ def test_urls_are_found_by_columns_and_by_a_scan(mill: Mill, pattern: str, expec
     mill.convert()
     by_url(mill.store, pattern, search := Search(), scan=False)
     assert len(search.unsearched) == 1
+
+
+@pytest.mark.parametrize(
+    ("odd", "unread"), [(7, 0), (True, 0), (["https://a.example/3"], 1), ({"at": "https://a.example/3"}, 1)]
+)
+@pytest.mark.parametrize("scan", [False, True])
+def test_an_odd_url_hides_no_other_and_is_told_if_it_may_hold_urls(
+    mill: Mill, odd: object, unread: int, *, scan: bool
+) -> None:
+    mill.raw("a.jsonl.gz", [_row("a0", "https://a.example/1", "x"), _row("odd", odd, "y"), _row("a1", None, "z")])
+    mill.convert()
+    if not scan:
+        put_columns(mill)
+    found = by_url(mill.store, "https://a.example/*", search := Search(), scan=scan)
+    assert found == {("pages", "a0")}
+    told = "shard a: documents with a `metadata.url` that is no text, but may hold URLs: 1; choose them by ID"
+    assert [each.what for each in search.unsearched] == [f"sources/pages/v0/documents (2024), {told}"] * unread
+
+
+def test_columns_of_the_older_format_are_not_trusted_for_urls(mill: Mill, monkeypatch: pytest.MonkeyPatch) -> None:
+    mill.convert()
+    with monkeypatch.context() as older:
+        older.setattr(document_columns, "DOCUMENT_FORMAT", 1)
+        put_columns(mill)
+    search = Search()
+    assert not by_url(mill.store, "*", search, scan=False)
+    [skipped] = search.unsearched
+    assert "it has no columns with its URLs" in skipped.what
+    search = Search()
+    assert len(by_url(mill.store, "*", search, scan=True)) == 3
+    assert not search.unsearched
 
 
 def test_texts_are_found_by_fingerprints_and_by_a_scan(mill: Mill) -> None:
