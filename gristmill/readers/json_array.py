@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import msgspec
 import orjson
@@ -36,6 +37,9 @@ class JsonArray(RowDocuments):
         DataError: the file has no such array, has two of them because a key is there twice, or is wrong JSON (the
             message has the number of the last entry).
     """
+
+    gives_json: ClassVar[bool] = True
+    row_ids = RowDocuments.row_ids
 
     items: str = "item"
 

@@ -6,7 +6,7 @@ readers of other line formats too.
 
 from collections.abc import Callable, Iterator
 from itertools import accumulate
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import orjson
@@ -125,6 +125,9 @@ class JsonLines(RowDocuments):
     their digits; a number that is too large for a float is refused. So is a row in which an object has a key twice:
     readers differ in which of the two values they take.
     """
+
+    gives_json: ClassVar[bool] = True
+    row_ids = RowDocuments.row_ids
 
     def cut_by(self, name: str) -> str:
         """The units at which an object of this name is cut, such as `lines`; empty if it is never cut. See Split.

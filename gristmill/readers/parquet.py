@@ -8,7 +8,7 @@ file may hold a large value in millions of rows.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import orjson
 import pyarrow as pa
@@ -61,6 +61,9 @@ class ParquetRows(RowDocuments):
         DataError: it is not a parquet file, it is truncated or damaged, it unpacks to far more than honest data do, a
             column of `leave_out` does not exist, or a timestamp is finer than microseconds or beyond the year 9999.
     """
+
+    gives_json: ClassVar[bool] = True
+    row_ids = RowDocuments.row_ids
 
     nan: Literal["refuse", "null"] = "refuse"
 

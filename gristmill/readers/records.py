@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
@@ -82,8 +82,6 @@ class RowDocuments(Reader):
         rename: for each field the key of the metadata that it becomes. What it names is kept.
         optional: fields that a row may lack.
     """
-
-    gives_json: ClassVar[bool] = True  # conversion need not check the types of fields and metadata again
 
     source: str
     format: Format = field(default_factory=Text)

@@ -11,8 +11,8 @@ Convert = Callable[[RawObject], Iterable[Converted]]
 
 _DECLARED = ("gives_json", "blocks", "row_ids")
 """What a reader says of its rows. It does not hold for a class that makes other rows."""
-_OLD = ("source", "source_key", "cut_by", "check", "leaves_link")
-"""What a converter that is no Reader may have. Classes of version 0.2 do."""
+_OTHERS = ("source", "source_key", "cut_by", "check", "leaves_link")
+"""What else a reader may have. A converter that is no Reader may have it too: classes of version 0.2 do."""
 
 
 class RowIds(NamedTuple):
@@ -34,23 +34,11 @@ class RowIds(NamedTuple):
     needs_source: bool = False
 
 
-def _changes_a_method(cls: type) -> bool:
-    """Whether a class defines a method or a property that a reader above it defines already."""
-    above = [each for each in cls.__mro__[1:] if issubclass(each, Reader) and each is not Reader]
-    own = {name for name, value in vars(cls).items() if hasattr(value, "__get__") and _counts(name)}
-    return any(own & vars(each).keys() for each in above)
-
-
-def _counts(name: str) -> bool:
-    """Whether rows depend on a method of this name. Dataclasses write those with two underscores."""
-    return name == "__call__" or not name.startswith("__")
-
-
 class Reader:
     """Converts the raw objects of a source. What ships is written as such classes, and yours may be.
 
-    A class below a reader that changes one of its methods makes other rows. So it does not inherit `gives_json`,
-    `blocks` and `row_ids`, but says them itself where they hold.
+    A class below a reader that changes one of its methods makes other rows. So a source does not take `gives_json`,
+    `blocks` and `row_ids` from the reader above it: the class says them itself where they hold.
 
     Attributes:
         gives_json: whether the metadata of its documents are values of JSON, and their texts can be written as UTF-8.
@@ -61,13 +49,6 @@ class Reader:
     gives_json: ClassVar[bool] = False
 
     source_key: str | None = None
-
-    def __init_subclass__(cls) -> None:
-        """Takes back what the class says of its rows only by inheritance, if it changes a method."""
-        super().__init_subclass__()
-        if _changes_a_method(cls):
-            for name in set(_DECLARED) - vars(cls).keys():
-                setattr(cls, name, vars(Reader)[name])
 
     def __call__(self, raw: RawObject) -> Iterable[Converted]:
         """Yields one result for each row of an object: a document, a copied row, or why it was refused or left out.
@@ -121,11 +102,12 @@ class Reader:
 
 
 class _PlainConverter(Reader):
-    """A converter that is no Reader: a function, or an object of version 0.2. Nothing is known of its rows."""
+    """A converter of which less is known: a function, an object of version 0.2, or a reader with other methods."""
 
     def __init__(self, convert: Convert) -> None:
         self._convert = convert
-        for name in _OLD:
+        held = [name for name in _DECLARED if isinstance(convert, Reader) and _holds(type(convert), name)]
+        for name in (*_OTHERS, *held):
             if hasattr(convert, name):
                 setattr(self, name, getattr(convert, name))
 
@@ -134,9 +116,31 @@ class _PlainConverter(Reader):
 
 
 def reader_of(convert: Convert) -> Reader:
-    """The reader of a source, whatever its recipe has as `convert`.
+    """The reader of a source, whatever its recipe has as `convert`. What does not hold for its class is left out.
 
     >>> reader_of(lambda raw: []).row_ids() is None
     True
     """
-    return convert if isinstance(convert, Reader) else _PlainConverter(convert)
+    if isinstance(convert, Reader) and all(_holds(type(convert), name) for name in _DECLARED):
+        return convert
+    return _PlainConverter(convert)
+
+
+def _holds(kind: type, declared: str) -> bool:
+    """Whether a class says something of its rows itself, or no class nearer than the one that says it makes other rows.
+
+    It is asked of the finished class: a class beside the reader may change a method, and so may a decorator.
+    """
+    where = next(number for number, each in enumerate(kind.__mro__) if declared in vars(each))
+    by = kind.__mro__[where]
+    if by is Reader:
+        return True
+    known = {"__call__"}.union(*(vars(each) for each in by.__mro__ if each not in {Reader, object}))
+    nearer = [(name, value) for each in kind.__mro__[:where] for name, value in vars(each).items()]
+    return not any(_makes_rows(name, value) and name in known for name, value in nearer)
+
+
+def _makes_rows(name: str, value: object) -> bool:
+    """Whether rows depend on an attribute of a class. Dataclasses write the methods with two underscores."""
+    called = name == "__call__" or not name.startswith("__")
+    return called and hasattr(value, "__get__") and name not in {*_DECLARED, *_OTHERS}

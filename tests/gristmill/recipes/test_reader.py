@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 from talklake import talk_file
@@ -46,6 +46,40 @@ class LouderAtOnce(Louder):
         return RowIds("path")
 
 
+class Loud:
+    """A class beside a reader."""
+
+    def document(self, row: object, raw: RawObject, number: int, line: bytes) -> Document | Refused:
+        made = JsonLines(source="s").document(row, raw, number, line)
+        return Document(made.id, made.text.upper(), made.source) if isinstance(made, Document) else made
+
+
+class LoudBeside(Loud, JsonLines):
+    """It changes the documents by the class beside the reader."""
+
+
+class First:
+    """A class beside a reader, which takes the first row alone."""
+
+    def __call__(self, raw: RawObject) -> Iterator[Converted]:
+        yield from list(JsonLines(source="s")(raw))[:1]
+
+
+class FirstBeside(First, JsonLines):
+    """It changes which rows there are."""
+
+
+def loud(cls: Any) -> Any:
+    """Changes a method of a class that is made already."""
+    cls.document = Loud.document
+    return cls
+
+
+@loud
+class Decorated(JsonLines):
+    """Its decorator changes the documents."""
+
+
 class Old:
     """A class of version 0.2, which is no Reader."""
 
@@ -73,9 +107,21 @@ def texts(rows: Iterator[Converted | SpannedRows]) -> list[str]:
         (Named(source="s"), ["one", "two"], RowIds("field", "id")),
         (Louder(source="s"), ["ONE", "TWO"], None),
         (LouderAtOnce(source="s"), ["THREE"], RowIds("path")),
+        (LoudBeside(source="s"), ["ONE", "TWO"], None),
+        (FirstBeside(source="s"), ["one"], None),
+        (Decorated(source="s"), ["ONE", "TWO"], None),
         (lambda raw: iter([Document("1", raw.read().decode()[:3], "s")]), ['{"i'], None),
     ],
-    ids=["shipped", "the same methods", "another method", "its own blocks", "a function"],
+    ids=[
+        "shipped",
+        "the same methods",
+        "another method",
+        "its own blocks",
+        "a method beside",
+        "a call beside",
+        "a decorator",
+        "a function",
+    ],
 )
 def test_a_class_that_changes_a_method_inherits_nothing_that_was_said_of_rows(
     tmp_path: Path, reader: JsonLines, made: list[str], known: RowIds | None
@@ -87,7 +133,7 @@ def test_a_class_that_changes_a_method_inherits_nothing_that_was_said_of_rows(
 
 
 def test_blocks_of_a_reader_without_any_are_its_rows(tmp_path: Path) -> None:
-    assert texts(Louder(source="s").blocks(talk_file(tmp_path, "a.jsonl", ROWS))) == ["ONE", "TWO"]
+    assert texts(reader_of(Louder(source="s")).blocks(talk_file(tmp_path, "a.jsonl", ROWS))) == ["ONE", "TWO"]
 
 
 @pytest.mark.parametrize("convert", [Reader(), iter], ids=["a reader", "a function"])
