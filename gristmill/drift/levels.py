@@ -7,7 +7,8 @@ SIZES = ("rows", "bytes", "tokens")
 DROPPED = "rows dropped"
 """The share of rows that were dropped for any reason. Of one reason: with its name behind."""
 REMOVED = "characters removed"
-"""The share of characters that were removed from changed texts: with what changed them behind."""
+"""The share of characters that were removed from changed texts: with what changed them behind. Rows that were dropped
+later count; those that the edits or the transform dropped themselves do not."""
 DUPLICATES = "duplicates"
 _BEFORE, _AFTER = ": characters before", ": characters after"
 

@@ -30,8 +30,8 @@ class Vocabulary(NamedTuple):
         bytes: number of bytes of the token, int64.
         lead: number of leading spaces of the token, int64.
         trail: number of trailing spaces of the token, int64.
-        fragments: whether the token is a part of a character, bool: its bytes alone are not UTF-8, or it is a byte
-            fallback (`<0x0A>`).
+        fragments: whether the token's bytes alone are not UTF-8, bool: it has a part of a character, and perhaps other
+            bytes; or whether it is a byte fallback (`<0x0A>`).
     """
 
     size: int

@@ -280,7 +280,7 @@ def _steps(release: PinnedRelease, catalogue: Catalogue, form: int | UnsetType) 
 
 
 def _changed(totals: Mapping[str, int]) -> dict[str, int]:
-    """The rows that edits and transforms changed, by what changed them; also those that were dropped afterwards."""
+    """The rows whose texts edits and transforms changed, by what changed them; also those dropped by a later step."""
     return {name.removesuffix(_CHANGED): rows for name, rows in totals.items() if name.endswith(_CHANGED)}
 
 

@@ -14,6 +14,12 @@ _ELSEWHERE = frozenset({"rows", "bytes", "shards", "length"})
 
 _NAMES = {"quarantined": "rows quarantined", CHANGED: "kept rows changed"}
 """Totals whose names do not say what they count."""
+_ENDS = {
+    f": {CHANGED}": ": texts changed, also of rows dropped later",
+    ": characters before": ": characters before, of the texts changed",
+    ": characters after": ": characters after, of the texts changed",
+}
+"""The same of totals whose names begin with what changed rows: the edits, or a transform."""
 _PREFIXES = {ABSENT: "rows that lack ", NULL: "other rows without a value of "}
 """The same of totals whose names end in that of a column."""
 
@@ -68,6 +74,7 @@ def _words(total: str, names: Mapping[str, str]) -> str:
     for prefix, words in _PREFIXES.items():
         if total.startswith(prefix):
             return words + total.removeprefix(prefix)
-    if total.endswith(CHANGED) and total != CHANGED:
-        return f"{total}, dropped ones too"
+    for end, words in _ENDS.items():
+        if total.endswith(end):
+            return total.removesuffix(end) + words
     return names.get(total, total)

@@ -33,7 +33,8 @@ class Bounds:
         dropped: the largest share of the rows read that may be dropped for a reason, by the reason as ledgers name it:
             the name of a rule, `blocklist: takedowns`, `quarantine: empty text`. `*`: for all reasons together.
         removed: the largest share of characters that may be removed from the texts that are changed, by what changes
-            them: `edits`, or `transform whitespace-1`.
+            them: `edits`, or `transform whitespace-1`. Rows that are dropped later count. Those that `least_kept`
+            or the transform itself drops do not: bound them by `dropped`.
         duplicates: the largest share of documents that a dedupe recipe may mark as duplicates; of KeyUnits, of those
             numbered 2 or more.
         scores: how far the quantiles of a label (5%, 50%, 95%) may be from their levels, by label: as a multiple of the

@@ -22,7 +22,7 @@ class TokenStatistics(msgspec.Struct, frozen=True, omit_defaults=True):
     Attributes:
         bytes: bytes of UTF-8 of the rows' texts.
         unknown: number of unknown tokens.
-        fragments: number of tokens that are a piece of a character.
+        fragments: number of tokens that are a byte fallback, or whose bytes alone are not UTF-8: see Vocabulary.
         lengths: number of rows in each length bucket, up to the last bucket that is not empty.
         kept: number of rows that were kept although they have an error, by reason.
         dropped: number of rows that were dropped because of an error, by reason.

@@ -36,3 +36,12 @@ def test_of_a_vocabulary_with_byte_fallback_these_entries_are_pieces_and_no_byte
     assert (found.byte_level, found.unknown) == (False, 0)
     assert found.fragments.tolist() == [False, True, True, False]
     assert not found.bytes.any()
+
+
+def test_a_space_with_half_a_character_is_counted_among_the_pieces_and_one_with_a_whole_is_not() -> None:
+    vocabulary = {"a": 0, "\u00c3\u00a9": 1, "\u0120\u00c3": 2, "\u0120\u00c3\u00a9": 3, "\u00a9a": 4}
+    found = vocabulary_of(
+        Tokenizer(models.BPE(vocab=vocabulary, merges=[])).to_str().encode(),
+        Tokenizer(models.BPE(vocab=vocabulary, merges=[])),
+    )
+    assert found.fragments.tolist() == [False, False, True, False, True]

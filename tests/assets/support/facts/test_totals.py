@@ -4,6 +4,7 @@ from assets.support.facts.totals import dropped_facts, totals_facts
 def test_totals_are_told_in_words() -> None:
     totals = {"rows": 2, "bytes": 31_488_381, "shards": 7, "length": 5, "tokens": 9, "absent: english": 1_258}
     totals |= {"null: english": 40, "edits: rows changed": 8, "rows changed": 6}
+    totals |= {"edits: characters before": 90, "edits: characters after": 80}
     assert totals_facts(totals) == {
         "dagster/row_count": 2,
         "size": "31.5 MB",
@@ -11,7 +12,9 @@ def test_totals_are_told_in_words() -> None:
         "tokens": 9,
         "rows that lack english": 1_258,
         "other rows without a value of english": 40,
-        "edits: rows changed, dropped ones too": 8,
+        "edits: texts changed, also of rows dropped later": 8,
+        "edits: characters before, of the texts changed": 90,
+        "edits: characters after, of the texts changed": 80,
         "kept rows changed": 6,
     }
 

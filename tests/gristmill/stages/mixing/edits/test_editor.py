@@ -51,6 +51,17 @@ def test_a_short_text_is_dropped_only_if_it_was_edited() -> None:
     assert (texts(block), block.dropped()) == (["ab"], {"too short after edits": 1})
 
 
+def test_changes_are_counted_of_rows_that_are_dropped_later_but_not_of_those_that_the_edits_drop() -> None:
+    """Rows of 6 characters: of the first 1 is left and of the second 2, and the first has too little."""
+    found: list[dict[str, Any]] = [{"email": [[0, 5, 1]]}, {"email": [[0, 4, 1]]}]
+    counts: dict[str, int] = {}
+    edits = (Edit(spans="pii-1__email", replacement=""),)
+    rows = lines(row("abcdef"), row("ghijkl", id="d2"))
+    block = edited(rows, found, counts, edits=edits, least_kept=0.3, shortest=3)
+    assert (texts(block), block.dropped()) == ([], {"too little left after edits": 1, "too short after edits": 1})
+    assert counts == {"edits: rows changed": 1, "edits: characters before": 6, "edits: characters after": 2}
+
+
 def test_bytes_are_counted_after_the_edits_and_of_each_row() -> None:
     rows = lines(row("  éé\u2003", id="d1"), row("abcd", id="d2"), row("me@x abcd", id="d3"), row("me@x abc", id="d4"))
     found: list[dict[str, Any]] = [{}, {}, {"email": [[0, 4, 1]]}, {"email": [[0, 4, 1]]}]
