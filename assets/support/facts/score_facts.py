@@ -56,7 +56,7 @@ def score_facts(
         return {}
     plots = [picture(label.name, plot_of(label, described.rows)) for label in described.shown]
     return {
-        "scores in short": _in_short(described.shown),
+        "scores in short": short_facts(described.shown),
         "scores": dg.MetadataValue.md("\n\n".join(plots)),
         "labels": _table(
             filled(
@@ -71,9 +71,14 @@ def score_facts(
     }
 
 
-def _in_short(labels: Sequence[LabelStatistics]) -> dg.MarkdownMetadataValue:
-    """The label that most rows have, as a small plot, and a few labels in words."""
-    return in_short(in_words(labels[:_IN_WORDS]), labels[0].name[:_LETTERS], small_plot_of(labels[0]))
+def short_facts(labels: Sequence[LabelStatistics]) -> dg.MarkdownMetadataValue:
+    """A small plot of the label that most rows have, and a few labels in words, the commonest first.
+
+    Args:
+        labels: their statistics; at least one.
+    """
+    common = sorted(labels, key=lambda label: -label.rows)
+    return in_short(in_words(common[:_IN_WORDS]), common[0].name[:_LETTERS], small_plot_of(common[0]))
 
 
 def in_words(labels: Sequence[LabelStatistics]) -> str:

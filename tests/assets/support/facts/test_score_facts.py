@@ -9,7 +9,7 @@ from testkit import SHELVES
 from wholelake import WORDS, make_whole, table
 
 from assets.support.facts.pictures import picture
-from assets.support.facts.score_facts import filled, in_words, score_facts
+from assets.support.facts.score_facts import filled, in_words, score_facts, short_facts
 from gristmill.lake.ledger.derived import examples_path
 from gristmill.recipes.shelf import find
 from gristmill.recipes.tagger import Tagger
@@ -57,6 +57,13 @@ def test_the_words_of_a_label_are_true_of_any_ties(numbers: list[float]) -> None
     assert int(found[1]) == len(numbers)
     assert 2 * sum(each - 0.016 * abs(each) <= half for each in numbers) >= len(numbers)
     assert 20 * sum(each + 0.016 * abs(each) >= most for each in numbers) >= len(numbers)
+
+
+def test_the_commonest_label_comes_first_whatever_its_name() -> None:
+    rare, common = (
+        numbers_of(name, "score", np.ones(rows), np.arange(rows), "a") for name, rows in (("a", 2), ("b", 9))
+    )
+    assert re.findall(r"[*]{2}(\w)[*]{2}", str(short_facts([rare, common]).value)) == ["b", "a"]
 
 
 def test_a_column_that_no_label_fills_is_left_out() -> None:
