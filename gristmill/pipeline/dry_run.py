@@ -156,15 +156,18 @@ class Prospects:
         """The state of raw data that cannot be listed. No step makes them, so documents wait for them."""
         return self._noted(Prospect(raw_asset(source.name), "", "wrong", why=(str(error),)))
 
-    def resolution(self, dedupe: Dedupe, prints: Sequence[tuple[str, str]]) -> Prospect:
-        """The state of the resolution of a dedupe recipe. The fingerprints that it compares must be surveyed before it.
+    def resolution(
+        self, dedupe: Dedupe, prints: Sequence[tuple[str, str]], scores: Sequence[tuple[str, str]] = ()
+    ) -> Prospect:
+        """The state of the resolution of a dedupe recipe. The partitions that it reads must be surveyed before it.
 
         Args:
             dedupe: the recipe.
             prints: the partitions of fingerprints, as (asset, snapshot).
+            scores: the partitions whose score chooses what a cluster keeps.
         """
         address = RESOLUTION.at(dedupe=dedupe.name)
-        due = list(dict.fromkeys(asset for asset, key in prints if self._state(asset, key) in _DUE))
+        due = list(dict.fromkeys(asset for asset, key in (*prints, *scores) if self._state(asset, key) in _DUE))
         if due:
             return self._noted(Prospect(address, "", "follow", why=tuple(f"after {asset}" for asset in due)))
         try:

@@ -155,7 +155,7 @@ class Planner:
             case FolderTask():
                 return [self.states.folder(task.recipe, needed=task.needed, named=task.named)]
             case ResolutionTask():
-                return [self.states.resolution(task.dedupe, task.fingerprints)]
+                return [self.states.resolution(task.dedupe, task.fingerprints, task.scores)]
             case IndexTask():
                 found = self.states.index(task.indexes, task.address)
                 return [found] if found else []
@@ -186,7 +186,8 @@ class Planner:
             asset = RESOLUTION.at(dedupe=dedupe.name)
             reads = [(above, key) for above in self._graph.inputs(asset) for key in self._keys(above)]
             prints = tuple(node for node in reads if kind_of(node[0]) is FINGERPRINTS)
-            resolution = ResolutionTask(dedupe, self.catalogue.editions_of(dedupe), prints)
+            scores = tuple(node for node in reads if kind_of(node[0]) is not FINGERPRINTS)
+            resolution = ResolutionTask(dedupe, self.catalogue.editions_of(dedupe), prints, scores)
             found[asset] = OrderedTask(resolution, ((asset, ""),), tuple(reads))
         needed = needed_folders(self.catalogue)
         for recipe in all_folders(self.catalogue):

@@ -56,11 +56,13 @@ class ResolutionTask:
         dedupe: the recipe.
         editions: names of its `replace` sources.
         fingerprints: the partitions that it compares, as far as their snapshots are known.
+        scores: the partitions whose score chooses what a cluster keeps.
     """
 
     dedupe: Dedupe
     editions: frozenset[str]
     fingerprints: tuple[tuple[str, str], ...]
+    scores: tuple[tuple[str, str], ...] = ()
 
 
 Task = Step | TokenizerTask | FolderTask | IndexTask | ResolutionTask

@@ -19,6 +19,7 @@ from gristmill.lake.address import (
 from gristmill.lake.asset_kinds import FINGERPRINTS
 from gristmill.recipes.code.digest import declare_again
 from gristmill.recipes.duplicates.dedupe import Dedupe
+from gristmill.recipes.duplicates.named_sources import check_dedupe
 from gristmill.recipes.edits.carried import carried_name, origin_of
 from gristmill.recipes.edits.named_labels import check_adopted, check_carried, check_labels
 from gristmill.recipes.edits.transform import Transform
@@ -74,7 +75,7 @@ class Catalogue:
         """
         self._check_taggers()
         for dedupe in self.dedupes.values():
-            self._check_dedupe(dedupe)
+            check_dedupe(dedupe, self.sources, self.taggers, self.dedupes)
         for mix in self.mixes.values():
             self._check_mix(mix)
         object.__setattr__(self, "mixes", {name: self._with_origins(mix) for name, mix in self.mixes.items()})
@@ -101,15 +102,6 @@ class Catalogue:
             tagged = f"tagger {tagger.name!r} (only=)"
             _ = [known("source", self.sources, name, tagged) for name in sorted(tagger.only) if not name.endswith("*")]
             _ = [known("model", self.models, name, f"tagger {tagger.name!r}") for name in tagger.models]
-
-    def _check_dedupe(self, dedupe: Dedupe) -> None:
-        """Checks the sources and versions that a dedupe recipe names, and that no tagger has its name."""
-        who = f"dedupe {dedupe.name!r}"
-        if dedupe.name in self.taggers:
-            raise RecipeError(f"{who}: a tagger has this name, and both would write one set; take another name")
-        for name, version in dedupe.versions.items():
-            source = known("source", self.sources, name, who)
-            known("version", dict.fromkeys(source.versions), version, f"{who}, {name}")
 
     def _check_training(self, tokenizer: Tokenizer) -> None:
         """Checks the mix and the streams that a tokenizer is trained on."""
@@ -249,10 +241,11 @@ class Catalogue:
         return adopted + taggers + dedupes + [carried_name(name) for name in self.carried_of(source, version)]
 
     def _named(self, source: Source, version: str) -> set[str]:
-        """The names of attribute sets that rules over a dataset version name."""
+        """The names of attribute sets that rules over a dataset version name, or that choose what its clusters keep."""
         number = source.versions.index(version)
         following = [source.revision(each) for each in source.versions[number + 1 : number + 2]]
         named = {name for revision in following if revision for name in (*revision.sets, *revision.carry)}
+        named |= {name for dedupe in self.dedupes_of(source, version) for name in dedupe.scored_by}
         for _, stream in self.streams():
             if (stream.source, stream.version) == (source.name, version):
                 named |= set(stream.sets)
