@@ -21,6 +21,10 @@ def check_sums(tar: str, blocks: NDArray[np.uint8], offsets: list[int]) -> None:
     Raises:
         DataError: one of them does not fit the bytes of its header; the message names the first such header.
     """
+    if len(blocks) == 1:  # numpy takes ten times as long for one
+        block = blocks.tobytes()
+        if _has_sum(block, sum(block) - sum(block[_SUM : _SUM + _WIDTH]) + _WIDTH * ord(" ")):
+            return
     field = blocks[:, _SUM : _SUM + _WIDTH]
     sums = blocks.sum(axis=1, dtype=np.uint32).astype(np.int64) - field.sum(axis=1, dtype=np.int64) + _WIDTH * ord(" ")
     digits = field[:, :6].astype(np.int64) - ord("0")
@@ -39,4 +43,4 @@ def _has_sum(block: bytes, unsigned: int) -> bool:
     except ValueError:
         return False
     rest = block[:_SUM] + block[_SUM + _WIDTH :]
-    return stored in {unsigned, unsigned - 256 * sum(byte > 127 for byte in rest)}
+    return stored == unsigned or stored == unsigned - 256 * sum(byte > 127 for byte in rest)

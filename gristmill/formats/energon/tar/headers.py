@@ -80,6 +80,32 @@ class TarHeaders:
         self.end = offset
 
 
+def file_at(read: RangeReader, size: int, name: str, span: tuple[int, int]) -> tuple[str, int] | None:
+    """The name and the size in bytes of the regular file whose content begins at an offset; None if none does.
+
+    Args:
+        read: gives bytes of the tar.
+        size: of the tar in bytes.
+        name: of the tar, for messages.
+        span: offset of a header, and the offset of the content: the headers between them are read.
+
+    Raises:
+        DataError: there is no valid header at one of these places.
+    """
+    tar = TarBytes(read, size, name)
+    place, content = span
+    while place < content:
+        run = _Run(tar, place, tar.read(place, min(content - place, _LARGEST)))
+        place = run.follow()
+        members = run.members()
+        if content in members.offsets:
+            number = members.offsets.index(content)
+            return None if number in members.ignored else (members.names[number], members.sizes[number])
+        if run.ended:
+            break
+    return None
+
+
 class _Run:
     """The chain of headers within one window.
 

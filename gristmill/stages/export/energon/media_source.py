@@ -9,19 +9,23 @@ import sqlite3
 import weakref
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from gristmill.errors import DataError, StoreError
 from gristmill.formats.energon.info import INFO, META_FOLDER, read_info
 from gristmill.formats.energon.keys import split_name
 from gristmill.formats.energon.sqlite_index import index_tables
+from gristmill.formats.energon.tar.headers import file_at
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import NoFolder, Store
 from gristmill.stages.export.not_taken import MISSING_MEDIA, NotTaken
 
 _INDEX = f"{META_FOLDER}/index.sqlite"
 _PLACE = """
-SELECT p.tar_file_id, p.content_byte_offset, p.content_byte_size FROM samples s
+SELECT p.tar_file_id, p.content_byte_offset, p.content_byte_size, max(s.byte_offset, coalesce((
+    SELECT max(q.content_byte_offset + (q.content_byte_size + 511) / 512 * 512) FROM sample_parts q
+    WHERE q.tar_file_id = p.tar_file_id AND q.sample_index = p.sample_index
+    AND q.content_byte_offset < p.content_byte_offset), 0)) FROM samples s
 JOIN sample_parts p ON p.tar_file_id = s.tar_file_id AND p.sample_index = s.sample_index
 WHERE s.sample_key = ? AND p.part_name = ?
 """
@@ -29,6 +33,9 @@ WHERE s.sample_key = ? AND p.part_name = ?
 _ANY_DOTTED = "SELECT 1 FROM samples WHERE sample_key >= './' AND sample_key < '.0' LIMIT 1"
 _DOT = "./"
 """What `tar` puts before each name if it packs the folder `.`. Energon keeps it in the key; documents lack it."""
+
+_TOGETHER = 1 << 20
+"""Most bytes of headers and content that one request reads; larger contents are not copied to be cut."""
 
 _LONGEST, _LONGEST_PIECE = 1024, 255
 """Bytes of a name as a whole, as in buckets, and between slashes, as in file systems."""
@@ -112,8 +119,29 @@ def _too_long(name: str) -> bool:
     return len(data) > _LONGEST or max(map(len, data.split(b"/"))) > _LONGEST_PIECE
 
 
+class _MediaPlace(NamedTuple):
+    """Where a part is, as the index says.
+
+    Attributes:
+        shard: path of its tar.
+        name: of the member.
+        first: offset of the first header behind the part before it: the member's own, or one before that.
+        start: offset of its content.
+        size: of its content in bytes.
+    """
+
+    shard: str
+    name: str
+    first: int
+    start: int
+    size: int
+
+
 class _Samples:
-    """The parts of the samples of a WebDataset. A copy of its index is open as long as this object lives."""
+    """The parts of the samples of a WebDataset. A copy of its index is open as long as this object lives.
+
+    Another program wrote the index, and the tars may be newer. So the header of a member is read before its content.
+    """
 
     def __init__(self, store: Store, folder: str, where: str, shards: list[str]) -> None:
         self.where = where
@@ -134,16 +162,44 @@ class _Samples:
         place = self._place(name) or self._place(name, _DOT)
         if place is None:
             return None
-        shard, start, size = place
-        return self._store.read_range(shard, start, start + size) if size else b""
+        return self._content(place)
+
+    def _content(self, part: _MediaPlace) -> bytes:
+        """The content of a part, if the tar has the part where the index says.
+
+        Raises:
+            DataError: the tar has another member there, or none: it was changed since it was prepared.
+        """
+        end = part.start + part.size
+        begin = part.first if end - part.first <= _TOGETHER else part.start
+        data = self._store.read_range(part.shard, begin, end) if begin < end else b""
+
+        def read(offset: int, length: int) -> bytes:
+            if begin == part.first:
+                return data[offset - begin : offset - begin + length]
+            last = min(offset + length, self._sizes[part.shard])
+            return self._store.read_range(part.shard, offset, last) if offset < last else b""
+
+        try:
+            found = file_at(read, self._sizes[part.shard], part.shard, (part.first, part.start))
+        except DataError:
+            found = None
+        if found != (part.name, part.size):
+            there = f"{found[1]:,} bytes of {found[0]!r:.200}" if found else "no file that begins there"
+            raise DataError(
+                f"{self.where}: its index says that {part.shard} has {part.name!r:.200} in bytes {part.start} to {end},"
+                f" but this tar has {there}: it was changed since it was prepared. Prepare the dataset again ("
+                "`gristmill energon prepare --force-overwrite`), or put the tar back"
+            )
+        return data[part.start - begin :] if begin < part.start else data
 
     def near(self, name: str) -> str:
         if self._place(name, _DOT) is None:
             return ""
         return f"{_DOT + name!r:.200} is: pack the tars anew with names that do not begin with {_DOT}"
 
-    def _place(self, name: str, before: str = "") -> tuple[str, int, int] | None:
-        """The tar that has a part, the part's offset there, and its size.
+    def _place(self, name: str, before: str = "") -> _MediaPlace | None:
+        """Where a part is.
 
         Args:
             name: of the media file.
@@ -163,7 +219,7 @@ class _Samples:
                     f"{self.where}: {name!r:.200} may be of sample {key!r:.200} or of {_DOT + key!r:.200}; pack the"
                     f" tars anew with names that do not begin with {_DOT}"
                 )
-            number, start, size = map(int, row or (0, 0, -1))
+            number, start, size, first = map(int, row or (0, 0, 0, 0))
         except (sqlite3.Error, TypeError, ValueError) as error:
             raise DataError(f"{self.where}: its index cannot be read ({error}); prepare the dataset again") from error
         if row is None:
@@ -172,13 +228,13 @@ class _Samples:
         if shard not in self._sizes:
             entry = self._store.head(shard) if shard else None
             self._sizes[shard] = entry.size if entry else 0
-        if start + size > self._sizes[shard]:
+        if not 0 <= start <= start + size <= self._sizes[shard]:
             raise DataError(
                 f"{self.where}: its index says that {shard or f'tar {number}'} has {name!r:.200} in bytes {start} to"
                 f" {start + size}, but this tar has {self._sizes[shard]} bytes; put the tar back, or prepare the"
                 " dataset again"
             )
-        return shard, start, size
+        return _MediaPlace(shard, before + name, min(max(first, 0), start), start, size)
 
 
 def _opened_copy(store: Store, path: str) -> sqlite3.Connection:

@@ -1,6 +1,8 @@
 """The media that documents name: in a folder of the lake or elsewhere, or in the samples of a prepared WebDataset."""
 
+import io
 import json
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,8 @@ from gristmill.lake.address import place
 from gristmill.lake.store.folder import FolderStore
 from gristmill.maintenance.gc import find_unnamed
 from gristmill.maintenance.old_releases import find_old_releases
+from gristmill.preparing.dataset import open_dataset
+from gristmill.preparing.prepare import PrepareOptions, prepare_tars
 from gristmill.recipes.export import Export
 from gristmill.recipes.export_formats.energon import EnergonJsonl, EnergonWebdataset
 from gristmill.stages.export.energon.media_source import MediaSource, missing_media, open_media
@@ -92,6 +96,63 @@ def test_a_dataset_whose_index_or_tars_are_wrong_is_named(tmp_path: Path) -> Non
         DataError, match=r"tars/.nv-meta/index.sqlite: the dataset has no index, so no media can be found"
     ):
         opened(tmp_path, "tars")
+
+
+def pack(tar: Path, files: dict[str, bytes], style: int = tarfile.GNU_FORMAT) -> None:
+    """Packs a tar as other programs do; a name that ends with a slash is a folder's."""
+    with tarfile.open(tar, "w", format=style) as packed:
+        for name, data in files.items():
+            member = tarfile.TarInfo(name.rstrip("/"))
+            member.type, member.size = (tarfile.DIRTYPE, 0) if name.endswith("/") else (tarfile.REGTYPE, len(data))
+            packed.addfile(member, io.BytesIO(data))
+
+
+@pytest.mark.parametrize(
+    ("newer", "there"),
+    [
+        ({"b.png": b"BB", "a.png": b"AA"}, "2 bytes of 'b.png'"),  # in another order
+        ({"a.png": b"longer", "b.png": b"BB"}, "6 bytes of 'a.png'"),
+        ({"a/": b"", "a.png": b"AA", "b.png": b"BB"}, "no file that begins there"),
+        ({"a.txt": b"A" * 600, "a.png": b"AA", "b.png": b"BB"}, "600 bytes of 'a.txt'"),
+    ],
+)
+def test_a_tar_that_is_newer_than_its_index_is_named(tmp_path: Path, newer: dict[str, bytes], there: str) -> None:
+    samples = {"a": {"png": b"AA"}, "b": {"png": b"BB"}}
+    write_dataset(tmp_path / "tars", {"0.tar": samples}, {"train": ["0.tar"]}, crude_dataset())
+    source = opened(tmp_path, "tars")
+    assert [source.read("a.png"), source.read("b.png")] == [b"AA", b"BB"]
+    pack(tmp_path / "tars/0.tar", newer)
+    with pytest.raises(DataError) as raised:
+        opened(tmp_path, "tars").read("a.png")
+    assert str(raised.value) == (
+        f"tars: its index says that tars/0.tar has 'a.png' in bytes 512 to 514, but this tar has {there}: it was"
+        " changed since it was prepared. Prepare the dataset again (`gristmill energon prepare --force-overwrite`), or"
+        " put the tar back"
+    )
+
+
+@pytest.mark.parametrize("style", [tarfile.GNU_FORMAT, tarfile.PAX_FORMAT, tarfile.USTAR_FORMAT])
+@pytest.mark.parametrize("other", [10, 2_000_000])
+def test_long_names_and_members_that_are_no_parts_stand_before_a_part(tmp_path: Path, style: int, other: int) -> None:
+    letter = "e" if style == tarfile.USTAR_FORMAT else "\u00e9"
+    name, tars = f"{'f' * 90}/{letter * 40}", tmp_path / "tars"
+    tars.mkdir()
+    files = {
+        f"{name}.png": b"A",
+        f"{name}.empty": b"",
+        "folder/": b"",
+        "README": b"r" * other,
+        f"{name}.txt": b"B" * 600,
+    }
+    pack(tars / "0.tar", files, style)
+    options = PrepareOptions(ratio={"train": 1.0})
+    assert prepare_tars(open_dataset(str(tars), {}), options, crude_dataset(), lambda _: None).written
+    source = opened(tmp_path, "tars")
+    assert [source.read(f"{name}.{part}") for part in ("png", "empty", "txt")] == [b"A", b"", b"B" * 600]
+    pack(tars / "0.tar", dict(reversed(files.items())), style)
+    for part in ("png", "empty", "txt"):
+        with pytest.raises(DataError, match=r"it was changed since it was prepared"):
+            opened(tmp_path, "tars").read(f"{name}.{part}")
 
 
 def test_a_name_that_no_sample_has_blocks_the_slice_with_document_and_shard(tmp_path: Path) -> None:
