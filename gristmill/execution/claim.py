@@ -36,7 +36,7 @@ class Claim(Process, frozen=True, omit_defaults=True):
         token: names the run. The fields of its process are empty for a run of Dagster.
         ended: `yes` if a run of `make` has given up.
         work: GC if `gc` holds it, which deletes there; empty: a run makes the partition.
-        within: of a run of Dagster: the process that started the one that wrote the claim, if one did.
+        within: process that started the one that wrote the claim; None: none did, or it is no run of Dagster.
     """
 
     token: str | None = None
@@ -79,7 +79,7 @@ def write_claim(
         store: the lake.
         place: the partition.
         token: names the run.
-        by: of the run; None: the claim is taken without asking, and names no process.
+        by: claimant of the run; None: the claim is taken without asking, and names no process.
         earlier: partitions of the same step that the run has claimed. If it has lost one, it takes no further one: of
             two runs at once one gets them all, and not each some.
 

@@ -15,6 +15,7 @@ import msgspec
 import orjson
 
 from gristmill.errors import RecipeError
+from gristmill.lake.rows.json_values import has_surrogate
 from gristmill.lake.rows.json_values import shown as representation
 
 Json = Annotated[Mapping[str, Any], "JSON"]
@@ -117,7 +118,7 @@ def _mend(value: Any, hint: Any) -> str:
 
 def _scalar_mend(value: Any, hint: type) -> str:
     if hint is str and isinstance(value, str):
-        return "a string without lone surrogates" if not value.isascii() and _has_surrogate(value) else ""
+        return "a string without lone surrogates" if not value.isascii() and has_surrogate(value) else ""
     if hint in {bool, str}:
         return "" if isinstance(value, hint) else _words(hint)
     if isinstance(value, bool) or not isinstance(value, int if hint is int else (int, float)):
@@ -127,10 +128,6 @@ def _scalar_mend(value: Any, hint: type) -> str:
     if isinstance(value, int):
         return "" if -(1 << 63) <= value < 1 << 64 else "a number of 64 bits"
     return "" if math.isfinite(value) else "a finite number"
-
-
-def _has_surrogate(text: str) -> bool:
-    return any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _range_mend(value: Any, notes: Iterable[Any]) -> str:
@@ -169,7 +166,7 @@ def _container_mend(value: Any, origin: Any, inner: tuple[Any, ...]) -> str:
     kinds: Any = (list, tuple, set, frozenset) if is_set else (list, tuple)
     kind = "set" if is_set else "tuple"
     words = f"a {kind} of {_plural(inner[0])}"
-    if isinstance(value, str) and inner[0] is str and not _has_surrogate(value):
+    if isinstance(value, str) and inner[0] is str and not has_surrogate(value):
         return f"{words}, such as { {value} if is_set else (value,)!r}"
     if not isinstance(value, kinds):
         return words

@@ -19,7 +19,7 @@ class RowIds(NamedTuple):
     """Where a raw row has the id and the source of its document. Takedowns find refused rows by it.
 
     Attributes:
-        kind: where the id is. `field`: in a field. `template`: in several fields. `number`: nowhere; it is the path of
+        kind: place of the id. `field`: in a field. `template`: in several fields. `number`: nowhere; it is the path of
             the object, a colon, and the number of the row. `path`: nowhere; it is the path of the file.
         name: path of the field with dots, or the template, such as "{repo}/{path}".
         in_archive: whether the path of a file in an archive begins with the path of the archive.

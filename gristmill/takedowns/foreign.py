@@ -33,9 +33,6 @@ class ForeignFiles(msgspec.Struct):
     unread: dict[str, str] = {}
 
 
-"""Module of readers that read no JSON lines, if they have no `id_key`. What other code does is not known."""
-
-
 class _Row(msgspec.Struct):
     id: str | int
 

@@ -275,11 +275,11 @@ def not_utf8(value: object, path: str) -> str | None:
     "metadata.a[1] is '\\ud800', which is not UTF-8; give text without lone surrogates"
     """
     if isinstance(value, str):
-        return f"{path} is {shown(value)}, {_NOT_UTF8}" if _is_lone(value) else None
+        return f"{path} is {shown(value)}, {_NOT_UTF8}" if has_surrogate(value) else None
     if not isinstance(value, dict | list | tuple):
         return None
     for key, each in value.items() if isinstance(value, dict) else enumerate(value):
-        if isinstance(key, str) and _is_lone(key):
+        if isinstance(key, str) and has_surrogate(key):
             return f"{path} has the key {shown(key)}, {_NOT_UTF8}"
         wrong = not_utf8(each, f"{path}.{key}" if isinstance(value, dict) else f"{path}[{key}]")
         if wrong:
@@ -287,8 +287,12 @@ def not_utf8(value: object, path: str) -> str | None:
     return None
 
 
-def _is_lone(text: str) -> bool:
-    """Whether a text has a lone surrogate."""
+def has_surrogate(text: str) -> bool:
+    r"""Whether a text has a lone surrogate, so that it cannot be written as UTF-8.
+
+    >>> has_surrogate("\ud800"), has_surrogate("\U0001f600")
+    (True, False)
+    """
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -15,6 +15,7 @@ from gristmill.lake.address import check_numbered
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.code import Code
 from gristmill.lake.rows.document import Document
+from gristmill.lake.rows.json_values import has_surrogate
 from gristmill.recipes.code.digest import check_same_output, code_of
 from gristmill.recipes.option_types import check_types
 
@@ -153,7 +154,7 @@ class Transform:
             raise TransformFailed(number, f"changed {name!r}; a transform changes text and metadata alone")
         if answer.metadata is UNSET and before.metadata is not UNSET:
             raise TransformFailed(number, "left the metadata out; give metadata={} to empty them")
-        if not isinstance(answer.text, str) or _has_surrogate(answer.text):
+        if not isinstance(answer.text, str) or has_surrogate(answer.text):
             raise TransformFailed(number, "the new text is not a string without lone surrogates")
         return answer
 
@@ -174,11 +175,3 @@ def codes_of(transforms: Sequence[Transform]) -> Code:
         reason="; ".join(filter(None, (code.reason for code in codes))),
         problem=next((code.problem for code in codes if code.problem), ""),
     )
-
-
-def _has_surrogate(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return True
-    return False
