@@ -9,7 +9,6 @@ import dagster as dg
 import orjson
 import pytest
 from dagster_kit import SHELVES, Works, environment_of, letter
-from nearrecipes import BEST
 from ticking import Daemon, flat
 
 from assets.duplicates import resolution_asset
@@ -18,6 +17,7 @@ from gristmill.lake.address import place
 from gristmill.lake.rows.shard_file import read_blocks, rows_of
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from gristmill.recipes.duplicates.dedupe import Dedupe
+from gristmill.recipes.duplicates.units import MinHashUnits
 from gristmill.recipes.shelf import read_shelf
 from gristmill.stages.dedupe.resolution import resolution_path
 from resources.lake import lake_resource
@@ -233,7 +233,7 @@ def test_a_fresh_database_is_shown_the_resolution_by_sync(works: Works) -> None:
 
 
 def test_a_resolution_waits_for_the_set_whose_score_chooses_what_a_cluster_keeps(works: Works) -> None:
-    best = replace(BEST, sources=("letters/v0",))
+    best = Dedupe(name="best-1", unit=MinHashUnits(keeper="score", score="count-1__words"), sources=("letters/v0",))
     asset = resolution_asset(replace(works.catalogue, dedupes={"best-1": best}), best)
     read = {address_of(key) for key in asset.dependency_keys}
-    assert read == {"dedupe/best-1/fingerprints/letters", "sources/letters/v0/attributes/quality-1"}
+    assert read == {"dedupe/best-1/fingerprints/letters", "sources/letters/v0/attributes/count-1"}
