@@ -6,7 +6,6 @@ the namespace of its processes (each container has its own). No clock of one mac
 """
 
 import hashlib
-import multiprocessing
 import os
 import platform
 import re
@@ -100,15 +99,9 @@ def this_process() -> Process:
     return msgspec.structs.replace(_here(os.getpid()), since=datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC"))
 
 
-def process_of_workers() -> Process | None:
-    """The process that has started this one as its worker, such as that of a run of Dagster; None if none has."""
-    parent = multiprocessing.parent_process()
-    return _here(parent.pid) if parent is not None and parent.pid else None
-
-
 @cache
 def _here(pid: int) -> Process:
-    """A process of this machine, beside this one: its number, and what it belongs to."""
+    """This process. Its number is an argument, as a fork has another one."""
     machine = _read("/etc/machine-id") or _read("/var/lib/dbus/machine-id")
     try:
         space = str(Path("/proc/self/ns/pid").readlink())

@@ -139,6 +139,10 @@ class StepAssets:
         return {f"commit_{plain(output.address.rpartition('/')[2])}": output for output in self.outputs}
 
 
+_IN_PROCESS = frozenset({dg.in_process_executor.name, "execute_in_process_executor"})
+"""The names of the executors that run all steps in the process of the run; the second is that of execute_in_process."""
+
+
 def _claim(
     context: dg.OpExecutionContext, lake: LakeResource, assets: StepAssets, addresses: Sequence[str], *, force: bool
 ) -> StoredPlan:
@@ -151,7 +155,8 @@ def _claim(
     check_lake(context.instance, lake.store())
     token = f"{context.run_id}-{context.retry_number}-{time.time_ns():x}"  # no two attempts have the same token
     step = assets.step(Asked(context.instance, lake, context.partition_key, addresses))
-    planned = plan(step, lake.lake(), token, force=force, by=Claimant.of_workers())
+    by = Claimant.of_dagster(in_process=context.job_def.executor_def.name in _IN_PROCESS)
+    planned = plan(step, lake.lake(), token, force=force, by=by)
     for partition in planned.partitions:
         counts = f"{counted(partition.todo, 'shard')} to grind, {partition.kept} kept, {len(partition.gone)} gone"
         context.log.info(f"{partition.place.asset}: {counts}")

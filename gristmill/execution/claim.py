@@ -1,8 +1,8 @@
 """The claim: it names the run that makes a partition. The newest claim wins; a run that lost its claim stops.
 
 A run of `make` also names its process, and leaves a partition to a process of another `make` that still runs. A run of
-Dagster has several processes and never asks: its retries take over what they began. Its claim names the process that
-started the others, so that what it leaves behind when it dies is known.
+Dagster never asks: its retries take over what they began. If all its steps are in one process, its claim names that, so
+that what it leaves behind when it dies is known.
 
 `gc` claims a partition while it deletes there (`gristmill.maintenance.gc_hold`). Every run leaves it alone until then.
 """
@@ -21,7 +21,7 @@ from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.walk import folders_like
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
-from gristmill.process import Process, process_of_workers, this_process
+from gristmill.process import Process, this_process
 
 GC = "gc"
 """The work of a claim that `gc` holds."""
@@ -36,7 +36,7 @@ class Claim(Process, frozen=True, omit_defaults=True):
         token: names the run. The fields of its process are empty for a run of Dagster.
         ended: `yes` if a run of `make` has given up.
         work: GC if `gc` holds it, which deletes there; empty: a run makes the partition.
-        within: process that started the one that wrote the claim; None: none did, or it is no run of Dagster.
+        within: process of a run of Dagster, if all its steps are in that one; None: it is not known.
     """
 
     token: str | None = None
@@ -49,7 +49,7 @@ class Claimant(NamedTuple):
     """Who claims partitions for a run.
 
     Attributes:
-        process: its process; of a run of Dagster, that which started the others.
+        process: its process.
         takes_over: whether it also claims what a process holds that runs, or of which that cannot be seen.
         asks: whether it asks who holds a claim. A run of Dagster does not.
     """
@@ -64,10 +64,9 @@ class Claimant(NamedTuple):
         return cls(this_process(), takes_over)
 
     @classmethod
-    def of_workers(cls) -> "Claimant | None":
-        """For a run of Dagster that has started this process; None if none has."""
-        process = process_of_workers()
-        return cls(process, asks=False) if process else None
+    def of_dagster(cls, *, in_process: bool) -> "Claimant | None":
+        """For a run of Dagster whose steps are all in this process; None if they have processes of their own."""
+        return cls(this_process(), asks=False) if in_process else None
 
 
 def write_claim(

@@ -1,5 +1,8 @@
 """Runs that fail: how far, with which words, how often they try, and what they leave alone."""
 
+import json
+import os
+
 import pytest
 from dagster_kit import (
     LETTERS_V0,
@@ -49,6 +52,8 @@ def test_an_id_twice_in_a_snapshot_is_recorded_and_nothing_is_published(works: W
     assert "not published: ids_unique: 1 ids occur twice" in done.failures["sources__letters__v0__documents.commit"]
     assert done.attempts("sources__letters__v0__documents.commit") == 1
     assert works.ledger(LETTERS_V0) is None
+    claim = json.loads(works.store.read(place(LETTERS_V0, "2024").claim))
+    assert claim["within"]["pid"] == str(os.getpid()), "the process of the run: all its steps are in this one"
     assert not (works.root / "sources/letters/v0/ledgers/attributes").exists()
 
 

@@ -1,12 +1,17 @@
+import json
+import os
 import re
+import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from multiprocessing import get_context
 from multiprocessing.synchronize import Event
+from typing import Any
 
 import msgspec
 import pytest
@@ -299,33 +304,44 @@ def test_a_claim_is_left_behind_if_its_process_has_ended_and_not_if_nobody_can_t
         assert not is_left(lake, WIKI)
 
 
-def claim_and_wait(root: str, claimed: Event, ends: Event) -> None:
-    """A step of a run of Dagster: the run's process has started its own."""
-    write_claim(FolderStore(root), WIKI, "of Dagster", Claimant.of_workers())
+def run_of_dagster(root: str, claimed: Event, ends: Event) -> None:
+    """A run whose steps are in this process."""
+    write_claim(FolderStore(root), WIKI, "of Dagster", Claimant.of_dagster(in_process=True))
     claimed.set()
     ends.wait(60)
 
 
-def run_of_dagster(root: str, claimed: Event, ends: Event) -> None:
-    step = get_context("spawn").Process(target=claim_and_wait, args=(root, claimed, ends))
-    step.start()
-    step.join()
+def code_server(root: str, claimed: Event, ends: Event, numbers: Any) -> None:
+    """It starts the process of a run, and is killed before the run ends."""
+    run = get_context("spawn").Process(target=run_of_dagster, args=(root, claimed, ends))
+    run.start()
+    numbers.put(run.pid)
+    run.join()
 
 
 def test_a_claim_of_dagster_is_left_behind_if_the_process_of_its_run_has_ended(lake: FolderStore) -> None:
-    """The process of the step that wrote it may have ended long before: the run goes on in others."""
+    """Not if the code server has, which started that process: the run goes on."""
     spawn = get_context("spawn")
-    claimed, ends = spawn.Event(), spawn.Event()
-    run = spawn.Process(target=run_of_dagster, args=(lake.url, claimed, ends))
-    run.start()
+    claimed, ends, numbers = spawn.Event(), spawn.Event(), spawn.Queue()
+    server = spawn.Process(target=code_server, args=(lake.url, claimed, ends, numbers))
+    server.start()
     assert claimed.wait(60)
+    number = numbers.get(timeout=60)
+    server.kill()
+    server.join()
     assert not is_left(lake, WIKI)
-    run.kill()
-    run.join()
-    assert is_left(lake, WIKI)
-    ends.set()
+    os.kill(number, signal.SIGKILL)
+    deadline = time.monotonic() + 60
+    while not is_left(lake, WIKI):  # the system takes a killed process away when it gets to it
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
     write_claim(lake, WIKI, "second", Claimant(this_process()))  # nobody is asked about it
     assert claimed_by(lake, WIKI) == "second"
+
+
+def test_a_run_whose_steps_have_processes_of_their_own_names_none(lake: FolderStore) -> None:
+    write_claim(lake, WIKI, "of Dagster", Claimant.of_dagster(in_process=False))
+    assert json.loads(lake.read(WIKI.claim)) == {"token": "of Dagster"}
 
 
 def test_of_two_that_claim_at_the_same_moment_one_is_told_of_the_other(lake: FolderStore) -> None:
