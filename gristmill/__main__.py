@@ -21,8 +21,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         return run(sys.argv[1:] if arguments is None else arguments)
     except KeyboardInterrupt:
-        sys.stderr.write("stopped\n")
-        return STOPPED
+        pass
+    except Exception as error:
+        from gristmill.errors import is_failure  # noqa: PLC0415
+
+        if is_failure(error):
+            raise
+    sys.stderr.write("stopped\n")
+    return STOPPED
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import gristmill.commands
-from gristmill.errors import GristmillError, Unknown, in_our_code, visible, words_of
+from gristmill.errors import GristmillError, Unknown, in_our_code, is_failure, visible, words_of
 from gristmill.project import find_project
 
 if TYPE_CHECKING:
@@ -82,17 +82,24 @@ def run(given: Sequence[str]) -> int:
         if project:
             project.put_on_path()
         return int(parsed.run(parsed))
-    except GristmillError as error:
+    except Exception as error:
+        if not is_failure(error):
+            raise
+        return _tell(error)
+
+
+def _tell(error: Exception) -> int:
+    """Tells people what failed, and returns the exit code."""
+    if isinstance(error, GristmillError):
         sys.stderr.write("\n".join(map(visible, str(error).split("\n"))) + "\n")
         return 1 if isinstance(error, Unknown) else 2
-    except BrokenPipeError:  # the reader of the output, such as `head`, has closed it
+    if isinstance(error, BrokenPipeError):  # the reader of the output, such as `head`, has closed it
         sys.stderr.close()
         return 2
-    except Exception as error:  # damage that no reader has words for, or a bug: a trace tells people nothing
-        if sys.flags.dev_mode:
-            raise
-        sys.stderr.write(f"{visible(words_of(error))}, at {in_our_code(error)}: {_UNFORESEEN}\n")
-        return 2
+    if sys.flags.dev_mode:  # damage that no reader has words for, or a bug: a trace tells people nothing
+        raise error
+    sys.stderr.write(f"{visible(words_of(error))}, at {in_our_code(error)}: {_UNFORESEEN}\n")
+    return 2
 
 
 _UNFORESEEN = (

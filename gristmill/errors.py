@@ -82,12 +82,25 @@ def is_panic(error: BaseException) -> bool:
 def is_failure(error: BaseException) -> bool:
     """Whether an exception is a failure of the code that was called, and not a request to stop this process.
 
-    A request to stop is a KeyboardInterrupt, or Dagster's interrupt of a run, which is no Exception either. All else is
-    a failure. This includes SystemExit: a recipe that ends the process would end it as if all were done.
+    A request to stop is a KeyboardInterrupt, or Dagster's interrupt of a run, which is no Exception either. What was
+    raised because of one is a request to stop too: Python makes a RuntimeError of a KeyboardInterrupt that comes while
+    it creates an Enum, and C libraries make an ImportError of it. All else is a failure. This includes SystemExit: a
+    recipe that ends the process would end it as if all were done.
     """
+    seen: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        if _is_interrupt(cause):
+            return False
+        seen.add(id(cause))
+        cause = cause.__cause__ or cause.__context__
+    return True
+
+
+def _is_interrupt(error: BaseException) -> bool:
     if isinstance(error, Exception):
-        return True
-    return not isinstance(error, KeyboardInterrupt) and not type(error).__module__.startswith("dagster.")
+        return False
+    return isinstance(error, KeyboardInterrupt) or type(error).__module__.startswith("dagster.")
 
 
 def words_of(error: BaseException) -> str:

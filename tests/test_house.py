@@ -169,7 +169,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "queries": {"reading", "recipes", "scores", *LAKE},
     "api": EVERYTHING - {"api", "commands"},
     "commands": EVERYTHING,
-    "__main__": {"command_line"},
+    "__main__": {"command_line", "errors"},
     "command_line": {"commands", "project", "errors"},
 }
 """The rooms of gristmill, and the rooms that each may import besides itself."""

@@ -35,11 +35,27 @@ class Silent(BaseException):
         raise SystemExit(3)
 
 
+class Stopping:
+    """Ctrl-C comes while Python makes a class, as in the import of any Enum."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        raise KeyboardInterrupt
+
+
 def test_what_a_recipe_raises_is_a_failure_and_a_request_to_stop_is_none() -> None:
     group = BaseExceptionGroup("g", [Silent()])
     assert all(map(is_failure, (LookupError(), SystemExit(0), GeneratorExit(), Silent(), group)))
     assert is_failure(dg.Failure("a step fails"))
     assert not any(map(is_failure, (KeyboardInterrupt(), DagsterExecutionInterruptedError())))
+
+
+def test_what_python_makes_of_a_request_to_stop_is_none_either() -> None:
+    with pytest.raises(RuntimeError, match="__set_name__") as raised:
+        type("Pages", (), {"each": Stopping()})
+    assert not is_failure(raised.value)
+    turned = ValueError("its cause is itself")
+    turned.__cause__ = turned
+    assert is_failure(turned)
 
 
 @pytest.mark.parametrize(

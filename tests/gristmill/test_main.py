@@ -16,11 +16,23 @@ class Stopped:
             raise KeyboardInterrupt
 
 
+class StoppedInEnum(Stopped):
+    """Ctrl-C while one of them makes an Enum, of which Python makes a RuntimeError."""
+
+    def find_spec(self, name: str, *_: object) -> None:
+        if name == "gristmill.commands.gc":
+            type("Pages", (), {"each": self})
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("stopped", [Stopped(), StoppedInEnum()])
 def test_a_command_that_is_stopped_during_its_imports_says_so(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], stopped: Stopped
 ) -> None:
     monkeypatch.delitem(sys.modules, "gristmill.commands.gc", raising=False)
-    monkeypatch.setattr(sys, "meta_path", [Stopped(), *sys.meta_path])
+    monkeypatch.setattr(sys, "meta_path", [stopped, *sys.meta_path])
     assert main(["gc", "--help"]) == 130
     assert capsys.readouterr().err == "stopped\n"
 
