@@ -27,7 +27,7 @@ from assets.raw import raw_spec
 from assets.support.about import owners_of
 from assets.support.code_references import CodeReferences
 from assets.support.keys import address_of
-from assets.support.step_graphs import define_steps
+from assets.support.step_graphs import define_steps, untangled
 from assets.support.step_ops import StepAssets
 from assets.sync import sync_job
 from assets.tokens.packing import packing_asset
@@ -72,7 +72,7 @@ def steps_of(catalogue: Catalogue) -> list[StepAssets]:
             steps += token_cache_assets(mix, tokenizer)
         for export in catalogue.exports_of(mix):
             steps += export_assets(mix, export)
-    return steps
+    return untangled(steps, catalogue)
 
 
 def assets_of(

@@ -5,6 +5,7 @@ one graph with several outputs, and a run may select some of them. The ops are i
 """
 
 from collections.abc import Sequence
+from graphlib import CycleError, TopologicalSorter
 
 import dagster as dg
 
@@ -12,8 +13,32 @@ from assets.support.automation import when_needed
 from assets.support.keys import group_of, key_of, plain, snapshots_of
 from assets.support.runs.tags import asset_tags
 from assets.support.step_ops import VOLUME_CLAIM, Ops, StepAssets
+from gristmill.pipeline.models import all_folders, made_of
 from gristmill.pipeline.volume import VOLUME, volume_of
 from gristmill.recipes.catalogue import Catalogue
+from gristmill.stages.models.ledger import address_of
+
+
+def untangled(steps: Sequence[StepAssets], catalogue: Catalogue) -> list[StepAssets]:
+    """Steps of which none waits for itself: a step is taken apart if one of its assets is made from another.
+
+    Such assets are the sets of one version of which a model reads one and makes another. Dagster would split their
+    graph by itself, but its audits then name outputs of the wrong part, and no run starts.
+
+    Args:
+        steps: what makes the assets.
+        catalogue: the recipes.
+    """
+    reads = {address_of(recipe): {above for above, _ in made_of(recipe)} for recipe in all_folders(catalogue)}
+    maker = {output.address: step.name for step in steps for output in step.outputs}
+    every = reads | {step.name: set(step.upstream) for step in steps}
+    try:
+        TopologicalSorter({name: {maker.get(each, each) for each in above} for name, above in every.items()}).prepare()
+    except CycleError as error:
+        circle = error.args[1]
+        parts = [part for step in steps for part in (step.apart() if step.name in circle else [step])]
+        return untangled(parts, catalogue) if len(parts) > len(steps) else parts
+    return list(steps)
 
 
 def define_steps(steps: Sequence[StepAssets], catalogue: Catalogue) -> list[dg.AssetsDefinition]:

@@ -6,7 +6,7 @@ Ops pass no values to each other. They store plans and items in the lake, beside
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -130,6 +130,13 @@ class StepAssets:
     def upstream(self) -> tuple[str, ...]:
         """Addresses of the assets that it reads."""
         return tuple(dict.fromkeys(address for output in self.outputs for address in output.reads))
+
+    def apart(self) -> list["StepAssets"]:
+        """The same assets as steps of which each makes those that read the same."""
+        together: dict[tuple[str, ...], list[Output]] = {}
+        for output in self.outputs:
+            together.setdefault(output.reads, []).append(output)
+        return [replace(self, name=plain(each[0].address), outputs=each) for each in together.values()]
 
     @property
     def commits(self) -> dict[str, Output]:
