@@ -7,7 +7,7 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
-from gristmill.errors import DataError, RecipeError
+from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.lake.address import attributes_asset, documents_asset, export_asset, export_index, mix_asset
 from gristmill.lake.rows.blocklists.blocklist import read_blocklist
 from gristmill.lake.store.protocol import Store
@@ -19,6 +19,7 @@ from gristmill.recipes.mix import Mix
 from gristmill.recipes.row_format import Chat
 from gristmill.recipes.selection import Selection
 from gristmill.recipes.source import Source
+from gristmill.stages.export.energon.media_source import check_prepared
 from gristmill.stages.export.epoch import check_epoch
 from gristmill.stages.fingerprints.order import order_path
 from gristmill.stages.mixing.blocklist_matches import named_lists
@@ -39,7 +40,7 @@ def foreseen(store: Store, catalogue: Catalogue) -> dict[str, str]:
         StoreError: the lake does not answer.
     """
     lists = dict(_refused_lists(store, catalogue))
-    return dict([*_of_sources(catalogue, lists), *_of_mixes(store, catalogue, lists), *_of_exports(catalogue)])
+    return dict([*_of_sources(catalogue, lists), *_of_mixes(store, catalogue, lists), *_of_exports(store, catalogue)])
 
 
 def first_rules(store: Store, catalogue: Catalogue) -> Iterator[str]:
@@ -95,16 +96,25 @@ def _of_mixes(store: Store, catalogue: Catalogue, lists: Mapping[str, str]) -> I
                 yield from _refused(step.asset, partial(step.template_of, store))
 
 
-def _of_exports(catalogue: Catalogue) -> Iterator[Refused]:
+def _of_exports(store: Store, catalogue: Catalogue) -> Iterator[Refused]:
     for mix in catalogue.mixes.values():
         for export in catalogue.exports_of(mix):
             for index, why in _refused(export_index(mix.name, export.name), partial(check_epoch, mix, export)):
                 yield from ((address, why) for address in (index, *_slices(mix, export)))
-            root = getattr(export.format, "root", "")
+            media = _media_problem(store, getattr(export.format, "root", ""))
             for address in _slices(mix, export):
                 yield from _lacking(address, export.needs)
-                if root.startswith("/") and not Path(root).is_dir():
-                    yield address, f"{root}: the folder of the media is not there; mount its disk, or correct root"
+                if media:
+                    yield address, media
+
+
+def _media_problem(store: Store, root: str) -> str:
+    """What is wrong with the folder of an export's media; empty if nothing is."""
+    try:
+        check_prepared(store, root)
+    except (DataError, StoreError) as error:
+        return str(error)
+    return ""
 
 
 def _slices(mix: Mix, export: Export) -> list[str]:

@@ -119,24 +119,6 @@ def kind_of(dataset: DatasetPath, store: Store) -> DatasetKind:
     return "tars" if any(name.endswith(".tar") or is_packed_tar(name) for name in names) else "files"
 
 
-def is_tar(path: str) -> bool:
-    """Whether a path is that of a shard. As for the real tool, hidden files and those in hidden folders are none.
-
-    >>> is_tar("shards/a.tar"), is_tar("shards/a.tar.idx"), is_tar("shards/.a.tar")
-    (True, False, False)
-    """
-    return path.endswith(".tar") and not is_hidden(path)
-
-
-def is_hidden(path: str) -> bool:
-    """Whether a name in a path begins with a dot.
-
-    >>> is_hidden(".ipynb_checkpoints/a.tar"), is_hidden("a/b.tar")
-    (True, False)
-    """
-    return any(name.startswith(".") for name in path.split("/"))
-
-
 def is_packed_tar(path: str) -> bool:
     """Whether a path is that of a compressed tar, which the loader cannot read.
 

@@ -12,13 +12,13 @@ import numpy as np
 
 from gristmill.errors import DataError
 from gristmill.formats.energon.dataset_yaml import DATASET_YAML
-from gristmill.formats.energon.info import INFO
+from gristmill.formats.energon.info import INFO, is_tar
 from gristmill.formats.energon.keys import unusable_characters
 from gristmill.formats.energon.samples import index_name
 from gristmill.formats.energon.split import SPLIT_JSON, SPLIT_YAML, SplitFile, read_split
 from gristmill.formats.energon.sqlite_index import absent_indexes, index_damage, index_rows
 from gristmill.lake.store.protocol import Store
-from gristmill.preparing.dataset import INDEX, UUID, DatasetPath, is_tar, listed, meta_path
+from gristmill.preparing.dataset import INDEX, UUID, DatasetPath, listed, meta_path
 from gristmill.preparing.dataset_file import DatasetFile, first_sample_flaws, part_flaws, read_dataset_file
 from gristmill.preparing.files import fetch, read_optional, scratch_folder
 from gristmill.preparing.flaw import Flaw, flaw_of, refuses

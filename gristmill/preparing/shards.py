@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 
 from gristmill.errors import DataError, RecipeError
+from gristmill.formats.energon.info import is_hidden, is_tar
 from gristmill.formats.energon.keys import unusable_characters
 from gristmill.formats.energon.media import HEAD, MediaFilter, MediaKind, MediaRow, read_media
 from gristmill.formats.energon.samples import Samples
@@ -22,7 +23,7 @@ from gristmill.formats.energon.tar.walk import TarWalk
 from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Entry, Store
 from gristmill.pool import in_processes
-from gristmill.preparing.dataset import is_hidden, is_packed_tar, is_tar, listed
+from gristmill.preparing.dataset import is_packed_tar, listed
 from gristmill.preparing.flaw import Flaw, flaw_of
 from gristmill.preparing.metadataset.view import ViewedFolder
 

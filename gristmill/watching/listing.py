@@ -11,10 +11,10 @@ from dataclasses import fields
 import msgspec
 
 from gristmill.errors import GristmillError
-from gristmill.formats.energon.info import META_FOLDER
+from gristmill.formats.energon.info import META_FOLDER, is_tar
 from gristmill.lake.identity import digest_of
 from gristmill.lake.store.protocol import Entry, Store, check_path
-from gristmill.preparing.dataset import is_packed_tar, is_tar
+from gristmill.preparing.dataset import is_packed_tar
 from gristmill.raw_data.scan import Seen
 from gristmill.recipes.energon.watched_folder import WatchedFolder
 

@@ -1,7 +1,9 @@
 """Media in exports: their metadata are those of the real tool, and the loader finds media in the release of another."""
 
+import io
 import shutil
 import sqlite3
+import tarfile
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -10,6 +12,7 @@ from energonlake import close, export, mix_of, mixed, release_of
 from peer import Ask
 from testkit import SHELVES, SNAPSHOT, Mill, make_documents
 
+from gristmill.errors import DataError
 from gristmill.lake.address import export_index
 from gristmill.recipes.export import Export
 from gristmill.recipes.export_formats.energon import EnergonJsonl, EnergonWebdataset
@@ -122,3 +125,47 @@ def test_media_are_found_in_the_release_of_another_export(energon: Ask, tmp_path
         shapes[sample["parts"]["json"]["id"]] = (len(image), len(image[0]), len(image[0][0]))
     assert shapes == {row["id"]: (3, 6, 8 + n) for n, row in enumerate(make_documents(6))}
     assert told == {"media": [{"width": 8 + n, "height": 6, "format": "PNG", "mode": "L"} for n in range(6)]}
+
+
+def test_samples_of_two_tars_whose_keys_are_equal_never_get_each_others_media(energon: Ask, tmp_path: Path) -> None:
+    from mediafiles import image
+
+    mill, tars = Mill(tmp_path / "lake"), tmp_path / "lake/media/tars"
+    tars.mkdir(parents=True)
+    declared = EnergonWebdataset(parts={"txt": "text"}, files={"*": "metadata.media"}, root="media/tars", key="id")
+
+    def pack(tar: str, widths: dict[str, int]) -> None:
+        """A tar, and its documents as WebdatasetSamples(shard_in_id=True) makes them."""
+        with tarfile.open(tars / tar, "w") as packed:
+            for key, width in widths.items():
+                member, data = tarfile.TarInfo(f"{key}.png"), image(width=width, height=6)
+                member.size = len(data)
+                packed.addfile(member, io.BytesIO(data))
+        rows = [
+            {"id": f"{tar}/{key}", "source": "pages", "text": f"{width} wide", "metadata": {"media": [f"{key}.png"]}}
+            for key, width in widths.items()
+        ]
+        mill.raw(f"{tar[0]}.jsonl.gz", rows)
+
+    def prepare() -> int:
+        [done] = energon({"do": "prepare", "path": str(tars), "args": [*PREPARE, "--force-overwrite"]})
+        return int(done["code"])
+
+    pack("a.tar", {"01": 8, "02": 9})
+    assert prepare() == 0
+    assert export(mixed(mill), declared).totals["rows"] == 2
+    pack("b.tar", {"01": 10, "02": 11})
+    with pytest.raises(DataError, match=r"b.tar came after the dataset was prepared"):
+        export(mixed(mill), declared)
+    pack("b.tar", {"03": 10, "04": 11})
+    assert prepare() == 0
+    assert export(mixed(mill), declared).totals["rows"] == 4
+    close(mill, declared)
+    path = f"{tmp_path}/lake/{export_index('blend', 'energon')}/metadataset.yaml"
+    [loaded] = energon({"do": "load", "path": path, "cooker": "everything"})
+    assert "error" not in loaded, loaded["error"]
+    shapes = {}
+    for sample in loaded["samples"]:
+        [drawn] = sample["parts"]["0.png"]["values"][:1]
+        shapes[sample["parts"]["txt"]] = len(drawn[0])
+    assert shapes == {f"{width} wide": width for width in (8, 9, 10, 11)}

@@ -65,3 +65,21 @@ def read_info(data: bytes, where: str) -> dict[str, int]:
     if low:
         raise DataError(f"{where}: shard {low[0]!r} has {counts[low[0]]} samples; prepare the dataset again")
     return counts
+
+
+def is_tar(path: str) -> bool:
+    """Whether a path is that of a shard. As for the real tool, hidden files and those in hidden folders are none.
+
+    >>> is_tar("shards/a.tar"), is_tar("shards/a.tar.idx"), is_tar("shards/.a.tar")
+    (True, False, False)
+    """
+    return path.endswith(".tar") and not is_hidden(path)
+
+
+def is_hidden(path: str) -> bool:
+    """Whether a name in a path begins with a dot.
+
+    >>> is_hidden(".ipynb_checkpoints/a.tar"), is_hidden("a/b.tar")
+    (True, False)
+    """
+    return any(name.startswith(".") for name in path.split("/"))

@@ -26,6 +26,7 @@ _SAFE: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0
 _ESCAPED: Final = re.compile(rb"=([0-9A-F]{2})")
 _UNUSABLE: Final = re.compile(r"[{}\\#%?\x00-\x1f\x7f\u0085\u2028\u2029\ud800-\udfff]")
 _LONGEST_KEY = 900
+_PACKED_TAR: Final = re.compile(r"\.t(?:ar(?:\.(?:gz|bz2|xz|zstd?))?|gz|bz2?|xz|zst)$", re.IGNORECASE)
 """Bytes of a key: readers of archives refuse names of more than 1,000 characters."""
 
 
@@ -98,6 +99,30 @@ def document_id(key: str) -> str:
     if not matches:
         raise DataError(f"{key!r:.100} is not a sample key that was made of a document's id")
     return text
+
+
+def tar_of_id(id_: str, key: str) -> str:
+    """The tar of a document whose id begins with the path of its tar, as WebdatasetSamples(shard_in_id=True) makes ids.
+
+    Args:
+        id_: of the document.
+        key: of the sample.
+
+    Returns:
+        The path of the tar, as it is called unpacked; empty if the id is no path of a tar and this sample.
+
+    >>> tar_of_id("s/0.tar/cats/tom", "cats/tom"), tar_of_id("0.tgz/web/a:7", "web=2Fa=3A7"), tar_of_id("0.tar/2", "1")
+    ('s/0.tar', '0.tar', '')
+    """
+    sample = key
+    if not id_.endswith(f"/{key}"):
+        try:
+            sample = document_id(key)
+        except DataError:
+            return ""
+    path = id_.removesuffix(f"/{sample}")
+    packing = None if path == id_ else _PACKED_TAR.search(path)
+    return f"{path[: packing.start()]}.tar" if packing else ""
 
 
 def is_part(part: str) -> bool:

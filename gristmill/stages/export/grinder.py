@@ -21,6 +21,7 @@ from gristmill.lake.store.hashing import HashedUpload
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.export import format_of_parameters
 from gristmill.stages.export.codec import Codec
+from gristmill.stages.export.energon.media_source import check_prepared
 from gristmill.stages.export.formats import codec_of
 from gristmill.stages.export.part import ExportedPart, PartWriter, content_of
 from gristmill.stages.mixing.held_out import held_rows
@@ -53,7 +54,9 @@ class ExportGrinder(ShardGrinder[ExportSpec, ExportItem]):
 
     def __init__(self, job: Job) -> None:
         super().__init__(job)
-        self._codec = codec_of(format_of_parameters(self._spec.format))
+        declared = format_of_parameters(self._spec.format)
+        check_prepared(self._store, getattr(declared, "root", ""))
+        self._codec = codec_of(declared)
 
     def grind(self, item: Item, body: ExportItem) -> Outcome:  # noqa: ARG002 - as in ShardGrinder
         output = _ExportOutput(self._store, self._spec, body, self._codec)

@@ -125,6 +125,24 @@ def test_what_recipes_show_is_refused_by_plan_and_told_by_make_before_it_grinds(
     assert V0 in made  # what does not depend on it is made
 
 
+def test_a_tar_that_a_prepared_folder_does_not_name_is_told(mill: Mill) -> None:
+    mill.raw_shards(1)
+    mill.store.put("media/tars/.nv-meta/.info.json", b'{"shard_counts": {"a.tar": 1}}')
+    mill.store.put("media/tars/a.tar", b"")
+    catalogue = recipes(**exported(BLEND, format=EnergonJsonl(media=("metadata.image",), root="media/tars")))
+    packed = "exports/blend/packed/pages"
+    states = {each.asset: each.state for each in Planner(catalogue, SHELVES, mill.lake).prospects()}
+    assert states[packed] == "follow"
+    mill.store.put("media/tars/b.tar", b"")
+    states = {each.asset: each.state for each in Planner(catalogue, SHELVES, mill.lake).prospects()}
+    assert (states[V0], states[packed]) == ("make", "refused")
+    maker = Maker(Planner(catalogue, SHELVES, mill.lake), mill.lake, Inline(), mill.said.append)
+    list(maker.run())
+    assert mill.said[0].startswith(
+        f"refused {packed}: media/tars: media/tars/b.tar came after the dataset was prepared"
+    )
+
+
 def test_an_extractor_of_another_version_is_told(mill: Mill) -> None:
     mill.raw_shards(1)
     catalogue = recipes()

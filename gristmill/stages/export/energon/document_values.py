@@ -52,9 +52,12 @@ class DocumentValues:
         Raises:
             MalformedRow: a row has no object where a path leads through one; names shard and row.
         """
-        return [self._of(values) for values in self._fields.read(rows.lines, rows.path, rows.first)]
+        return [
+            self._of(values, pair.id)
+            for values, pair in zip(self._fields.read(rows.lines, rows.path, rows.first), rows.pairs, strict=True)
+        ]
 
-    def _of(self, values: Values) -> Values | NotTaken:
+    def _of(self, values: Values, document: str) -> Values | NotTaken:
         for number in self._required:
             if values[number] is None:
                 return self._absent[number]
@@ -65,9 +68,9 @@ class DocumentValues:
             if refused:
                 return refused
             if self._source and number < self._looked_for:
-                lost = next((name for name in names or () if not self._source.has(name)), None)
+                lost = next((name for name in names or () if not self._source.has(name, document)), None)
                 if lost is not None:
-                    return missing_media(self._source, lost)
+                    return missing_media(self._source, lost, document)
         return values[: self._count]
 
 

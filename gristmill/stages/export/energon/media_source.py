@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple, Protocol
 
 from gristmill.errors import DataError, StoreError
-from gristmill.formats.energon.info import INFO, META_FOLDER, read_info
-from gristmill.formats.energon.keys import split_name
+from gristmill.formats.energon.info import INFO, META_FOLDER, is_tar, read_info
+from gristmill.formats.energon.keys import split_name, tar_of_id
 from gristmill.formats.energon.sqlite_index import index_tables
 from gristmill.formats.energon.tar.headers import file_at
 from gristmill.lake.store.open import open_store
@@ -50,19 +50,24 @@ class MediaSource(Protocol):
 
     where: str
 
-    def has(self, name: str) -> bool:
-        """Whether there is a media file of this name."""
+    def has(self, name: str, document: str = "") -> bool:
+        """Whether there is a media file of this name.
 
-    def read(self, name: str) -> bytes | None:
-        """The bytes of a media file; None if there is no such file."""
+        Args:
+            name: of the file.
+            document: id of the document that names it. If the id tells a tar, the file must be in that tar.
+        """
 
-    def near(self, name: str) -> str:
-        """What is there in place of a missing file, for messages; empty if nothing is known."""
+    def read(self, name: str, document: str = "") -> bytes | None:
+        """The bytes of a media file; None if there is no such file. Args: as in has()."""
+
+    def near(self, name: str, document: str = "") -> str:
+        """What is there in place of a missing file, for messages; empty if nothing is known. Args: as in has()."""
 
 
-def missing_media(source: MediaSource, name: str) -> NotTaken:
-    """Why a document is refused that names a file which a source does not have."""
-    near = source.near(name)
+def missing_media(source: MediaSource, name: str, document: str = "") -> NotTaken:
+    """Why a document is refused that names a file which a source does not have. Args: as in MediaSource.has()."""
+    near = source.near(name, document)
     return MISSING_MEDIA._replace(about=f"{name!r:.200} is not in {source.where}{f', but {near}' if near else ''}")
 
 
@@ -80,17 +85,54 @@ def open_media(lake: Store, root: str) -> MediaSource | None:
     """
     if not root:
         return None
-    folder = root.strip("/") + "/"
-    store = lake
-    if root.startswith("/"):
-        if not Path(root).is_dir():
-            raise NoFolder(f"{root}: the folder of the media is not there; mount its disk, or correct root")
-        store, folder = open_store(root, foreign=True), ""
+    store, folder = _opened_folder(lake, root)
+    shards = _shards_of(store, folder)
+    return _Files(store, folder, root) if shards is None else _Samples(store, folder, root, shards)
+
+
+def check_prepared(lake: Store, root: str) -> None:
+    """Checks that a prepared WebDataset names each of its tars. The samples of the others are not in its index.
+
+    Args:
+        lake: the lake.
+        root: as in open_media(). A folder that is no such dataset is right.
+
+    Raises:
+        DataError: a tar came after the dataset was prepared.
+        NoFolder: an absolute folder is not there.
+        StoreError: the store does not answer.
+    """
+    if not root:
+        return
+    store, folder = _opened_folder(lake, root)
+    shards = _shards_of(store, folder)
+    if shards is None:
+        return
+    known = {posixpath.normpath(folder + shard) for shard in shards}
+    below = (each.path for each in store.list(folder))
+    new = sorted(path for path in below if is_tar(path.removeprefix(folder)) and path not in known)
+    if new:
+        more, whose = (f", and {len(new) - 1} more came", "their") if new[1:] else (" came", "its")
+        raise DataError(
+            f"{root}: {new[0]}{more} after the dataset was prepared, so the index has none of {whose} samples. Prepare"
+            " the dataset again (`gristmill energon prepare --force-overwrite`), or put such tars elsewhere"
+        )
+
+
+def _opened_folder(lake: Store, root: str) -> tuple[Store, str]:
+    """The store of a root, and its folder there, with a closing slash; empty for the folder of the store."""
+    if not root.startswith("/"):
+        return lake, root.strip("/") + "/"
+    if not Path(root).is_dir():
+        raise NoFolder(f"{root}: the folder of the media is not there; mount its disk, or correct root")
+    return open_store(root, foreign=True), ""
+
+
+def _shards_of(store: Store, folder: str) -> list[str] | None:
+    """The tars that a prepared WebDataset names, in the order of their ids; None: the folder is no such dataset."""
     info = f"{folder}{META_FOLDER}/{INFO}"
     found = store.read_tagged(info)
-    if found is None:
-        return _Files(store, folder, root)
-    return _Samples(store, folder, root, list(read_info(found[0], info)))
+    return None if found is None else list(read_info(found[0], info))
 
 
 class _Files:
@@ -100,14 +142,14 @@ class _Files:
         self.where = where
         self._store, self._folder = store, folder
 
-    def has(self, name: str) -> bool:
+    def has(self, name: str, document: str = "") -> bool:  # noqa: ARG002 - files have no tar
         return not _too_long(name) and self._store.head(self._folder + name) is not None
 
-    def read(self, name: str) -> bytes | None:
+    def read(self, name: str, document: str = "") -> bytes | None:  # noqa: ARG002 - as in has()
         found = None if _too_long(name) else self._store.read_tagged(self._folder + name)
         return found[0] if found else None
 
-    def near(self, name: str) -> str:
+    def near(self, name: str, document: str = "") -> str:  # noqa: ARG002 - as in has()
         return "the name is too long for a file: mend the document" if _too_long(name) else ""
 
 
@@ -145,7 +187,7 @@ class _Samples:
 
     def __init__(self, store: Store, folder: str, where: str, shards: list[str]) -> None:
         self.where = where
-        self._store = store
+        self._store, self._folder = store, folder
         self._shards = [posixpath.normpath(folder + shard) for shard in shards]
         self._sizes: dict[str, int] = {}
         self._index = _opened_copy(store, folder + _INDEX)
@@ -155,14 +197,26 @@ class _Samples:
         except sqlite3.Error as error:
             raise DataError(f"{where}: its index cannot be read ({error}); prepare the dataset again") from error
 
-    def has(self, name: str) -> bool:
-        return self._place(name) is not None
+    def has(self, name: str, document: str = "") -> bool:
+        place = self._place(name)
+        return place is not None and not self._other_tar(place, name, document)
 
-    def read(self, name: str) -> bytes | None:
+    def read(self, name: str, document: str = "") -> bytes | None:
         place = self._place(name) or self._place(name, _DOT)
-        if place is None:
+        if place is None or self._other_tar(place, name, document):
             return None
         return self._content(place)
+
+    def _other_tar(self, place: _MediaPlace, name: str, document: str) -> str:
+        """The tar that the id of a document tells, if the part that it names is in another one; else empty.
+
+        A tar that is not below the root is one of an export of ours, which has other tars than its source.
+        """
+        own = tar_of_id(document, (split_name(name) or ("", ""))[0])
+        if not own or not place.shard.startswith(self._folder) or place.shard.startswith("../"):
+            return ""
+        path = place.shard if self._folder else posixpath.join(self.where, place.shard)
+        return "" if f"/{path}".endswith(f"/{own}") else own
 
     def _content(self, part: _MediaPlace) -> bytes:
         """The content of a part, if the tar has the part where the index says.
@@ -193,7 +247,14 @@ class _Samples:
             )
         return data[part.start - begin :] if begin < part.start else data
 
-    def near(self, name: str) -> str:
+    def near(self, name: str, document: str = "") -> str:
+        place = self._place(name)
+        other = self._other_tar(place, name, document) if place else ""
+        if place and other:
+            return (
+                f"{place.shard} has a file of this name, and the document is of {other}: prepare the dataset again with"
+                " this tar, and with keys that occur in one tar only"
+            )
         if self._place(name, _DOT) is None:
             return ""
         return f"{_DOT + name!r:.200} is: pack the tars anew with names that do not begin with {_DOT}"

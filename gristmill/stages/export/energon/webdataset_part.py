@@ -67,7 +67,7 @@ class WebdatasetPart:
         if isinstance(values, NotTaken):
             return values
         key = self._key(values, rows.first + number)
-        parts = self._sample(values)
+        parts = self._sample(values, rows.pairs[number].pair[1])
         if isinstance(key, NotTaken):
             return key
         if isinstance(parts, NotTaken):
@@ -99,7 +99,7 @@ class WebdatasetPart:
         except DataError:
             return NO_KEY
 
-    def _sample(self, values: Values) -> list[tuple[str, bytes]] | NotTaken:
+    def _sample(self, values: Values, document: str) -> list[tuple[str, bytes]] | NotTaken:
         """Name and content of each part."""
         parts = []
         for name, text, value in zip(self._parts, self._texts, values, strict=False):
@@ -113,9 +113,9 @@ class WebdatasetPart:
             value = found or b"null"
             named, listed = media_names(value) or [], value.startswith(b"[")
             for number, path in enumerate(named):
-                data = media.read(path)
+                data = media.read(path, document)
                 if data is None:
-                    return missing_media(media, path)
+                    return missing_media(media, path, document)
                 part = (split_name(path) or ("", ""))[1] if name == BY_ENDING else name
                 if name == BY_ENDING and (reason := _wrong_ending(part)):
                     return reason

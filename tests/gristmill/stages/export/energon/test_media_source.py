@@ -20,7 +20,7 @@ from gristmill.preparing.dataset import open_dataset
 from gristmill.preparing.prepare import PrepareOptions, prepare_tars
 from gristmill.recipes.export import Export
 from gristmill.recipes.export_formats.energon import EnergonJsonl, EnergonWebdataset
-from gristmill.stages.export.energon.media_source import MediaSource, missing_media, open_media
+from gristmill.stages.export.energon.media_source import MediaSource, check_prepared, missing_media, open_media
 from gristmill.stages.export.step import ExportStep
 from gristmill.verification.audit import audit_ledger
 
@@ -246,3 +246,78 @@ def test_a_name_that_no_file_can_have_names_its_document(tmp_path: Path, name: s
         export(mill, EnergonWebdataset(parts={}, files={"png": "metadata.image"}, root=str(tmp_path / "disk")))
     with pytest.raises(DataError, match=rf"row 0, document '{row['id']}'.*, but the name is too long for a file"):
         export(mill, EnergonJsonl(media=("metadata.image",), root=str(tmp_path / "disk")))
+
+
+def test_a_document_gets_the_media_of_the_tar_that_its_id_tells(tmp_path: Path) -> None:
+    dataset(tmp_path / "media/tars")
+    for root in ("media/tars", str(tmp_path / "media/tars"), str(tmp_path / "media/tars/")):
+        source = opened(tmp_path, root)
+        own = (
+            "s/1.tar/a/one",
+            "1.tar/a/one",
+            "s/1.tgz/a/one",
+            "s/1.TAR.ZST/a/one",
+            "a/one",
+            "",
+            "2.tar/a/on",
+            "2/a/one",
+        )
+        assert [source.read("a/one.png", document) for document in own] == [b"one"] * len(own)
+        assert all(source.has("a/one.png", document) for document in own)
+        others = ("2.tar/a/one", "t/1.tar/a/one", "11.tar/a/one", "2.tgz/a/one")
+        assert [source.read("a/one.png", document) for document in others] == [None] * len(others)
+        assert not any(source.has("a/one.png", document) for document in others)
+    said = (
+        "'two.png' is not in media/tars, but media/tars/s/1.tar has a file of this name, and the document is of 2.tar:"
+        " prepare the dataset again with this tar, and with keys that occur in one tar only"
+    )
+    assert missing_media(opened(tmp_path, "media/tars"), "two.png", "2.tar/two").about == said
+
+
+def test_a_document_of_another_tar_blocks_the_slice(tmp_path: Path) -> None:
+    mill = Mill(tmp_path / "lake")
+    documents = make_documents(2)
+    for row, tar in zip(documents, ("s/1.tar", "s/2.tar"), strict=True):
+        row |= {"id": f"{tar}/two", "metadata": {"image": ["two.png"]}}
+    mill.raw("a.jsonl.gz", documents)
+    dataset(tmp_path / "lake/media/tars")
+    mixed(mill)
+    said = r"row 1, document 's/2.tar/two' of .*: 'two.png' is not in media/tars, but media/tars/s/1.tar has a file of"
+    for declared in (
+        EnergonJsonl(media=("metadata.image",), root="media/tars"),
+        EnergonWebdataset(files={"png": "metadata.image"}, root="media/tars"),
+    ):
+        with pytest.raises(DataError, match=said):
+            export(mill, declared)
+
+
+def test_a_tar_that_came_after_its_folder_was_prepared_blocks_every_slice(tmp_path: Path) -> None:
+    mill = Mill(tmp_path / "lake")
+    [row] = make_documents(1)
+    row["metadata"] = {"image": "two.png"}
+    mill.raw("a.jsonl.gz", [row])
+    tars = tmp_path / "lake/media/tars"
+    dataset(tars)
+    mixed(mill)
+    for name in (".hidden.tar", "s/1.tar.idx", "s/2.tar.gz", "readme.txt"):
+        (tars / name).write_bytes(b"no shard")
+    declared = EnergonWebdataset(files={"png": "metadata.image"}, root="media/tars")
+    for root in ("", "media", "media/tars/", str(tars)):
+        check_prepared(mill.store, root)
+    assert export(mill, declared).totals["rows"] == 1
+    (tars / "s/0.tar").write_bytes((tars / "0.tar").read_bytes())
+    said = (
+        "media/tars: media/tars/s/0.tar came after the dataset was prepared, so the index has none of its samples."
+        " Prepare the dataset again (`gristmill energon prepare --force-overwrite`), or put such tars elsewhere"
+    )
+    with pytest.raises(DataError) as raised:
+        check_prepared(mill.store, "media/tars")
+    assert str(raised.value) == said
+    assert export(mill, declared).totals["rows"] == 1  # nothing is due
+    assert [*audit_ledger(mill.store, HERE.ledger, mill.said.append)] == []
+    mill.raw("b.jsonl.gz", make_documents(2)[1:])
+    with pytest.raises(DataError, match=r"^media/tars: media/tars/s/0.tar came after the dataset was prepared"):
+        export(mixed(mill), declared)
+    (tars / "9.tar").write_bytes(b"")
+    with pytest.raises(DataError, match=rf"^{tars}: 9.tar, and 1 more came after the dataset was prepared"):
+        check_prepared(mill.store, str(tars))
