@@ -115,5 +115,5 @@ def test_a_command_that_is_stopped_in_its_first_seconds_ends_in_words(whole: Mil
             )
         arguments += ["--engine", "local"]
     code, err = stopped(arguments, wait)
-    assert code in STOPPED
+    assert code in STOPPED, err
     assert "Traceback" not in err, err
