@@ -9,7 +9,7 @@ from gristmill.lake.rows.blocklists.blocklist import listed_pairs
 from gristmill.lake.store.protocol import Store
 from gristmill.previews.row_batches import Kinds, NeededBytes
 from gristmill.previews.slice_preview import SlicePreview
-from gristmill.previews.tally import ExampleRow, SliceTally
+from gristmill.previews.tally import Amount, ExampleRow, SliceTally
 from gristmill.previews.token_ratio import TokenRatio
 from gristmill.recipes.selection import Selection, label_of, set_of
 from gristmill.recipes.source import Source
@@ -58,6 +58,26 @@ class StreamPreview:
     tally: SliceTally
     ratio: TokenRatio
     rows: tuple[ShownRow, ...]
+
+    def tokens_of(self, amount: Amount) -> int:
+        """The estimate of tokens for some documents.
+
+        Where the mix writes other lines than it reads, bytes that are read say nothing of tokens: then documents have
+        as many for each code point as those that are kept.
+        """
+        kept = self.tally.kept
+        if amount == kept or not self._by_kept:
+            return self.ratio.tokens_of(amount)
+        return round(amount.characters * self.ratio.tokens_of(kept) / kept.characters)
+
+    @property
+    def estimate(self) -> str:
+        """How tokens are estimated, in words."""
+        return f"{self.ratio}; others by their characters, as those that are kept" if self._by_kept else f"{self.ratio}"
+
+    @property
+    def _by_kept(self) -> bool:
+        return self.selection.changes_rows and self.tally.kept.characters > 0
 
 
 @dataclass(frozen=True)

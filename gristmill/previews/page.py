@@ -40,7 +40,7 @@ def _stream(preview: StreamPreview) -> str:
     return "".join([
         f"<section><h2>{_plain(preview.title)} ({_plain(', '.join(preview.snapshots))})</h2>",
         f'<div class="wide"><table><tr>{heads}<th>condition</th></tr>{body}</table></div>',
-        f'<p class="faint">Tokens: {_plain(str(preview.ratio))}.</p>',
+        f'<p class="faint">Tokens: {_plain(preview.estimate)}.</p>',
         *_plots(preview),
         f"<h3>Documents that two rules drop</h3><table>{pairs}</table>" if pairs else "",
         *_examples(preview),

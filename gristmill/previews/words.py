@@ -50,7 +50,7 @@ def table_rows(preview: StreamPreview) -> list[ReasonRow]:
 
     def row(name: str, amount: Amount, alone: Amount | None = None) -> ReasonRow:
         share = amount.documents / tally.rows.documents if tally.rows.documents else 0.0
-        tokens = preview.ratio.tokens_of(amount)
+        tokens = preview.tokens_of(amount)
         return ReasonRow(name, amount.documents, share, amount.bytes, tokens, alone and alone.documents)
 
     dropped = [row(each, tally.dropped.get(each, NOTHING), tally.alone.get(each)) for each in preview.reasons]
@@ -67,7 +67,7 @@ def lines_of(preview: StreamPreview) -> Iterator[str]:
     """The lines that the command shows about a stream."""
     yield f"{preview.title} ({', '.join(preview.snapshots)})"
     yield from _aligned([HEADS, *(each.cells for each in table_rows(preview))])
-    yield f"  tokens: {preview.ratio}"
+    yield f"  tokens: {preview.estimate}"
     if SAMPLED_OUT in preview.reasons:
         yield f"  {SAMPLED_OUT}: the rate {preview.selection.rate:g} leaves them out; no rule does"
     if keeps_nothing(preview):

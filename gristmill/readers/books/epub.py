@@ -6,7 +6,7 @@ spine, which is the order in which they are read.
 
 import posixpath
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 from urllib.parse import unquote
@@ -40,6 +40,8 @@ _TEXT = BlockText(
 )  # fmt: skip
 _ISBN = re.compile(r"(?:urn:)?(?:isbn:?)? *(?:97[89][- ]?)?(?:\d[- ]?){9}[\dXx]", re.IGNORECASE)
 _XHTML = "application/xhtml+xml"
+_TEXTS = {_XHTML, "text/html", "application/x-dtbook+xml", "text/x-oeb1-document"}
+"""The media types of texts in a spine. The last two are those of older books."""
 
 
 class _Package(NamedTuple):
@@ -50,6 +52,7 @@ class _Package(NamedTuple):
         created: when it was published; may be empty.
         metadata: of the book.
         spine: the paths of its texts, in the order of reading.
+        pictures: how many items of the spine have no text, such as pages that are pictures.
         folder: that holds the package file.
     """
 
@@ -57,6 +60,7 @@ class _Package(NamedTuple):
     created: str
     metadata: dict[str, Any]
     spine: list[str]
+    pictures: int
     folder: str
 
 
@@ -70,8 +74,9 @@ class EpubBooks(Reader):
     `license` (where the rights name a known one), `sources` and `description`; of a text also `path` and `chapter` (its
     number in the spine, from 1).
 
-    Texts that the spine does not name are left out, as `not in the spine`. A text that the spine names and the archive
-    does not hold, or that is not valid XHTML, makes a whole book be refused.
+    Texts that the spine does not name are left out, as `not in the spine`. Items of the spine that are no text and
+    name none in their place, such as pages that are pictures, are left out as `no text in the spine`. A text that the
+    spine names and the archive does not hold, or that is not valid XHTML, makes a whole book be refused.
 
     Attributes:
         source: name of the source, which is the source of every document.
@@ -100,6 +105,8 @@ class EpubBooks(Reader):
                 return
             if others := len(texts.difference(package.spine)):
                 yield LeftOut("not in the spine", others)
+            if package.pictures:
+                yield LeftOut("no text in the spine", package.pictures)
             left_out = [path for path in package.spine if _stem(path) in self.without]
             if left_out:
                 yield LeftOut("matter around the text", len(left_out))
@@ -209,13 +216,27 @@ def _package(file: Member) -> _Package:
         if items.setdefault(each.attributes.get("id", ""), each.attributes) is not each.attributes:
             raise Unfit("manifest names an item twice", repr(each.attributes.get("id", ""))[:80])
     paths: list[str] = []
+    pictures = 0
     for reference in spine.elements("itemref"):
         item = items.get(reference.attributes.get("idref", ""))
         if item is None:
             raise Unfit("spine names no item", repr(reference.attributes.get("idref", ""))[:80])
-        if item.get("media-type", _XHTML) == _XHTML:
-            paths.append(posixpath.normpath(posixpath.join(folder, unquote(item.get("href", "")))))
-    return _Package(book, next(iter(given.all("date")), ""), _metadata(given), list(dict.fromkeys(paths)), folder)
+        href = _href(item, items)
+        if href is None:
+            pictures += 1
+        else:
+            paths.append(posixpath.normpath(posixpath.join(folder, unquote(href))))
+    created = next(iter(given.all("date")), "")
+    return _Package(book, created, _metadata(given), list(dict.fromkeys(paths)), pictures, folder)
+
+
+def _href(item: Mapping[str, str], items: Mapping[str, Mapping[str, str]]) -> str | None:
+    """Where the text of an item is: its own file, or that of the item that it names to stand in; None without one."""
+    for _ in items:
+        if item.get("media-type", _XHTML) in _TEXTS:
+            return item.get("href", "")
+        item = items.get(item.get("fallback", ""), {"media-type": ""})
+    return None
 
 
 class _Values:

@@ -74,6 +74,30 @@ def test_a_book_is_read_in_the_order_of_its_spine(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("kind", "left_out"),
+    [
+        ("application/xhtml+xml", []),
+        ("text/html", []),
+        ("application/x-dtbook+xml", []),
+        ("text/x-oeb1-document", []),
+        ('image/svg+xml" fallback="one', []),
+        ("image/svg+xml", [LeftOut("no text in the spine")]),
+        ('image/svg+xml" fallback="two', [LeftOut("no text in the spine")]),
+    ],
+)
+def test_a_text_of_the_spine_is_read_whatever_type_the_book_gives_it(
+    tmp_path: Path, kind: str, left_out: list[LeftOut]
+) -> None:
+    two = 'href="text/ch%202.xhtml" media-type="'
+    files = {**FILES, "epub/content.opf": OPF.replace(f"{two}application/xhtml+xml", f"{two}{kind}")}
+    if left_out or "fallback" in kind:
+        del files["epub/text/ch 2.xhtml"]
+    *others, book = read(tarred(tmp_path, files))
+    assert others == [*left_out, LeftOut("matter around the text")]
+    assert book.text == ("" if "image" in kind else "Two\n\n") + f"{FIRST}\n"
+
+
 def test_chapters_have_ids_and_spans_of_their_own(tmp_path: Path) -> None:
     raw = tarred(tmp_path, FILES)
     found = [(each, raw.take_raw_span()) for each in EpubBooks(source="talks", unit="chapter", without=())(raw)]
