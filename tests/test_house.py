@@ -203,7 +203,6 @@ UNTESTED: dict[str, str] = {
     "gristmill/recipes/mixture/languages.py": "by tests/gristmill/recipes/mixture/test_origin_columns.py",
     "gristmill/stages/mixing/edits/edited_rows.py": "by tests/gristmill/stages/mixing/edits/test_editor.py",
     "gristmill/previews/row_batches.py": "by tests/gristmill/previews/test_slice_preview.py",
-    "gristmill/previews/mix_preview.py": "by tests/gristmill/commands/test_preview.py",
     "gristmill/previews/words.py": "by tests/gristmill/commands/test_preview.py",
     "gristmill/text/units/drawn_numbers.py": "by tests/gristmill/previews/test_slice_preview.py",
     "gristmill/previews/page.py": "by tests/gristmill/commands/test_preview.py",
