@@ -67,10 +67,7 @@ class ChecksumResult:
         """The faults, each in words with its remedy; empty if objects and checksum files agree."""
         faults: list[str] = []
         if self.apart and not self.files:
-            faults.append(
-                f"no raw object of the snapshot is a checksum file (checksums={self.pattern!r}); put the"
-                " checksum files beside the objects, or take checksums out of the recipe"
-            )
+            faults.append(no_files(self.pattern))
         if self.wrong:
             faults.append(
                 f"{len(self.wrong):,} checksums do not match; {several(self.wrong)}; acquire these objects again"
@@ -187,6 +184,18 @@ def digest_of_files(source: Source, store: Store, entries: Mapping[str, Entry]) 
         return ""
     return digest_of(
         [[name, hashlib.sha256(_bytes(source, store, entries[name])).hexdigest()] for name in sorted(entries)]
+    )
+
+
+def no_files(pattern: str) -> str:
+    """What is wrong with a snapshot without a checksum file, and the mend.
+
+    Args:
+        pattern: of the names of checksum files.
+    """
+    return (
+        f"no raw object of the snapshot is a checksum file (checksums={pattern!r}); put the checksum files beside the"
+        " objects, or take checksums out of the recipe"
     )
 
 

@@ -14,7 +14,7 @@ from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.model import Input, Recipe, Shard, Upstream
 from gristmill.lake.ledger.receipts import RawVersion, Receipt, raw_stamps
 from gristmill.lake.store.protocol import Store
-from gristmill.raw_data.checksums import NamedHash, compare_checksums, digest_of_files, named_hashes
+from gristmill.raw_data.checksums import NamedHash, compare_checksums, digest_of_files, named_hashes, no_files
 from gristmill.raw_data.erasures import cut_objects, removed_objects
 from gristmill.raw_data.listing import RawListing, by_shard, check_targets, list_raw
 from gristmill.raw_data.roots import open_raw, raw_address
@@ -92,8 +92,8 @@ class ConversionStep(OneAssetStep):
 
         Raises:
             RecipeError: the reader gives documents another source than the name of the recipe: see check_named().
-            DataError: the snapshot has no raw objects, and no erasure removed them; or two of their shards have one
-                name on some disks.
+            DataError: the snapshot has no raw objects, and no erasure removed them; or no checksum file, though the
+                recipe names them; or two of their shards have one name on some disks.
         """
         check_named(store, self.source)
         raw_store = open_raw(self.source, store, self.options)
@@ -107,6 +107,8 @@ class ConversionStep(OneAssetStep):
                 f"{asset}: snapshot {self.snapshot} has no raw objects that the source reads; put them under"
                 f" {shown(self.source, top)}: an empty folder may mean that raw data was lost; {CONFIRM}"
             )
+        if listing.entries and self.source.checksums is not None and not listing.checksums:
+            raise DataError(no_files(self.source.checksums))
         shards = by_shard(self.source, listing)
         _check_twins(self.source, listing, shards, stamps)
         known = _Known(asset, listing, stamps, raw_store)

@@ -8,6 +8,7 @@ from testkit import SHELVES, SNAPSHOT, Mill, make_documents, packed
 from gristmill.errors import DataError, RecipeError
 from gristmill.execution.checks import Verdict
 from gristmill.execution.survey import survey
+from gristmill.lake.address import raw_folder
 from gristmill.raw_data.checksums import compare_checksums
 from gristmill.raw_data.listing import list_raw
 from gristmill.raw_data.scan import scan_raw
@@ -190,9 +191,14 @@ def test_a_changed_checksum_file_is_another_raw_version(mill: Mill, source: Sour
 
 
 def test_a_recipe_that_asks_for_checksums_needs_a_checksum_file(mill: Mill, source: Source) -> None:
-    none = replace(source, checksums=r"\.md5$", select=r"\.gz$")
-    with pytest.raises(DataError, match=r"checksums_match: no raw object of the snapshot is a checksum file"):
-        mill.make(step(none))
+    none = replace(source, checksums=r"\.sums$", select=r"\.gz$")
+    with pytest.raises(DataError, match=r"no raw object of the snapshot is a checksum file"):
+        step(none).plan(mill.store)  # no shard is ground first
+    mill.raw("a.sums", "".join(f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in DATA.items()).encode())
+    assert mill.make(step(none)).totals["rows"] == 20
+    mill.store.delete([f"{raw_folder('pages', SNAPSHOT)}a.sums"])
+    with pytest.raises(DataError, match=r"no raw object of the snapshot is a checksum file"):
+        step(none).plan(mill.store)
 
 
 def test_what_the_source_does_not_read_is_not_compared(mill: Mill, source: Source) -> None:
