@@ -124,7 +124,8 @@ class Maker:
     def _tell(self) -> None:
         """Says what is known before anything is made, so that a person may mend it while the others are made."""
         for prospect in self.planner.strays:
-            self.say(f"note: {'; '.join(prospect.why)}")
+            self.say(f"wrong {prospect.asset}: {'; '.join(prospect.why)}")
+            self._left(prospect)
         for remark in self.planner.remarks:
             self.say(f"note: {remark}")
         for prospect in self.planner.unlisted:

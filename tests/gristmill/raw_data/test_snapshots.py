@@ -101,9 +101,24 @@ def test_make_tells_of_what_it_does_not_read(mill: Mill, capsys: pytest.CaptureF
     put(mill, "bad name/a.jsonl", "file")
     put(mill, ".git/a.jsonl", "file")
     code, lines, _ = told(capsys, "make", str(mill.root), "pages")
-    assert code == 0
-    assert lines[0] == f"note: {RAW}: 'bad name' is not read: {RULE}"
+    assert code == 1
+    assert lines[0] == f"wrong sources/pages/raw: {RAW}: 'bad name' is not read: {RULE}"  # before anything is made
     assert [line for line in lines if "is not read" in line] == lines[:1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["bad name", "WEB", ""])
+def test_make_plan_and_run_agree_on_what_is_in_no_snapshot(
+    mill: Mill, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("DAGSTER_HOME", str(mill.root.parent / "home"))
+    mill.raw("a.jsonl.gz", make_documents(2), snapshot="web")
+    if name:
+        mill.raw("a.jsonl.gz", make_documents(2, start=2), snapshot=name)
+    for command in ("make", "plan", "run"):
+        code, lines, complained = told(capsys, command, str(mill.root), "pages")
+        assert code == (1 if name else 0), command
+        assert bool(name) == any("is not read: " in line for line in (*lines, *complained.splitlines())), command
 
 
 @contextlib.contextmanager
