@@ -22,6 +22,7 @@ from gristmill.peeking.look import (
     guess,
     passed_over,
     read,
+    selected,
 )
 from gristmill.recipes.raw_object import TOO_LONG, Limits
 from gristmill.reports.sizes import size_in_words
@@ -60,14 +61,24 @@ def run(arguments: Namespace) -> int:
         _formats(guesses)
         if len(guesses) < len(files):
             left = len(files) - len(guesses)
-            show(f"  {left:,} files were not looked at; check that the patterns of `select` fit them")
+            show(f"  {left:,} files were not looked at")
     made = drafts(path, guesses, files)
+    _unread(guesses, made, files)
     for example in _examples(guesses, made):
         _file(example)
     for draft in made:
         _documents(read(draft), several=len(made) > 1)
         _draft(draft)
     return 0 if made else 1
+
+
+def _unread(guesses: list[Guess], made: list[Draft], files: list[Path]) -> None:
+    """Tells of files that were not looked at, and that no draft reads."""
+    known = {*(each.head.path for each in guesses), *(each for draft in made for each in selected(draft, files))}
+    unread = [each for each in files if each not in known] if made else []
+    if unread:
+        names = f"{unread[0].name}{' and others' if len(unread) > 1 else ''}"
+        show(f"  {len(unread):,} of them no draft reads ({names}): widen `select`")
 
 
 def _formats(guesses: list[Guess]) -> None:

@@ -174,25 +174,26 @@ def drafts(root: Path, guesses: Iterable[Guess], files: Sequence[Path] = ()) -> 
     return made
 
 
-def _selected(draft: Draft, files: Iterable[Path]) -> list[Path]:
+def selected(draft: Draft, files: Iterable[Path]) -> list[Path]:
     """The files that a draft reads."""
     select = draft.options.get("select", "")
     pattern = re.compile(select.made() if isinstance(select, Call) else select)
-    return [each for each in files if pattern.search(each.relative_to(draft.top).as_posix())]
+    below = (each for each in files if each.is_relative_to(draft.top))
+    return [each for each in below if pattern.search(each.relative_to(draft.top).as_posix())]
 
 
 def _in_snapshots(draft: Draft, files: Sequence[Path]) -> Draft:
     """The draft with a note on its snapshots, and with a rule for them if names decide so."""
     if draft.kind != SOURCE or "partition" in draft.options:
         return draft
-    paths = _selected(draft, files) or [each.head.path for each in draft.guesses]
+    paths = selected(draft, files) or [each.head.path for each in draft.guesses]
     options, note = first_folders([each.relative_to(draft.top) for each in paths], draft.guesses[0].format.reader)
     return replace(draft, options={**draft.options, **options}, notes=(*draft.notes, note))
 
 
 def _sharded(draft: Draft, files: Sequence[Path]) -> Draft:
     """The draft with a rule for its shards, if its files are so many and small that a shard for each would be slow."""
-    sizes = [each.stat().st_size for each in _selected(draft, files)]
+    sizes = [each.stat().st_size for each in selected(draft, files)]
     if len(sizes) < MANY or sum(sizes) > len(sizes) * SMALL:
         return draft
     shards = Call(_RULES, "Hashed", {}, (max(1, -(-sum(sizes) // _SHARD_BYTES)),))

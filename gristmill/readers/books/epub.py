@@ -31,7 +31,7 @@ _TEXT = BlockText(
     blocks=(
         "p", "div", "section", "article", "header", "footer", "hgroup", "h1", "h2", "h3", "h4", "h5", "h6",
         "blockquote", "ul", "ol", "li", "dl", "dt", "dd", "table", "caption", "tr", "figure", "figcaption", "aside",
-        "nav", "hr", "main",
+        "nav", "hr", "main", "address", "details", "summary", "fieldset", "form", "noscript",
     ),
     skipped=("head", "script", "style", "img", "svg", "audio", "video"),
     lines=("br",),
@@ -52,7 +52,7 @@ class _Package(NamedTuple):
         created: when it was published; may be empty.
         metadata: of the book.
         spine: the paths of its texts, in the order of reading.
-        pictures: how many items of the spine have no text, such as pages that are pictures.
+        pictures: how many items of the spine are pictures.
         folder: that holds the package file.
     """
 
@@ -74,9 +74,9 @@ class EpubBooks(Reader):
     `license` (where the rights name a known one), `sources` and `description`; of a text also `path` and `chapter` (its
     number in the spine, from 1).
 
-    Texts that the spine does not name are left out, as `not in the spine`. Items of the spine that are no text and
-    name none in their place, such as pages that are pictures, are left out as `no text in the spine`. A text that the
-    spine names and the archive does not hold, or that is not valid XHTML, makes a whole book be refused.
+    Texts that the spine does not name are left out, as `not in the spine`; pictures in the spine for which no text
+    stands in, as `pictures in the spine`. A text that the spine names and the archive does not hold, or that is not
+    valid XHTML, makes a whole book be refused.
 
     Attributes:
         source: name of the source, which is the source of every document.
@@ -106,7 +106,7 @@ class EpubBooks(Reader):
             if others := len(texts.difference(package.spine)):
                 yield LeftOut("not in the spine", others)
             if package.pictures:
-                yield LeftOut("no text in the spine", package.pictures)
+                yield LeftOut("pictures in the spine", package.pictures)
             left_out = [path for path in package.spine if _stem(path) in self.without]
             if left_out:
                 yield LeftOut("matter around the text", len(left_out))
@@ -231,12 +231,21 @@ def _package(file: Member) -> _Package:
 
 
 def _href(item: Mapping[str, str], items: Mapping[str, Mapping[str, str]]) -> str | None:
-    """Where the text of an item is: its own file, or that of the item that it names to stand in; None without one."""
+    """Where the text of an item is: its own file, or that of the item that it names to stand in. None of a picture.
+
+    What is neither a text nor a picture is taken for a text: if it is none, the book is refused.
+    """
+    own = item
     for _ in items:
-        if item.get("media-type", _XHTML) in _TEXTS:
+        if _media_type(item) in _TEXTS:
             return item.get("href", "")
         item = items.get(item.get("fallback", ""), {"media-type": ""})
-    return None
+    return None if _media_type(own).startswith("image/") else own.get("href", "")
+
+
+def _media_type(item: Mapping[str, str]) -> str:
+    """Without parameters, in lower case: its case means nothing."""
+    return item.get("media-type", _XHTML).partition(";")[0].strip().lower()
 
 
 class _Values:

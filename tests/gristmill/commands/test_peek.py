@@ -54,6 +54,19 @@ def test_all_files_of_a_folder_are_counted(tmp_path: Path, capsys: pytest.Captur
     assert f"{tmp_path}: 2,101 files, 60 of them looked at\n" in capsys.readouterr().out
 
 
+def test_files_that_no_draft_reads_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "README").write_bytes(b"What this is.\n")  # without an ending, so that `select` lists names
+    for number in range(70):
+        (tmp_path / f"{number:02}.txt").write_bytes(b"A tale.\n")
+    assert main(["peek", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert "  11 files were not looked at\n" in out
+    assert "  11 of them no draft reads (59.txt and others): widen `select`\n" in out
+    (tmp_path / "README").unlink()
+    assert main(["peek", str(tmp_path)]) == 0
+    assert "no draft reads" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("path", "words"),
     [

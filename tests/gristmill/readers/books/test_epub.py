@@ -81,9 +81,11 @@ def test_a_book_is_read_in_the_order_of_its_spine(tmp_path: Path) -> None:
         ("text/html", []),
         ("application/x-dtbook+xml", []),
         ("text/x-oeb1-document", []),
+        ("Application/XHTML+xml; charset=utf-8", []),
+        ("application/octet-stream", []),
         ('image/svg+xml" fallback="one', []),
-        ("image/svg+xml", [LeftOut("no text in the spine")]),
-        ('image/svg+xml" fallback="two', [LeftOut("no text in the spine")]),
+        ("image/svg+xml", [LeftOut("pictures in the spine")]),
+        ('image/svg+xml" fallback="two', [LeftOut("pictures in the spine")]),
     ],
 )
 def test_a_text_of_the_spine_is_read_whatever_type_the_book_gives_it(
