@@ -30,7 +30,7 @@ from gristmill.tracing.rows import Partition, find_partition
 _DIGEST = re.compile(r"[0-9a-f]{32}")
 _WHOLE_TEXT = {"unit": "document", "key": "text", "normalised": ""}
 """The parameters of fingerprints that hash whole texts as they are."""
-_NO_TEXT = "documents with a `metadata.url` that is no text, but may hold URLs"
+_NO_TEXT = "documents with a `metadata.url` that is neither a text nor a list of texts, but may hold URLs"
 
 Pairs = set[Pair]
 
@@ -48,6 +48,14 @@ class UrlRow(IdPair):
     def url(self) -> str | None:
         """Its `metadata.url`, if that is a string."""
         return self.value if isinstance(self.value, str) else None
+
+    @property
+    def urls(self) -> list[str] | None:
+        """Its URLs: a string, or each string of a list; None if it is another value, which may hold URLs."""
+        from gristmill.scores.document_columns import holds_urls  # noqa: PLC0415 - pyarrow takes 0.4 s to import
+
+        each = self.value if isinstance(self.value, list) else [self.value]
+        return None if any(map(holds_urls, each)) else [url for url in each if isinstance(url, str)]
 
     @property
     def value(self) -> Any:
@@ -85,20 +93,10 @@ def by_url(store: Store, pattern: str, search: Search, *, scan: bool) -> Pairs:
         return unread
 
     def of_row(row: UrlRow) -> bool | None:
-        if row.url is not None:
-            return matches(row.url) is not None
-        return None if holds_urls(row.value) else False
+        return None if row.urls is None else any(map(matches, row.urls))
 
-    from gristmill.scores.document_columns import holds_urls  # noqa: PLC0415 - pyarrow takes 0.4 s to import
-
-    found |= _each(
-        store,
-        search,
-        of_shard,
-        (UrlRow, of_row) if scan else None,
-        "it has no columns with its URLs (gristmill preview makes them)",
-    )
-    return found
+    why = "it has no columns with its URLs (gristmill preview makes them)"
+    return found | _each(store, search, of_shard, (UrlRow, of_row), why, scan=scan)
 
 
 def _columns(store: Store, there: Place, shard: Shard) -> tuple[Iterator[tuple[str, str, str | None]], int] | None:
@@ -133,7 +131,8 @@ def by_content(store: Store, digest: str, search: Search, *, scan: bool) -> Pair
     """
     if not _DIGEST.fullmatch(digest):
         raise RecipeError(f"--content {digest!r}: give the XXH3-128 of the text, 32 digits of 0-9 and a-f")
-    prints = _fingerprints(store)
+    no_text = digest == xxhash.xxh3_128_hexdigest(b"")
+    prints = {} if no_text else _fingerprints(store)
     found: Pairs = set()
 
     def of_shard(partition: Partition, shard: Shard) -> int | None:
@@ -146,8 +145,8 @@ def by_content(store: Store, digest: str, search: Search, *, scan: bool) -> Pair
     def of_row(row: TextRow) -> bool:
         return xxhash.xxh3_128_hexdigest(row.text.encode()) == digest
 
-    found |= _each(store, search, of_shard, (TextRow, of_row) if scan else None, "no dedupe has its whole texts")
-    return found
+    why = "no dedupe has empty texts" if no_text else "no dedupe has its whole texts"
+    return found | _each(store, search, of_shard, (TextRow, of_row), why, scan=scan)
 
 
 def _fingerprints(store: Store) -> dict[tuple[str, str, str], tuple[FingerprintPart, int]]:
@@ -179,12 +178,15 @@ def _each(
     store: Store,
     search: Search,
     of_shard: Callable[[Partition, Shard], int | None],
-    scan: tuple[type[Any], Callable[[Any], bool | None]] | None,
+    of_row: tuple[type[Any], Callable[[Any], bool | None]],
     why: str,
+    *,
+    scan: bool,
 ) -> Pairs:
-    """Asks each shard; where `of_shard` cannot tell of a first version, its rows are read, or it is not searched.
+    """Asks each shard; where `of_shard` cannot tell of all rows of a first version, they are read, or not searched.
 
-    `of_shard` gives the number of rows that it cannot tell of, or None. Of such a row a scan gives None.
+    `of_shard` gives the number of rows that it cannot tell of, which are read; or None if it tells of no row, which
+    only a scan reads. `of_row` gives None for a row of which it cannot tell.
     """
     found: Pairs = set()
     for partition in _versions(store, search):
@@ -195,11 +197,11 @@ def _each(
                 unread = of_shard(partition, shard)
                 if not first:
                     continue
-                if unread is None and scan is None:
+                if unread is None and not scan:
                     search.skip("documents", where, f"{why}; --scan reads its rows")
-                elif unread is None and scan is not None:
+                elif unread != 0:
                     unread = 0
-                    row_type, is_chosen = scan
+                    row_type, is_chosen = of_row
                     for _, rows in shard_file(store, partition.place, shard).rows(row_type):
                         answers = [is_chosen(row) for row in rows]
                         found.update(row.pair for row, chosen in zip(rows, answers, strict=True) if chosen)

@@ -64,7 +64,8 @@ def test_urls_are_found_by_columns_and_by_a_scan(mill: Mill, pattern: str, expec
 
 
 @pytest.mark.parametrize(
-    ("odd", "unread"), [(7, 0), (True, 0), (["https://a.example/3"], 1), ({"at": "https://a.example/3"}, 1)]
+    ("odd", "unread"),
+    [(7, 0), (True, 0), ([], 0), ([None, 7], 0), ([["https://a.example/3"]], 1), ({"at": "https://a.example/3"}, 1)],
 )
 @pytest.mark.parametrize("scan", [False, True])
 def test_an_odd_url_hides_no_other_and_is_told_if_it_may_hold_urls(
@@ -76,8 +77,25 @@ def test_an_odd_url_hides_no_other_and_is_told_if_it_may_hold_urls(
         put_columns(mill)
     found = by_url(mill.store, "https://a.example/*", search := Search(), scan=scan)
     assert found == {("pages", "a0")}
-    told = "shard a: documents with a `metadata.url` that is no text, but may hold URLs: 1; choose them by ID"
+    told = (
+        "shard a: documents with a `metadata.url` that is neither a text nor a list of texts, but may hold URLs: 1;"
+        " choose them by ID"
+    )
     assert [each.what for each in search.unsearched] == [f"sources/pages/v0/documents (2024), {told}"] * unread
+
+
+@pytest.mark.parametrize("scan", [False, True])
+def test_each_text_of_a_list_is_a_url(mill: Mill, *, scan: bool) -> None:
+    lists = {"both": ["https://b.example/1", "https://a.example/1"], "other": ["https://b.example/2"], "none": []}
+    rows = [_row(id_, urls, id_) for id_, urls in lists.items()]
+    mill.raw("a.jsonl.gz", [_row("one", "https://a.example/2", "x"), *rows])
+    mill.convert()
+    if not scan:
+        put_columns(mill)
+    assert by_url(mill.store, "https://a.example/*", search := Search(), scan=scan) == {
+        ("pages", "one"), ("pages", "both")
+    }  # fmt: skip
+    assert not search.unsearched
 
 
 def test_columns_of_the_older_format_are_not_trusted_for_urls(mill: Mill, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,6 +124,19 @@ def test_texts_are_found_by_fingerprints_and_by_a_scan(mill: Mill) -> None:
     resolved(mill, "dedupe/texts-1")
     assert by_content(mill.store, digest, search := Search(), scan=False) == found
     assert by_content(mill.store, "0" * 32, search, scan=False) == set()
+    assert not search.unsearched
+
+
+def test_an_empty_text_is_found_by_a_scan_alone_because_no_fingerprint_has_it(mill: Mill) -> None:
+    mill.raw("b.jsonl.gz", [_row("b0", None, ""), _row("b1", None, "other")])
+    mill.convert()
+    resolved(mill, "dedupe/texts-1")
+    empty = xxhash.xxh3_128_hexdigest(b"")
+    assert by_content(mill.store, empty, search := Search(), scan=False) == set()
+    assert [each.what.partition("shard ")[2] for each in search.unsearched] == [
+        f"{shard}: no dedupe has empty texts; --scan reads its rows" for shard in "ab"
+    ]
+    assert by_content(mill.store, empty, search := Search(), scan=True) == {("pages", "b0")}
     assert not search.unsearched
 
 
