@@ -31,6 +31,22 @@ class ErasedObject(msgspec.Struct, frozen=True, omit_defaults=True):
     stays: str = ""
 
 
+class MediaFile(msgspec.Struct, frozen=True, array_like=True):
+    """A media file that a document names. A person removes it, or takes it out of the record if it must stay.
+
+    Attributes:
+        source: of the document.
+        id: of the document.
+        root: the folder of the media, as an export declares it.
+        name: of the file in the folder, as the document has it.
+    """
+
+    source: str
+    id: str
+    root: str
+    name: str
+
+
 class ErasureRecord(msgspec.Struct, frozen=True):
     """The record of an erasure.
 
@@ -41,6 +57,7 @@ class ErasureRecord(msgspec.Struct, frozen=True):
         left: what could not be erased, in words.
         done: whether all objects were replaced.
         texts: the (source, id) of the documents with each text that the lake had of them, by the text's digest.
+        media: the media files that the documents name and that were there.
     """
 
     schema: int
@@ -49,6 +66,7 @@ class ErasureRecord(msgspec.Struct, frozen=True):
     left: tuple[str, ...]
     done: bool
     texts: dict[str, tuple[tuple[str, str], ...]] = {}
+    media: tuple[MediaFile, ...] = ()
 
 
 def text_digest(text: str) -> str:

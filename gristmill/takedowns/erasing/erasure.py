@@ -16,8 +16,17 @@ from gristmill.lake.ledger.derived import columns_path, examples_path
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.protocol import Store
-from gristmill.raw_data.erasures import WITHDRAWN, ErasedObject, ErasureRecord, erasures, parse_erasure, read_erasure
+from gristmill.raw_data.erasures import (
+    WITHDRAWN,
+    ErasedObject,
+    ErasureRecord,
+    MediaFile,
+    erasures,
+    parse_erasure,
+    read_erasure,
+)
 from gristmill.takedowns.erasing.erasure_plan import ErasurePlan, NotErasable, ObjectPlan
+from gristmill.takedowns.erasing.named_media import WHY, still_there
 from gristmill.takedowns.erasing.rewritten_object import rewrite_object
 from gristmill.takedowns.places import FoundPlace, Search
 from gristmill.takedowns.wanted import Wanted
@@ -94,9 +103,9 @@ def erase(
         Conflict: another command erases the same documents at this moment; run again.
         StoreError: the lake does not answer.
     """
-    record = _KeptRecord(store, wanted, search.texts, is_written=not dry_run)
+    record = _KeptRecord(store, wanted, search.texts, plan.media, is_written=not dry_run)
     earlier = _settled(store, record.earlier, wanted.reasons.keys())
-    left = list(_left_out_of(store, wanted, search, plan, earlier))
+    left = list(_left_out_of(store, record, search, plan, earlier))
     todo = {each.path: each for each in plan.objects.values() if not _is_erased(store, each, earlier)}
     objects = {**earlier, **{name: _planned(each, earlier.get(name)) for name, each in todo.items()}}
     record.write(objects, left, done=False)
@@ -123,13 +132,14 @@ def erase(
 
 
 def _left_out_of(
-    store: Store, wanted: Wanted, search: Search, plan: ErasurePlan, earlier: Mapping[str, ErasedObject]
+    store: Store, record: "_KeptRecord", search: Search, plan: ErasurePlan, earlier: Mapping[str, ErasedObject]
 ) -> Iterator[NotErasable]:
     """What no object of a plan rids the lake of."""
     yield from (each for each in plan.impossible if not any(_is_removed(store, at, earlier) for at in each.missing))
     yield from (NotErasable(each.pair, each.where, _mend(each.asset)) for each in _of(search, "labels"))
+    yield from (NotErasable((each.source, each.id), f"{each.root}/{each.name}", WHY) for each in record.media)
     for name, old in earlier.items():
-        yield from _staying(name, old, wanted)
+        yield from _staying(name, old, record.wanted)
 
 
 class _KeptRecord:
@@ -141,26 +151,38 @@ class _KeptRecord:
         store: the lake.
         wanted: the documents.
         texts: the documents of each digest of a text.
+        media: the media files that the documents name.
         is_written: whether it is no dry run.
 
     Attributes:
+        wanted: the documents.
         path: the path of the record.
         earlier: the objects that an earlier erasure of the same documents has replaced, or was to replace.
+        media: the media files that the documents name, or named before they were cut, and that are still there.
 
     Raises:
         DataError: the record is wrong.
     """
 
     def __init__(
-        self, store: Store, wanted: Wanted, texts: Mapping[str, list[Pair]], *, is_written: bool = True
+        self,
+        store: Store,
+        wanted: Wanted,
+        texts: Mapping[str, list[Pair]],
+        media: Sequence[MediaFile] = (),
+        *,
+        is_written: bool = True,
     ) -> None:
-        self._store, self._wanted, self.path = store, wanted, record_path(wanted.reasons)
+        self._store, self.wanted, self.path = store, wanted, record_path(wanted.reasons)
         self._is_written = is_written
         own = {digest: tuple(sorted(wanted.reasons.keys() & set(pairs))) for digest, pairs in texts.items()}
         self._texts = {digest: pairs for digest, pairs in own.items() if pairs}
         tagged = store.read_tagged(self.path)
         self._etag = tagged[1] if tagged else None
-        self.earlier = parse_erasure(tagged[0], self.path).objects if tagged else {}
+        before = parse_erasure(tagged[0], self.path) if tagged else None
+        self.earlier = before.objects if before else {}
+        known = still_there(store, before.media) if before else ()
+        self.media = tuple(dict.fromkeys((*known, *media)))
 
     def write(self, objects: Mapping[str, ErasedObject], left: Sequence[NotErasable], *, done: bool) -> None:
         """Writes the record.
@@ -170,9 +192,9 @@ class _KeptRecord:
         """
         if not self._is_written:
             return
-        documents = tuple((*pair, reason) for pair, reason in self._wanted.reasons.items())
+        documents = tuple((*pair, reason) for pair, reason in self.wanted.reasons.items())
         words = tuple(dict.fromkeys(f"{each.where}: {each.why}" for each in left))
-        data = dump(ErasureRecord(1, documents, dict(objects), words, done, self._texts))
+        data = dump(ErasureRecord(1, documents, dict(objects), words, done, self._texts, self.media))
         self._etag = self._store.put_if(self.path, data, self._etag).etag
 
 

@@ -9,9 +9,11 @@ from gristmill.lake.asset_kinds import RAW, kind_of, names_of
 from gristmill.lake.identity import Pair
 from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.protocol import Store
+from gristmill.raw_data.erasures import MediaFile
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
+from gristmill.takedowns.erasing.named_media import named_media
 from gristmill.takedowns.erasing.refused_records import refused_places
 from gristmill.takedowns.places import Search
 from gristmill.takedowns.raw_objects import unmade
@@ -66,10 +68,11 @@ class ObjectPlan(NamedTuple):
 
 
 class ErasurePlan(NamedTuple):
-    """The objects to rewrite, by path; and what cannot be erased."""
+    """The objects to rewrite, by path; what cannot be erased; and the media files that the documents name."""
 
     objects: dict[str, ObjectPlan]
     impossible: list[NotErasable]
+    media: list[MediaFile]
 
     def in_several(self) -> Iterator[tuple[Pair, list[str]]]:
         """Each document that is cut from several objects, with their paths."""
@@ -90,10 +93,11 @@ def erasure_plan(store: Store, wanted: Wanted, search: Search, shelves: Shelves)
         shelves: the recipes of their sources.
 
     Raises:
+        RecipeError: the recipes cannot be read.
         DataError: a ledger or a quarantine is wrong.
         StoreError: the lake does not answer, or is being rebuilt.
     """
-    plan = ErasurePlan({}, [])
+    plan = ErasurePlan({}, [], named_media(store, search, read_catalogue(shelves.packages)))
     first = {(each.asset, each.snapshot) for each in search.found if each.area in _FIRST}
     first |= {(each.documents.asset, each.documents.snapshot) for each in search.left_out}
     for asset, snapshot in sorted(first):
