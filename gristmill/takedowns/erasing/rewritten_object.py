@@ -135,8 +135,8 @@ def _compare(store: Store, local: FolderStore | None, plan: ObjectPlan, entry: E
         if kept != made:
             raise DataError(
                 f"{plan.path}: without these records, row {number} of the others would be another one: it depends"
-                " on its place in the object, or on a record that is cut; nothing was changed, rewrite the object by"
-                " hand"
+                " on its place in the object, or on a record that is cut, or its recipe has changed; nothing was"
+                " changed: make the documents and erase again, or rewrite the object by hand"
             )
 
 
