@@ -9,9 +9,9 @@ import ast
 import importlib
 import pkgutil
 import sys
-from argparse import ArgumentParser
+from argparse import Action, ArgumentParser
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import gristmill.commands
 from gristmill.errors import GristmillError, Unknown, in_our_code, is_failure, visible, words_of
@@ -35,6 +35,17 @@ class _AnyOrder(ArgumentParser):
             return self.parse_known_intermixed_args(args, namespace)
         finally:
             self._again = False
+
+
+class _Version(Action):
+    """Prints the version, and the commit of a checkout."""
+
+    def __call__(self, parser: ArgumentParser, *_: object) -> NoReturn:
+        from gristmill.installation import VERSION, code_version  # noqa: PLC0415 - `--help` needs neither
+
+        commit = code_version()
+        sys.stdout.write(f"gristmill {VERSION}" + ("\n" if VERSION in commit else f" ({commit})\n"))
+        parser.exit()
 
 
 def parser(subcommand: str = "") -> ArgumentParser:
@@ -66,6 +77,7 @@ def _names() -> list[str]:
 
 def _top() -> tuple[ArgumentParser, "_SubParsersAction[_AnyOrder]"]:
     top = _AnyOrder(prog="python -m gristmill", description="Grinds raw text into training tokens.")
+    top.add_argument("--version", action=_Version, nargs=0, help="the version, and the commit of a checkout")
     return top, top.add_subparsers(required=True, metavar="SUBCOMMAND")
 
 

@@ -170,7 +170,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "api": EVERYTHING - {"api", "commands"},
     "commands": EVERYTHING,
     "__main__": {"command_line", "errors"},
-    "command_line": {"commands", "project", "errors"},
+    "command_line": {"commands", "installation", "project", "errors"},
 }
 """The rooms of gristmill, and the rooms that each may import besides itself."""
 

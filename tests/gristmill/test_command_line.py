@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from gristmill.commands._shared.progress import Progress
 from gristmill.commands._shared.terminal import complain, show
 from gristmill.commands.verify import HELP
 from gristmill.errors import RecipeError
+from gristmill.installation import VERSION
 
 
 def test_usage_errors_exit_with_2(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
@@ -107,3 +109,9 @@ def test_shown_json_stays_the_same_json(capsys: pytest.CaptureFixture[str]) -> N
     out = capsys.readouterr().out
     assert msgspec.json.decode(out) == value
     assert out.isascii()
+
+
+def test_the_version_is_that_of_the_package_with_the_commit_of_a_checkout(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main(["--version"])
+    assert re.fullmatch(rf"gristmill {re.escape(VERSION)}( \([0-9a-f]{{40}}\))?\n", capsys.readouterr().out)
