@@ -11,6 +11,7 @@ PEERS := .cache/levanter/.done .cache/energon/.done .cache/dolma/.done .cache/da
 OF_DAGSTER := tests/test_definitions.py tests/test_upstream.py tests/assets tests/sensors tests/resources
 PEER_ENVIRONMENT := tests/support/drivers/peer_environment.py
 BESIDE := -n 2 --dist loadfile --no-loadscope-reorder
+FAST := pytest -m "not slow and not live and not attack" $(BESIDE)
 SCALE := journey s3 sensor many-shards definitions tick hundred engines dedupe-scale
 # The lake of this checkout unless GRISTMILL_LAKE names another; Dagster's own files beside it.
 export DAGSTER_HOME ?= $(CURDIR)/.dagster
@@ -20,7 +21,7 @@ export DAGSTER_BACKFILL_RETRY_DEFINITION_CHANGED_ERROR ?= 1
 unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPATH := $(CURDIR)$(if $(PYTHONPATH),:$(PYTHONPATH))
 
-.PHONY: help dagster-home demo tour ui test test-fast lint types proofs sample samples record live verify faults attack mutants bench scale audit screenshots lock clean
+.PHONY: help dagster-home demo tour ui test test-fast coverage lint types proofs sample samples record live verify faults attack mutants bench scale audit screenshots lock clean
 
 help:  ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -57,7 +58,13 @@ test: $(VENV)/.test  ## lint, types, and the tests that take minutes, not hours:
 	@$(MAKE) --no-print-directory -j3 lint types test-fast
 
 test-fast: $(VENV)/.test  ## the tests alone
-	@$(BIN)/python -m pytest -m "not slow and not live and not attack" -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
+	@$(BIN)/python -m $(FAST) $(ARGS)
+
+coverage: $(VENV)/.test  ## the fast tests, and the share of lines that they run, also in processes that they start; fails below its floor
+	@mkdir -p .cache/coverage && $(BIN)/coverage erase
+	@$(BIN)/coverage run -m $(FAST) $(ARGS)
+	@$(BIN)/coverage combine --quiet
+	@$(BIN)/coverage report --skip-covered --sort=miss
 
 lint: $(VENV)/.test  ## ruff, format and rules
 	@$(BIN)/ruff format --check --quiet .
