@@ -54,8 +54,8 @@ def _slice(mix: Mix, stream: Stream, export: Export) -> StepAssets:
 def export_index_asset(catalogue: Catalogue, mix: Mix, export: Export) -> dg.AssetsDefinition:
     """The asset of an export's index, which joins the parts into a release."""
     read = [export_asset(mix.name, export.name, stream.key) for stream in mix.streams]
-    if export.tokenizer:
-        read += [cache_asset(mix.name, export.tokenizer, stream.key) for stream in mix.streams]
+    if export.format.tokenizer:
+        read += [cache_asset(mix.name, export.format.tokenizer, stream.key) for stream in mix.streams]
 
     @dg.asset(
         key=key_of(export_index(mix.name, export.name)),

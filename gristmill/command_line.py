@@ -1,20 +1,20 @@
-"""The subcommands of the command line. Each public module of gristmill/commands is one.
+"""The subcommands of the command line: each public module of gristmill/commands, and those of plug-ins.
 
-Such a module has HELP, `declare(parser)` and `run(arguments)`, which returns the exit code. Exit codes: 0 for success,
-1 if the lake differs from its ledgers or recipes, or lacks the document or the release that was asked for, 2 for an
-error (usage, recipes, a lake that does not answer).
+Such a module has HELP, `declare(parser)` and `run(arguments)`, which returns the exit code: see Command. Exit codes: 0
+for success, 1 if the lake differs from its ledgers or recipes, or lacks the document or the release that was asked for,
+2 for an error (usage, recipes, a lake that does not answer).
 """
 
 import ast
-import importlib
 import pkgutil
 import sys
 from argparse import Action, ArgumentParser
 from collections.abc import Sequence
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, NoReturn
 
-import gristmill.commands
-from gristmill.errors import GristmillError, Unknown, in_our_code, is_failure, visible, words_of
+from gristmill.errors import GristmillError, RecipeError, Unknown, in_our_code, is_failure, visible, words_of
+from gristmill.plugins import COMMANDS, HOME
 from gristmill.project import find_project
 
 if TYPE_CHECKING:
@@ -49,30 +49,37 @@ class _Version(Action):
 
 
 def parser(subcommand: str = "") -> ArgumentParser:
-    """The parser of one subcommand; of all subcommands if none has this name. Importing all takes half a second."""
+    """The parser of one subcommand; of all subcommands if none has this name. Importing all takes half a second.
+
+    Raises:
+        RecipeError: a plug-in adds the subcommand, and cannot be loaded. Among all, it is left out.
+    """
     top, below = _top()
     for name in [subcommand] if subcommand in _names() else _names():
-        module = importlib.import_module(f"gristmill.commands.{name}")
-        one = below.add_parser(name, help=module.HELP, description=module.__doc__)
-        module.declare(one)
-        one.set_defaults(run=module.run)
+        with nullcontext() if name == subcommand else suppress(RecipeError):
+            module = COMMANDS.load(name)
+            one = below.add_parser(name, help=module.HELP, description=getattr(module, "__doc__", None))
+            module.declare(one)
+            one.set_defaults(run=module.run)
     return top
 
 
 def overview() -> ArgumentParser:
     """The parser that lists all subcommands and knows the options of none. It imports no subcommand."""
     top, below = _top()
-    for name in _names():
-        source = pkgutil.get_data("gristmill.commands", f"{name}.py") or b""
-        assigned = (node for node in ast.parse(source).body if isinstance(node, ast.Assign))
-        (line,) = (node.value for node in assigned if ast.unparse(node.targets[0]) == "HELP")
-        below.add_parser(name, help=ast.literal_eval(line))
+    for plugin in {each.name: each for each in COMMANDS.plugins}.values():
+        line = f"of the package {plugin.package} {plugin.version}"
+        if plugin.package == HOME:
+            source = pkgutil.get_data("gristmill.commands", f"{plugin.name}.py") or b""
+            assigned = (node for node in ast.parse(source).body if isinstance(node, ast.Assign))
+            (value,) = (node.value for node in assigned if ast.unparse(node.targets[0]) == "HELP")
+            line = ast.literal_eval(value)
+        below.add_parser(plugin.name, help=line)
     return top
 
 
 def _names() -> list[str]:
-    modules = (module.name for module in pkgutil.iter_modules(gristmill.commands.__path__))
-    return sorted(name for name in modules if not name.startswith("_"))
+    return sorted({each.name for each in COMMANDS.plugins})
 
 
 def _top() -> tuple[ArgumentParser, "_SubParsersAction[_AnyOrder]"]:

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 from gristmill.lake.address import attributes_asset, documents_asset, export_asset, export_index, mix_asset
 from gristmill.recipes.catalogue import Catalogue
+from gristmill.recipes.export_formats.formats import codec_of
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.selection import Selection
-from gristmill.stages.export.formats import codec_of
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 import ast
 import contextlib
+import gzip
 import importlib
 import io
 import json
@@ -15,8 +16,10 @@ from pathlib import Path
 
 import pytest
 
+from gristmill.__main__ import main
 from gristmill.api import make, open_lake, read_catalogue
 from gristmill.lake.rows.document import Document
+from gristmill.plugins import look_again
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.shelf import read_shelf
 from gristmill.recipes.source import Source
@@ -29,6 +32,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
 TAGGERS = sorted((ROOT / "docs" / "reference" / "taggers").glob("*.md"))
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"# (mycorpus/\S+\.py)\n")
+ENTRY_POINT = re.compile(r"^```toml\n\[project\.entry-points\.\"(.*)\"\]\n(.*?)^```", re.MULTILINE | re.DOTALL)
 CONFIG = re.compile(r"^```yaml\n(# (mycorpus/\S+\.yaml)\n.*?)^```", re.MULTILINE | re.DOTALL)
 TALES = {
     "mill.txt": "Once upon a time there was a mill by a slow river.",
@@ -65,6 +69,13 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             file.write_text(block)
     for block, name in (found for page in PAGES for found in CONFIG.findall(page.read_text())):
         (top / name).write_text(block)
+    installed = top / "mycorpus-0.1.0.dist-info"  # as `pip install -e .` makes it
+    installed.mkdir()
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: mycorpus\nVersion: 0.1.0\n")
+    points = [found for page in PAGES for found in ENTRY_POINT.findall(page.read_text())]
+    (installed / "entry_points.txt").write_text(
+        "".join(f"[{group}]\n{lines}".replace('"', "") for group, lines in points)
+    )
     for folder in (top / "mycorpus", *(top / "mycorpus").iterdir()):
         (folder / "__init__.py").touch()
     (top / "README.md").write_text("# A mill\n")
@@ -98,7 +109,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             patch.delitem(sys.modules, module)
         patch.syspath_prepend(str(top))
         patch.chdir(top)
+        look_again()
         yield top
+    look_again()
 
 
 def talk(number: int) -> str:
@@ -197,6 +210,22 @@ def test_sources_mixes_and_tokenizers_of_the_pages_make_what_one_can_count(rows:
     assert rows["sources/tales/v1/attributes/toxic-1"] == rows["mixes/polite/documents/tales"] == 2
     assert rows["token_caches/bedtime/bedtime-bpe-1/tales"] == 2
     assert rows["token_caches/talks/talks-bpe-1/helpdesk"] == 8
+
+
+@pytest.mark.usefixtures("rows")
+def test_the_format_of_the_page_writes_lines_that_are_proven(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    index = project / "lake" / "exports" / "bedtime" / "tabbed" / "index"
+    release = project / "lake" / json.loads((index / "release.json").read_text())["folder"]
+    dust = "dust.txt\tThe END of it: NOTHING was left of the flour but dust.\n"
+    mill = "mill.txt\tOnce upon a time there was a mill by a slow river.\n"
+    assert gzip.decompress((release / "all.tsv.gz").read_bytes()).decode() == dust + mill
+    assert (release / "rows.tsv").read_text() == "all.tsv.gz\t2\n"
+    assert main(["verify", str(project / "lake"), "--asset", "exports/bedtime/tabbed"]) == 0
+    capsys.readouterr()
+    assert main(["plugins"]) == 0
+    assert (
+        capsys.readouterr().out == f"{'exports':10}{'tabbed':22}mycorpus 0.1.0  mycorpus.formats.tabbed:TabbedCodec\n"
+    )
 
 
 @pytest.mark.usefixtures("rows")

@@ -7,7 +7,7 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
-from gristmill.errors import DataError, RecipeError, StoreError
+from gristmill.errors import DataError, GristmillError, RecipeError
 from gristmill.lake.address import attributes_asset, documents_asset, export_asset, export_index, mix_asset
 from gristmill.lake.rows.blocklists.blocklist import read_blocklist
 from gristmill.lake.store.protocol import Store
@@ -15,11 +15,11 @@ from gristmill.raw_data.roots import raw_address
 from gristmill.recipes.adopted.dataset import adopted_folder
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.export import Export
+from gristmill.recipes.export_formats.formats import codec_of
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.row_format import Chat
 from gristmill.recipes.selection import Selection
 from gristmill.recipes.source import Source
-from gristmill.stages.export.energon.media_source import check_prepared
 from gristmill.stages.export.epoch import check_epoch
 from gristmill.stages.fingerprints.order import order_path
 from gristmill.stages.mixing.blocklist_matches import named_lists
@@ -101,18 +101,18 @@ def _of_exports(store: Store, catalogue: Catalogue) -> Iterator[Refused]:
         for export in catalogue.exports_of(mix):
             for index, why in _refused(export_index(mix.name, export.name), partial(check_epoch, mix, export)):
                 yield from ((address, why) for address in (index, *_slices(mix, export)))
-            media = _media_problem(store, getattr(export.format, "root", ""))
+            wrong = _format_problem(store, export)
             for address in _slices(mix, export):
-                yield from _lacking(address, export.needs)
-                if media:
-                    yield address, media
+                yield from _lacking(address, export.format.needs)
+                if wrong:
+                    yield address, wrong
 
 
-def _media_problem(store: Store, root: str) -> str:
-    """What is wrong with the folder of an export's media; empty if nothing is."""
+def _format_problem(store: Store, export: Export) -> str:
+    """What an export's format lacks, such as the folder of its media; empty if nothing."""
     try:
-        check_prepared(store, root)
-    except (DataError, StoreError) as error:
+        codec_of(export.format).check(store)
+    except GristmillError as error:
         return str(error)
     return ""
 

@@ -1,19 +1,24 @@
 """What an export declares: mixes to write in the format of another tool, and the options of that format."""
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
+from warnings import warn
 
 from msgspec import Meta
 
 from gristmill.errors import RecipeError
 from gristmill.lake.address import check_name
-from gristmill.recipes.export_formats.energon import EnergonJsonl, EnergonWebdataset
-from gristmill.recipes.option_types import check_types
+from gristmill.recipes.code.digest import check_same_output
+from gristmill.recipes.export_formats.formats import format_of_parameters, known_formats
+from gristmill.recipes.export_formats.options import ExportFormat, format_parameters
+from gristmill.recipes.option_types import Json, check_option, check_types
+
+__all__ = ["Export", "ExportFormat", "Oscar", "format_of_parameters", "format_parameters"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Oscar:
+class Oscar(ExportFormat):
     """OSCAR, schema v2: JSON lines in gzip, a folder for each language, with a file of checksums.
 
     Attributes:
@@ -41,55 +46,6 @@ class Oscar:
         check_types(self, "Oscar")
 
 
-ExportFormat = Oscar | EnergonJsonl | EnergonWebdataset
-"""The declaration of a format: a frozen dataclass. `type` is its name. `release_only` names the options that change
-only the release, and so no part of a slice."""
-
-FORMATS: Mapping[str, type[ExportFormat]] = {kind.type: kind for kind in (Oscar, EnergonJsonl, EnergonWebdataset)}
-"""The formats that the export stage writes, by name."""
-
-
-def format_parameters(declared: ExportFormat, *, release: bool = False) -> dict[str, Any]:
-    """A format as JSON values.
-
-    Args:
-        declared: the format.
-        release: also the options that change only the release.
-
-    >>> format_parameters(Oscar(languages=("en",)))
-    {'languages': ['en'], 'schema': '22.01', 'type': 'oscar'}
-    """
-    options = {each.name: getattr(declared, each.name) for each in fields(declared)}
-    kept = {name: value for name, value in options.items() if release or name not in declared.release_only}
-    values = {name: _as_json(value) for name, value in kept.items()}
-    return dict(sorted({"type": declared.type, **values}.items()))
-
-
-def _as_json(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return dict(sorted(value.items()))
-    return list(value) if isinstance(value, tuple) else value
-
-
-def format_of_parameters(parameters: Mapping[str, Any]) -> ExportFormat:
-    """The format that format_parameters() made JSON of. Options that are not recorded have their defaults.
-
-    Raises:
-        RecipeError: no format has this name or these options.
-    """
-    options: dict[str, Any] = {
-        key: tuple(v) if isinstance(v, list) else v for key, v in parameters.items() if key != "type"
-    }
-    kind = FORMATS.get(str(parameters.get("type")))
-    if kind is None or not options.keys() <= {each.name for each in fields(kind)}:
-        raise RecipeError(f"no format of exports has the options {dict(parameters)}; known formats: {_known()}")
-    return kind(**options)
-
-
-def _known() -> str:
-    return ", ".join(f"{kind.__name__}(...)" for _, kind in sorted(FORMATS.items()))
-
-
 @dataclass(frozen=True, kw_only=True)
 class Export:
     """Mixes to write in the format of another tool.
@@ -101,6 +57,9 @@ class Export:
         description: for people.
         owners: mail addresses or `team:name`.
         draft: whether the recipe may change under its name.
+        same_output: whether an edit of the code of its format gives the same output, so that nothing is made again.
+            Give a `reason`. Formats that ship have versions instead.
+        reason: why the output is the same. Another edit takes another reason.
 
     >>> Export(name="release", mixes=("blend",), format="oscar")
     Traceback (most recent call last):
@@ -115,23 +74,8 @@ EnergonJsonl(...), EnergonWebdataset(...), Oscar(...)
     description: str = ""
     owners: tuple[str, ...] = ()
     draft: bool = False
-
-    @property
-    def tokenizer(self) -> str:
-        """The tokenizer whose token caches the index reads; empty if it reads none."""
-        return "" if isinstance(self.format, Oscar) else self.format.tokenizer
-
-    @property
-    def needs(self) -> Mapping[str, str]:
-        """The modules that writing the format imports, beside those of Gristmill; each with the package to install."""
-        media = isinstance(self.format, EnergonWebdataset) and self.format.media_metadata
-        return dict.fromkeys(("PIL", "av", "filetype"), "gristmill[media]") if media else {}
-
-    @property
-    def divides(self) -> bool:
-        """Whether the format divides its files among splits, so that the mix must not hold documents out."""
-        declared = self.format
-        return isinstance(declared, EnergonWebdataset) and bool(declared.split_ratios or declared.split_patterns)
+    same_output: bool = False
+    reason: str = ""
 
     def check_mix(self, name: str, validation: float, tokenizers: Collection[str]) -> None:
         """Checks that a mix can be exported so.
@@ -144,12 +88,13 @@ EnergonJsonl(...), EnergonWebdataset(...), Oscar(...)
         Raises:
             RecipeError: an option does not go with the mix.
         """
-        if self.tokenizer and self.tokenizer not in tokenizers:
+        tokenizer = self.format.tokenizer
+        if tokenizer and tokenizer not in tokenizers:
             raise RecipeError(
-                f"export {self.name!r}: its epoch counts tokens of {self.tokenizer!r}, which does not tokenize the mix"
+                f"export {self.name!r}: its epoch counts tokens of {tokenizer!r}, which does not tokenize the mix"
                 f" {name!r}; add it to the mix's tokenizers"
             )
-        if self.divides and validation:
+        if self.format.divides and validation:
             raise RecipeError(
                 f"export {self.name!r}: split_ratios and split_patterns divide the tars among splits, but mix"
                 f" {name!r} holds documents out (validation={validation}); leave out one of them"
@@ -159,14 +104,24 @@ EnergonJsonl(...), EnergonWebdataset(...), Oscar(...)
         """Checks names and the format.
 
         Raises:
-            RecipeError: a name is wrong, no mix is named, a mix is named twice, or the format is not known.
+            RecipeError: a name is wrong, no mix is named, a mix is named twice, or the format is no ExportFormat.
         """
-        if type(self.format) not in FORMATS.values():
-            raise RecipeError(
-                f"export {self.name!r}: format is {self.format!r}; give one of the known formats: {_known()}"
-            )
-        check_types(self, f"export {self.name!r}")
+        what = f"export {self.name!r}"
+        if not issubclass(type(self.format), ExportFormat):
+            known = ", ".join(sorted(f"{kind.__name__}(...)" for kind in known_formats().values()))
+            raise RecipeError(f"{what}: format is {self.format!r}; give one of the known formats: {known}")
+        check_types(self, what)
+        check_option(format_parameters(self.format, release=True), Json, f"{what}: the options of its format")
+        check_same_output(what, same_output=self.same_output, reason=self.reason)
         check_name(self.name, "export")
         if not self.mixes or len(set(self.mixes)) != len(self.mixes):
             named = ", ".join(self.mixes) or "none"
             raise RecipeError(f"export {self.name!r}: name at least one mix, each once; it has {named}")
+
+
+def __getattr__(name: str) -> Any:
+    """The table of formats as version 0.2 had it; it goes with version 0.5."""
+    if name != "FORMATS":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warn("gristmill.recipes.export.FORMATS goes with version 0.5; see `gristmill plugins`", DeprecationWarning, 2)
+    return known_formats()

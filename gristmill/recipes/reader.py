@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import ClassVar, Literal, NamedTuple
 
 from gristmill.lake.rows.raw_spans import SpannedRows
+from gristmill.plugins import Door
 from gristmill.recipes.raw_object import Converted, RawObject
 
 Convert = Callable[[RawObject], Iterable[Converted]]
@@ -144,3 +145,9 @@ def _makes_rows(name: str, value: object) -> bool:
     """Whether rows depend on an attribute of a class. Dataclasses write the methods with two underscores."""
     called = name == "__call__" or not name.startswith("__")
     return called and hasattr(value, "__get__") and name not in {*_DECLARED, *_OTHERS}
+
+
+READERS = Door[type[Reader]](
+    "readers", "a class below Reader", lambda _, found: isinstance(found, type) and issubclass(found, Reader)
+)
+"""The readers of installed packages. A source imports its reader: the name of an entry point is for people."""

@@ -14,11 +14,13 @@ import re
 import sys
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
 
 from gristmill.errors import RecipeError, is_failure, known_names, words_of
+from gristmill.plugins import installed
 from gristmill.recipes.code.digest import declare
 
 T = TypeVar("T")
@@ -266,21 +268,21 @@ def known(what: str, shelf: Mapping[str, T], name: str, who: str) -> T:
 
 
 def _shipped(what: str, name: str) -> str:
-    """How to put a tagger or transform that ships on one's own shelf; empty if none of this name ships."""
+    """How to put a tagger or transform that ships or is a plug-in on one's own shelf; empty if none has this name."""
     declared = _SHIPPED.get(what, "")
     kind = f"{declared.lower()}s"
     for module in ready_modules(kind) if declared else ():
         for constant, value in vars(module).items():
             if type(value).__name__ == declared and value.name == name:
                 line = f"from {module.__name__} import {constant}"
-                return f"; it ships with Gristmill: a module of your shelf {kind}/ that says `{line}` has it"
+                return f"; it is installed: a module of your shelf {kind}/ that says `{line}` has it"
     return ""
 
 
 def ready_modules(kind: str) -> Iterator[ModuleType]:
-    """The modules that ship for a shelf, also those in rooms that are on no shelf.
+    """The modules that ship for a shelf, also those in rooms that are on no shelf; and those of plug-ins.
 
-    A module whose library is not installed is left out.
+    A module whose library is not installed is left out, and so is a plug-in that cannot be loaded.
 
     Args:
         kind: name of the shelf's folder.
@@ -297,3 +299,6 @@ def ready_modules(kind: str) -> Iterator[ModuleType]:
         except ModuleNotFoundError as error:
             if (error.name or "").startswith(f"{HOME}."):
                 raise
+    for plugin in installed(kind):
+        with suppress(RecipeError):  # `gristmill plugins` tells it
+            yield plugin.module()

@@ -20,6 +20,7 @@ from gristmill.lake.rows.label_values import (
     listed_spans,
     wrong_label,
 )
+from gristmill.plugins import Door
 from gristmill.recipes.batch import Batch
 from gristmill.recipes.code.digest import check_same_output
 from gristmill.recipes.drift.bounds import Bounds, check_bounds
@@ -223,10 +224,7 @@ class Tagger:
             For each label's name, a list or an array of one label for each document, in their order.
 
         Raises:
-            TaggerFailed: as in `look`.
-            DataError: as in `look`.
-            StoreError: a store did not answer.
-            RecipeError: as in `look`.
+            GristmillError: as in `look`.
         """
         batch = Batch.of(documents)
         if self.batch is not None:
@@ -311,6 +309,10 @@ class Tagger:
         for name, label in (declared or {}).items():
             if lengths and name not in labels and not label.optional:
                 raise TaggerFailed(0, f"label {name!r} is missing, and it is not declared optional=True")
+
+
+TAGGERS = Door[Tagger]("taggers", "a Tagger of this name", lambda name, it: isinstance(it, Tagger) and it.name == name)
+"""The taggers of installed packages. A module of the shelf `taggers/` that imports one has it."""
 
 
 def _numbers(values: NDArray[Any]) -> Column:

@@ -10,8 +10,8 @@ from gristmill.lake.ledger.receipts import objects_of
 from gristmill.lake.store.json_object import read_free_form
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.export import format_of_parameters
-from gristmill.stages.export.codec import Release
-from gristmill.stages.export.formats import codec_of
+from gristmill.recipes.export_formats.codec import Release
+from gristmill.recipes.export_formats.formats import codec_of
 from gristmill.stages.export.part import ExportedPart
 from gristmill.stages.export.release import read_release
 

@@ -15,13 +15,14 @@ from gristmill.lake.asset_kinds import MIX
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.index_ledger import IndexLedger
 from gristmill.lake.ledger.model import Ledger, Shard
+from gristmill.lake.ledger.receipts import read_run_note
 from gristmill.lake.rows.shard_file import UnkeptUpload
 from gristmill.lake.rows.unpacking import gunzipped
 from gristmill.lake.store.json_object import says_same
 from gristmill.lake.store.protocol import NoFolder, Store
 from gristmill.recipes.export import ExportFormat, format_of_parameters, format_parameters
-from gristmill.stages.export.codec import Codec, FileFacts, Release
-from gristmill.stages.export.formats import codec_of
+from gristmill.recipes.export_formats.codec import Codec, FileFacts, Release
+from gristmill.recipes.export_formats.formats import code_of_format, codec_of
 from gristmill.stages.export.grinder import write_documents
 from gristmill.stages.export.part import ExportedPart, PartFile, PartWriter, part_folder
 from gristmill.stages.export.part_table import against, parts_agree
@@ -57,7 +58,7 @@ def export_findings(store: Store, partition: Place, say: Say) -> Iterator[Findin
         documents = place(upstream.asset, upstream.snapshot)
         shards = table_of(store, documents)
         yield from against(partition, list(shards.values()), proof.shards)
-        yield from _again(store, partition, documents, proof, shards)
+        yield from _again(store, partition, documents, proof, shards, say)
     else:
         say(f"{partition.asset} ({partition.snapshot}): the mix has changed, so its rows are not compared")
     yield from part_strays(store, partition, proof.shards, say)
@@ -113,15 +114,19 @@ class _Digest:
 
 
 def _again(
-    store: Store, partition: Place, documents: Place, proof: LedgerProof, shards: dict[str, Shard]
+    store: Store, partition: Place, documents: Place, proof: LedgerProof, shards: dict[str, Shard], say: Say
 ) -> Iterator[Finding]:
     """Findings on parts whose files do not have the lines that their format makes of the documents."""
     parameters = proof.head.recipe.parameters if proof.head else {}
     try:
-        codec = codec_of(format_of_parameters(parameters["format"]))
+        declared = format_of_parameters(parameters["format"])
+        codec, code = codec_of(declared), code_of_format(declared)
         held = float(parameters["validation"])
     except (RecipeError, KeyError, TypeError, ValueError) as error:
         yield Finding(partition.ledger, None, f"its recipe has no format that can be written ({error})")
+        return
+    if code.changed(read_run_note(store, partition).codes):
+        say(f"{partition.asset} ({partition.snapshot}): not proven: the code of its format, {code.module}, has changed")
         return
     for part in proof.shards:
         if part.name in shards:
@@ -198,6 +203,9 @@ def release_contradictions(store: Store, ledger: IndexLedger, heads: list[Ledger
         again = release_of(
             store, ledger.asset, declared, slices, release.weights, release.excluded, release.repetitions
         )
+        if release.code != again.code:
+            yield path, "other code of its format wrote it; write the index again"
+            return
         if release != again:
             yield path, "it does not follow from the parts of the slices"
             return

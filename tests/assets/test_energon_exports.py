@@ -13,7 +13,7 @@ from gristmill.__main__ import main
 from gristmill.formats.energon.tar.walk import TarWalk
 from gristmill.lake.address import export_asset, export_index, place
 from gristmill.lake.ledger.files import read_ledger
-from gristmill.stages.export.codec import Release
+from gristmill.recipes.export_formats.codec import Release
 from gristmill.stages.export.part import ExportedPart
 from gristmill.stages.export.release import read_release
 

@@ -15,7 +15,7 @@ UNPACKERS = {"extractall", "unpack_archive"}
 BY_NAME = {
     "gristmill/recipes/shelf.py",
     "gristmill/execution/runner.py",
-    "gristmill/command_line.py",
+    "gristmill/plugins.py",
     "scripts/mutants.py",
     "gristmill/__init__.py",
     "gristmill/installation.py",
@@ -23,7 +23,7 @@ BY_NAME = {
     "gristmill/reading/rows.py",
     "gristmill/trial/drafts.py",
 }
-"""These import by names: of shelves, of our own stages, of our own commands, of a fixed list; then of two modules of
+"""These import by names: of shelves, of our own stages, of entry points, of a fixed list; then of two modules of
 ours, of our own Dagster location, of our own readers, of pandas or polars, and of
 our own taggers."""
 

@@ -2,8 +2,8 @@
 
 A recipe's options are compared field by field. The functions that it names are not: only their code tells whether
 they are the same. The digest covers the syntax trees of the recipe's module, and of the modules that it imports from
-its own package, or from the folder that holds this package. It does not depend on comments, docstrings, line breaks or
-the version of Python.
+its own package, from the folder that holds this package, or from packages that add plug-ins. It does not depend on
+comments, docstrings, line breaks or the version of Python.
 
 In the recipe's module only the statements count that its functions can reach. So a new rule or another description
 beside them changes nothing.
@@ -22,6 +22,7 @@ from typing import Any, Protocol
 from gristmill.errors import RecipeError
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.code import Code, joined
+from gristmill.plugins import plugin_modules
 from gristmill.recipes.code.options import options_digest
 from gristmill.recipes.code.reachable import imported, reachable, without_docstrings
 
@@ -44,7 +45,7 @@ _by_package: dict[str, dict[int, tuple[object, str]]] = {}
 
 
 class WithCode(Protocol):
-    """A recipe with functions: a source or a tagger."""
+    """A recipe with functions, such as a source or a tagger."""
 
     @property
     def same_output(self) -> bool:
@@ -112,7 +113,25 @@ def code_of(recipe: WithCode) -> Code:
     module = _declared.get(id(recipe), (None, ""))[1]
     if not module:
         return Code()
-    digest, files = _digest(module)
+    return _code(recipe, module, FUNCTIONS, options_digest(getattr(recipe, "convert", None)))
+
+
+def code_of_plugin(kind: type, recipe: WithCode | None = None) -> Code:
+    """The code of a class that a plug-in adds. It is unknown for classes that ship, which have versions.
+
+    Args:
+        kind: the class.
+        recipe: the recipe that uses the class; None: nobody asks for its reason.
+    """
+    module = kind.__module__
+    if module.partition(".")[0] == HOME:
+        return Code()
+    declare((), module)
+    return _code(recipe, module, (), "")
+
+
+def _code(recipe: WithCode | None, module: str, functions: tuple[str, ...], options: str) -> Code:
+    digest, files = _digest(module, functions)
     newer = next((file for file in files if _seen.setdefault(file, (now := _stamp(file))) != now), None)
     if newer is not None:
         return Code(
@@ -120,8 +139,7 @@ def code_of(recipe: WithCode) -> Code:
             problem=f"{newer} was edited after this process had imported it; start the command again, or reload the"
             " code location in Dagster",
         )
-    reason = recipe.reason if recipe.same_output else ""
-    options = options_digest(getattr(recipe, "convert", None))
+    reason = recipe.reason if recipe and recipe.same_output else ""
     return Code(joined(digest, options), module=module, reason=reason, reader=_reader(recipe))
 
 
@@ -165,8 +183,11 @@ def check_same_output(who: str, *, same_output: bool, reason: str) -> None:
 
 
 @cache
-def _digest(module: str) -> tuple[str, tuple[str, ...]]:
-    """The digest of a module and of what it imports of its own package, and the files. Empty without source files."""
+def _digest(module: str, functions: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    """The digest of a module and of what it imports of its own package, and the files. Empty without source files.
+
+    Without `functions` the whole module counts.
+    """
     trees: dict[str, Any] = {}
     files: list[str] = []
     todo = [module]
@@ -176,7 +197,7 @@ def _digest(module: str) -> tuple[str, tuple[str, ...]]:
         if file is None:
             continue
         tree = without_docstrings(ast.parse(Path(file).read_bytes()))
-        body = reachable(tree, FUNCTIONS) if name == module else tree.body
+        body = reachable(tree, functions) if name == module else tree.body
         try:
             trees[name] = [_plain(statement) for statement in body]
         except RecursionError:  # a sum of a thousand strings: its text tells as much
@@ -187,15 +208,24 @@ def _digest(module: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _own(names: Iterable[str], top: str) -> Iterator[str]:
-    """The modules of a package, or beside it, among these names; with the packages around them.
+    """The modules of a package, beside it, or of plug-ins, among these names; with the packages around them.
 
     The public face of gristmill is left out.
     """
     for name in names:
         parts = name.split(".")
-        if parts[0] == top or (_folder(parts[0]) and _folder(parts[0]) == _folder(top)):
+        if parts[0] == top or _is_beside(parts[0], top) or _is_plugin(parts[0]):
             around = (".".join(parts[:count]) for count in range(1, len(parts) + 1))
             yield from (each for each in around if _counts(each))
+
+
+def _is_beside(other: str, top: str) -> bool:
+    return bool(_folder(other)) and _folder(other) == _folder(top)
+
+
+def _is_plugin(top: str) -> bool:
+    """Whether a package adds plug-ins. The installed packages are not looked at for a module of Python or of ours."""
+    return top != HOME and top not in sys.stdlib_module_names and top in plugin_modules()
 
 
 @cache

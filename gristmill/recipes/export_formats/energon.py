@@ -12,6 +12,7 @@ from gristmill.formats.energon.field_map import check_field_map, parse_places
 from gristmill.formats.energon.keys import is_part
 from gristmill.formats.energon.media import MediaFilter, kind_by_ending
 from gristmill.formats.energon.sample_types import SampleType, sample_type
+from gristmill.recipes.export_formats.options import ExportFormat
 from gristmill.recipes.option_types import check_types
 
 FIELDS = ("id", "text", "source", "added", "created", "metadata")
@@ -45,7 +46,7 @@ def check_paths(paths: Iterable[str], what: str) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class EnergonJsonl:
+class EnergonJsonl(ExportFormat):
     """Energon's JSON lines: a file for each split with its `.idx`, and a metadataset that names all files.
 
     Attributes:
@@ -145,7 +146,7 @@ def check_aux(aux: Mapping[str, str], what: str) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class EnergonWebdataset:
+class EnergonWebdataset(ExportFormat):
     """Energon's WebDataset: tars of samples, and the folder `.nv-meta` that describes them.
 
     Attributes:
@@ -254,6 +255,14 @@ class EnergonWebdataset:
                 " and split_patterns out"
             )
         self._check_sample_type()
+
+    @property
+    def needs(self) -> Mapping[str, str]:
+        return dict.fromkeys(("PIL", "av", "filetype"), "gristmill[media]") if self.media_metadata else {}
+
+    @property
+    def divides(self) -> bool:
+        return bool(self.split_ratios or self.split_patterns)
 
     @property
     def media_filter(self) -> MediaFilter | None:

@@ -7,9 +7,9 @@ from gristmill.lake.address import cache_asset, export_index, place
 from gristmill.lake.ledger.files import read_head
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.export import Export
+from gristmill.recipes.export_formats.formats import codec_of
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.mixture.token_shares import Reading
-from gristmill.stages.export.formats import codec_of
 from gristmill.stages.mixing.index import Slice
 
 
@@ -28,15 +28,15 @@ def check_epoch(mix: Mix, export: Export) -> None:
         RecipeError: the mix's shares are of tokens, and the export's format has no tokenizer; or it has one, and the
             mix has no budget.
     """
-    here = export_index(mix.name, export.name)
-    if not export.tokenizer and mix.by_tokens and codec_of(export.format).weighted:
+    here, tokenizer = export_index(mix.name, export.name), export.format.tokenizer
+    if not tokenizer and mix.by_tokens and codec_of(export.format).weighted:
         raise RecipeError(
             f"{here}: the mix's proportions, temperature and repeats are shares of tokens, and the format of the"
             " export counts none; give it a tokenizer of the mix"
         )
-    if export.tokenizer and mix.token_budget is None and not mix.by_tokens:
+    if tokenizer and mix.token_budget is None and not mix.by_tokens:
         raise RecipeError(
-            f"{here}: the export has tokenizer={export.tokenizer!r}, but the mix has no token_budget; give it one"
+            f"{here}: the export has tokenizer={tokenizer!r}, but the mix has no token_budget; give it one"
         )
 
 
@@ -58,12 +58,13 @@ def epoch_of(store: Store, mix: Mix, export: Export, slices: Sequence[Slice]) ->
         DataError: a stream has fewer tokens than the budget needs.
     """
     check_epoch(mix, export)
-    if not export.tokenizer:
+    tokenizer = export.format.tokenizer
+    if not tokenizer:
         return None
     here = export_index(mix.name, export.name)
     tokens: dict[str, int] = {}
     for each in slices:
-        cached = place(cache_asset(mix.name, export.tokenizer, each.stream), each.snapshot)
+        cached = place(cache_asset(mix.name, tokenizer, each.stream), each.snapshot)
         head = read_head(store, cached)
         if head is None:
             raise TokensMissing(
@@ -75,7 +76,7 @@ def epoch_of(store: Store, mix: Mix, export: Export, slices: Sequence[Slice]) ->
     empty = [name for name, weight in mix.weights.items() if name in present and weight > 0 and not tokens[name]]
     if empty:
         raise RecipeError(
-            f"{here}: stream {empty[0]!r} has no tokens in {cache_asset(mix.name, export.tokenizer, empty[0])}, so no"
+            f"{here}: stream {empty[0]!r} has no tokens in {cache_asset(mix.name, tokenizer, empty[0])}, so no"
             f" number of repetitions gives its share; leave the stream out of mix {mix.name!r}, or let it keep some"
         )
     reading = mix.reading(tokens, in_blocks=False)

@@ -19,10 +19,10 @@ from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.ledger.receipts import Receipt
 from gristmill.lake.store.hashing import HashedUpload
 from gristmill.lake.store.protocol import Store
+from gristmill.recipes.code.digest import check_worker
 from gristmill.recipes.export import format_of_parameters
-from gristmill.stages.export.codec import Codec
-from gristmill.stages.export.energon.media_source import check_prepared
-from gristmill.stages.export.formats import codec_of
+from gristmill.recipes.export_formats.codec import Codec
+from gristmill.recipes.export_formats.formats import code_of_format, codec_of
 from gristmill.stages.export.part import ExportedPart, PartWriter, content_of
 from gristmill.stages.mixing.held_out import held_rows
 
@@ -55,8 +55,9 @@ class ExportGrinder(ShardGrinder[ExportSpec, ExportItem]):
     def __init__(self, job: Job) -> None:
         super().__init__(job)
         declared = format_of_parameters(self._spec.format)
-        check_prepared(self._store, getattr(declared, "root", ""))
+        check_worker(code_of_format(declared), self._spec.code)
         self._codec = codec_of(declared)
+        self._codec.check(self._store)
 
     def grind(self, item: Item, body: ExportItem) -> Outcome:  # noqa: ARG002 - as in ShardGrinder
         output = _ExportOutput(self._store, self._spec, body, self._codec)

@@ -21,11 +21,11 @@ from gristmill.lake.rows.blocklists.blocklist import read_blocklist
 from gristmill.lake.rows.shard_file import checked
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.export import Export, format_parameters
+from gristmill.recipes.export_formats.codec import ExportedFile, Release
+from gristmill.recipes.export_formats.formats import codec_of
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.source import Source
-from gristmill.stages.export.codec import ExportedFile, Release
 from gristmill.stages.export.epoch import TokensMissing, epoch_of
-from gristmill.stages.export.formats import codec_of
 from gristmill.stages.export.release import release_of, small_files, sources_of, write_large_files
 from gristmill.stages.mixing.index import Index, Slice, closed_slices, index_path, inputs_of, slices_of, why_open
 from gristmill.stages.mixing.sound_mix import check_closed_mix

@@ -22,8 +22,8 @@ from gristmill.lake.rows.bitmap import pack_bits, unpack_bits
 from gristmill.lake.rows.draw import VALIDATION_SEED, fraction
 from gristmill.lake.store.json_object import Integer
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.export.codec import TRAIN, VALIDATION, Codec, ExportedFile, FileFacts, RowBlock, Sink
-from gristmill.stages.export.not_taken import NotTaken
+from gristmill.recipes.export_formats.codec import TRAIN, VALIDATION, Codec, ExportedFile, FileFacts, RowBlock, Sink
+from gristmill.recipes.export_formats.not_taken import NotTaken
 
 CONTENTS = "part.json"
 """The file of every part that lists its other files. So a part has a file even if no document came into it."""

@@ -13,7 +13,7 @@ from gristmill.lake.address import Place
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.bitmap import unpack_bits
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.export.codec import MANY_FILES
+from gristmill.recipes.export_formats.codec import MANY_FILES
 from gristmill.stages.export.part import CONTENTS, ExportedPart, content_of, part_contents
 
 MEND = "make this slice of the export again"

@@ -20,8 +20,8 @@ from gristmill.lake.store.hashing import Uploads
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.export import ExportFormat, format_of_parameters, format_parameters
-from gristmill.stages.export.codec import ExportedFile, Piece, Release, ReleaseFile, Sink
-from gristmill.stages.export.formats import codec_of
+from gristmill.recipes.export_formats.codec import Content, ExportedFile, Piece, Release, ReleaseFile, Sink
+from gristmill.recipes.export_formats.formats import code_of_format, codec_of
 from gristmill.stages.export.part import ExportedPart
 from gristmill.stages.mixing.index import Slice, closed_stream
 
@@ -74,19 +74,15 @@ def release_of(
         StoreError: a slice is being rebuilt.
     """
     sources = sources_of(store, asset, slices)
-    content = codec_of(declared).release(sources)
+    codec = codec_of(declared)
+    content = codec.release(sources)
     parameters = format_parameters(declared, release=True)
-    sha256 = {source.path: source.sha256 for source in sources}
-    made_of: list[Any] = [
-        [file.name, [[sha256[p.path], p.start, p.end] for p in file.pieces]] for file in content.files
-    ]
-    if content.named or content.built:
-        named = [[file.path, sha256[file.path]] for file in content.named]
-        built = [[name, [sha256[path] for path in paths]] for name, paths in content.built.items()]
-        made_of += [parameters, named, built]
     left_out = tuple(sorted({*content.excluded, *excluded}))
+    code = code_of_format(declared).digest
+    made_of = _made_of(content, parameters, {source.path: source.sha256 for source in sources})
     made_of += [["excluded", *left_out]] if left_out else []
-    digest = digest_of([parameters["type"], codec_of(declared).version, made_of])[:16]
+    made_of += [["code", code]] if code else []
+    digest = digest_of([parameters["type"], codec.version, made_of])[:16]
     return Release(
         schema=1,
         format=parameters,
@@ -94,10 +90,21 @@ def release_of(
         files=tuple(content.files),
         named=tuple(content.named),
         built={name: tuple(paths) for name, paths in content.built.items()},
-        weights=dict(weights) if codec_of(declared).weighted else {},
+        weights=dict(weights) if codec.weighted else {},
         repetitions=dict(repetitions),
         excluded=left_out,
+        code=code,
     )
+
+
+def _made_of(content: Content, parameters: Mapping[str, Any], sha256: Mapping[str, str]) -> list[Any]:
+    """What a release is made from, as JSON. Options count only where its files are not those of the parts alone."""
+    copied = [[file.name, [[sha256[p.path], p.start, p.end] for p in file.pieces]] for file in content.files]
+    if not content.named and not content.built:
+        return copied
+    named = [[file.path, sha256[file.path]] for file in content.named]
+    built = [[name, [sha256[path] for path in paths]] for name, paths in content.built.items()]
+    return [*copied, parameters, named, built]
 
 
 def sources_of(store: Store, asset: str, slices: Sequence[Slice]) -> list[ExportedFile]:

@@ -13,8 +13,8 @@ from gristmill.lake.ledger.model import Input, Recipe, Shard
 from gristmill.lake.rows.draw import VALIDATION_SEED
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.export import Export, format_parameters
+from gristmill.recipes.export_formats.formats import code_of_format, codec_of
 from gristmill.recipes.mix import Mix
-from gristmill.stages.export.formats import codec_of
 from gristmill.stages.export.grinder import ExportItem, ExportSpec
 from gristmill.stages.export.part import part_folder
 from gristmill.stages.export.part_table import export_complete
@@ -74,11 +74,13 @@ class ExportStep(OneAssetStep):
         for shard in shards:
             inputs = (Input(self.documents.asset, shard.name, shard.identity),)
             bodies[shard.name] = ExportItem(part_folder(recipe.digest, inputs), lean(shard), inputs)
-        target = Target(self.made, recipe, (ledger.upstream,), wants_of(bodies))
+        code = code_of_format(self.export.format, self.export)
+        target = Target(self.made, recipe, (ledger.upstream,), wants_of(bodies), code)
         spec = partial(
             ExportSpec,
             documents=self.documents,
             format=recipe.parameters["format"],
             validation=self.mix.validation,
+            code=code.digest,
         )
         return ShardPlan(target, spec, bodies, lambda body: body.shard.length)

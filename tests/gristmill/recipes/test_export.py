@@ -3,7 +3,8 @@ from typing import Any
 import pytest
 
 from gristmill.errors import RecipeError
-from gristmill.recipes.export import FORMATS, Export, Oscar, format_of_parameters, format_parameters
+from gristmill.recipes.export import Export, Oscar, format_of_parameters, format_parameters
+from gristmill.recipes.export_formats.formats import known_formats
 
 
 @pytest.mark.parametrize("mixes", [(), ("blend", "blend")])
@@ -37,11 +38,15 @@ def test_wrong_options_of_oscar_are_refused(options: dict[str, Any], said: str) 
 
 
 def test_a_format_comes_back_from_its_parameters() -> None:
-    for kind in FORMATS.values():
+    for kind in known_formats().values():
         assert format_of_parameters(format_parameters(kind(), release=True)) == kind()
     named = Oscar(languages=("en", "fr"), schema="23.01", part_bytes=7)
     assert format_of_parameters(format_parameters(named, release=True)) == named
     assert format_of_parameters(format_parameters(named)) == Oscar(languages=("en", "fr"), schema="23.01")
-    for wrong in ({"type": "energon"}, {"type": "oscar", "shards": 7}, {}):
-        with pytest.raises(RecipeError, match="known formats"):
+    for wrong, said in (
+        ({"type": "energon"}, "no installed package adds 'energon' to gristmill.exports"),
+        ({"type": "oscar", "shards": 7}, "no format of exports has the options .*; Oscar has schema, languages, part"),
+        ({}, "no installed package adds 'None'"),
+    ):
+        with pytest.raises(RecipeError, match=said):
             format_of_parameters(wrong)

@@ -172,7 +172,9 @@ TAKEN: dict[Any, dict[str, str]] = {
         "eos": f"None {WORDS}", "bos": f"None {WORDS}", "training": "None", "file": WORDS, "sha256": "'x' 'a/b' line",
         "chat_template": f"None {WORDS}", "description": WORDS, "draft": FLAG, "parameters": "{'x':1}",
     },
-    Export: {"name": NAME, "mixes": "('x',) ['x']", "description": WORDS, "owners": NAMES, "draft": FLAG},
+    Export: {
+        "name": NAME, "mixes": "('x',) ['x']", "description": WORDS, "owners": NAMES, "draft": FLAG, "reason": "''",
+    },
     Oscar: {"languages": NAMES},
     Text: {"text_key": "'x' 'a/b' line", "pack": "None True"},
     Chat: {

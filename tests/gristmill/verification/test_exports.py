@@ -18,8 +18,8 @@ from wholelake import reseal_shard
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.index_ledger import IndexLedger, compose_index, content_digest, read_index_ledger
 from gristmill.lake.rows.shard_file import gzip_bytes
+from gristmill.recipes.export_formats.codec import Cut
 from gristmill.recipes.export_formats.energon import EnergonWebdataset
-from gristmill.stages.export.codec import Cut
 from gristmill.stages.export.part import ExportedPart, PartFile, content_of
 from gristmill.verification.audit import audit_ledger
 
@@ -138,7 +138,7 @@ def test_a_release_that_does_not_follow_from_the_slices_is_found(mill: Mill) -> 
     wrong = dump(msgspec.structs.replace(release, files=release.files[1:]))
     assert any(f"{path}: it does not follow from the parts" in each for each in told(mill, **{path: wrong}))
     wrong = dump(msgspec.structs.replace(release, format={"type": "energon"}))
-    assert any("known formats" in each for each in told(mill, **{path: wrong}))
+    assert any("adds 'energon' to gristmill.exports" in each for each in told(mill, **{path: wrong}))
 
 
 def test_a_foreign_file_in_the_release_is_found(mill: Mill) -> None:

@@ -10,9 +10,9 @@ from testkit import SHELVES, SNAPSHOT, Mill, notes, put_list
 from gristmill.execution.step import Step
 from gristmill.lake.address import export_index
 from gristmill.recipes.export import Export, ExportFormat
+from gristmill.recipes.export_formats.codec import Release
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.tokenizer import Tokenizer, Training
-from gristmill.stages.export.codec import Release
 from gristmill.stages.export.index import index_export
 from gristmill.stages.export.release import read_release
 from gristmill.stages.export.step import ExportStep

@@ -10,8 +10,8 @@ from gristmill.lake.address import export_asset, export_index, place
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Ledger
 from gristmill.recipes.export import Export, Oscar
+from gristmill.recipes.export_formats.codec import Release
 from gristmill.recipes.mix import Mix, Stream
-from gristmill.stages.export.codec import Release
 from gristmill.stages.export.index import index_export, why_export_open
 from gristmill.stages.export.part import ExportedPart
 from gristmill.stages.export.release import read_release

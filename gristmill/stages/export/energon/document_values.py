@@ -7,10 +7,10 @@ import msgspec
 
 from gristmill.errors import DataError
 from gristmill.formats.energon.keys import check_media_path
-from gristmill.stages.export.codec import RowBlock
+from gristmill.recipes.export_formats.codec import RowBlock
+from gristmill.recipes.export_formats.not_taken import NotTaken
 from gristmill.stages.export.energon.media_source import MediaSource, missing_media
 from gristmill.stages.export.energon.row_fields import RowFields
-from gristmill.stages.export.not_taken import NotTaken
 
 NO_NAMES = NotTaken("a media name is neither a string nor a list of strings")
 BAD_NAME = NotTaken("a media name is absolute, leads out of its folder, or has a character that Energon cannot use")

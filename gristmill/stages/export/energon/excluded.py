@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from gristmill.errors import DataError
 from gristmill.lake.identity import Pair, hashes_of, load_hashes, shared_by
-from gristmill.stages.export.codec import ExportedFile
+from gristmill.recipes.export_formats.codec import ExportedFile
 from gristmill.stages.export.energon.tar_files import IDS, SAMPLES, TAR, read_samples
 
 Read = Callable[[ExportedFile], Iterator[bytes]]

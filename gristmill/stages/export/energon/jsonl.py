@@ -1,15 +1,14 @@
 """The codec of Energon's JSON lines: a file for each split with its index, and a metadataset that names all files."""
 
-import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 import numpy as np
 
 from gristmill.lake.rows.shard_file import rows_of
 from gristmill.lake.store.protocol import Store
-from gristmill.recipes.export_formats.energon import EnergonJsonl
-from gristmill.stages.export.codec import (
+from gristmill.recipes.export_formats.codec import (
+    Codec,
     Content,
     ExportedFile,
     FileFacts,
@@ -20,10 +19,13 @@ from gristmill.stages.export.codec import (
     RowBlock,
     Sink,
 )
-from gristmill.stages.export.cuts import cut_files, joined
+from gristmill.recipes.export_formats.cuts import cut_files
+from gristmill.recipes.export_formats.energon import EnergonJsonl
+from gristmill.recipes.export_formats.not_taken import NotTaken
+from gristmill.recipes.export_formats.sample_start import SampleStart
 from gristmill.stages.export.energon.document_values import DocumentValues, Values
 from gristmill.stages.export.energon.line_file import INDEX, LineFile
-from gristmill.stages.export.energon.media_source import MediaSource, open_media
+from gristmill.stages.export.energon.media_source import MediaSource, check_prepared, open_media
 from gristmill.stages.export.energon.mixture import metadatasets_of
 from gristmill.stages.export.energon.splits import (
     ENERGON_SPLIT,
@@ -34,45 +36,40 @@ from gristmill.stages.export.energon.splits import (
     warn_of_many,
     warn_of_rounding,
 )
-from gristmill.stages.export.not_taken import NotTaken
-from gristmill.stages.export.sample_start import SampleStart
 
 ENDING = ".jsonl"
 
 
-class EnergonJsonlCodec:
-    """Writes JSON lines for Energon. Args: as declared."""
+class EnergonJsonlCodec(Codec):
+    """Writes JSON lines for Energon. JSON lines have no list of excluded samples: a takedown rewrites the part."""
 
-    version = 1
+    options = EnergonJsonl
     weighted = True
-    can_exclude = False
+    declared: EnergonJsonl
+    _media: MediaSource | None = None
 
-    def __init__(self, declared: EnergonJsonl) -> None:
-        self._declared = declared
-        self._media: MediaSource | None = None
+    def check(self, lake: Store) -> None:
+        """See Codec: the folder of the media."""
+        check_prepared(lake, self.declared.root)
 
     def open(self, part: str, create: Callable[[str], Sink], lake: Store) -> "JsonlPart":  # noqa: ARG002 - names no file
         """See Codec."""
-        self._media = self._media or open_media(lake, self._declared.root)
-        return JsonlPart(self._declared, create, self._media)
+        self._media = self._media or open_media(lake, self.declared.root)
+        return JsonlPart(self.declared, create, self._media)
 
     def release(self, sources: Sequence[ExportedFile]) -> Content:
         """See Codec: the files of the parts where they are; or joined, for each stream and split."""
         lines = [source for source in sources if source.name.endswith(ENDING)]
-        if self._declared.file_bytes is None:
+        if self.declared.file_bytes is None:
             return Content(named=[NamedFile(each.path, each.facts.rows, split_of(each.name)) for each in lines])
         groups: dict[tuple[str, str], list[ExportedFile]] = {}
         for source in lines:
             groups.setdefault((source.stream, split_of(source.name)), []).append(source)
         files: list[ReleaseFile] = []
         for (stream, split), group in groups.items():
-            for number, pieces in enumerate(cut_files(group, self._declared.file_bytes)):
-                files.append(joined(f"{stream}/{split}-{number:05d}{ENDING}", pieces))
+            for number, pieces in enumerate(cut_files(group, self.declared.file_bytes)):
+                files.append(ReleaseFile.joined(f"{stream}/{split}-{number:05d}{ENDING}", pieces))
         return Content(files, built={file.name + INDEX: _indexes(file) for file in files})
-
-    def excluded(self, *_: object) -> list[str]:
-        """See Codec: JSON lines have no list of excluded samples, so a takedown rewrites the part."""
-        return []
 
     def build(self, release: Release, name: str, read: Callable[[str], Iterator[bytes]]) -> Iterator[bytes]:
         """See Codec: the index of a joined file, from those of the parts."""
@@ -85,10 +82,6 @@ class EnergonJsonlCodec:
             rows = ends[piece.row + 1 : piece.row + piece.rows + 1]
             yield (rows - np.uint64(piece.start) + np.uint64(size)).astype("<u8").tobytes()
             size += piece.end - piece.start
-
-    def meaning(self, pieces: Iterable[bytes]) -> str:
-        """See Codec: an index says its bytes."""
-        return hashlib.sha256(b"".join(pieces)).hexdigest()
 
     def sample(self, path: str, row: int, read: Callable[[str], Iterator[bytes]]) -> SampleStart:
         """See Codec: the offset that the index has."""
@@ -104,7 +97,7 @@ class EnergonJsonlCodec:
 
     def beside(self, release: Release, sha256: Mapping[str, str]) -> dict[str, bytes]:  # noqa: ARG002 - no checksums
         """See Codec: the metadataset, which names every file."""
-        return metadatasets_of(release, _datasets(release), self._declared.aux, self._declared.subflavors)
+        return metadatasets_of(release, _datasets(release), self.declared.aux, self.declared.subflavors)
 
 
 def _datasets(release: Release) -> list[Dataset]:

@@ -6,7 +6,7 @@ import numpy as np
 import xxhash
 
 from gristmill.lake.rows.shard_file import MEMBER
-from gristmill.stages.export.codec import Cut, FileFacts, Sink
+from gristmill.recipes.export_formats.codec import Cut, FileFacts, Sink
 
 INDEX = ".idx"
 """What is added to the name of a file for that of its index."""

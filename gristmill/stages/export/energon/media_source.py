@@ -18,7 +18,7 @@ from gristmill.formats.energon.sqlite_index import index_tables
 from gristmill.formats.energon.tar.headers import file_at
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import NoFolder, Store
-from gristmill.stages.export.not_taken import MISSING_MEDIA, NotTaken
+from gristmill.recipes.export_formats.not_taken import MISSING_MEDIA, NotTaken
 
 _INDEX = f"{META_FOLDER}/index.sqlite"
 _PLACE = """

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from gristmill.errors import DataError
 from gristmill.formats.energon.metadataset import Blend, DatasetReference, Epoch, compose_metadataset
 from gristmill.lake.asset_kinds import names_of
-from gristmill.stages.export.codec import TRAIN, Release
+from gristmill.recipes.export_formats.codec import TRAIN, Release
 from gristmill.stages.export.energon.splits import ENERGON_SPLIT, Dataset
 
 METADATASET = "metadataset.yaml"

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from gristmill.lake.address import part_at
 from gristmill.lake.asset_kinds import names_of
-from gristmill.stages.export.codec import MANY_FILES, TRAIN, VALIDATION, NamedFile
+from gristmill.recipes.export_formats.codec import MANY_FILES, TRAIN, VALIDATION, NamedFile
 
 ENERGON_SPLIT = {"": "train", TRAIN: "train", VALIDATION: "val"}
 """Energon's name for each split of a mix."""

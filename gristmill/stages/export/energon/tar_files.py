@@ -21,9 +21,9 @@ from gristmill.formats.energon.tar.writer import TarWriter
 from gristmill.lake.identity import Pair, dump_hashes, hashes_of
 from gristmill.lake.rows.shard_file import unpacked
 from gristmill.lake.store.json_object import NOT_DECODED
-from gristmill.stages.export.codec import FileFacts, Sink
+from gristmill.recipes.export_formats.codec import FileFacts, Sink
+from gristmill.recipes.export_formats.gzip_lines import GzipLines
 from gristmill.stages.export.energon.line_file import INDEX
-from gristmill.stages.export.gzip_lines import GzipLines
 
 TAR = ".tar"
 SAMPLES = ".samples.jsonl.gz"

@@ -33,46 +33,49 @@ from gristmill.lake.address import export_asset, part_at
 from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.identity import Pair, digest_of
 from gristmill.lake.store.protocol import Store
+from gristmill.recipes.export_formats.codec import Codec, Content, ExportedFile, NamedFile, Release, Sink
 from gristmill.recipes.export_formats.energon import EnergonWebdataset
-from gristmill.stages.export.codec import Content, ExportedFile, NamedFile, Release, Sink
+from gristmill.recipes.export_formats.sample_start import SampleStart
 from gristmill.stages.export.energon.excluded import blocked_samples, declared_tars, missing_samples
-from gristmill.stages.export.energon.media_source import MediaSource, open_media
+from gristmill.stages.export.energon.media_source import MediaSource, check_prepared, open_media
 from gristmill.stages.export.energon.mixture import metadatasets_of
 from gristmill.stages.export.energon.splits import Dataset, dataset_of, split_of, warn_of_fractions, warn_of_many
 from gristmill.stages.export.energon.tar_files import MEDIA, SAMPLES, TAR, kept_runs, read_media_list, read_samples
 from gristmill.stages.export.energon.webdataset_part import WebdatasetPart
-from gristmill.stages.export.sample_start import SampleStart
 
 _META = f"{META_FOLDER}/"
 SQLITE, UUID = f"{_META}index.sqlite", f"{_META}index.uuid"
 _PIECE = 1 << 20
 
 
-class EnergonWebdatasetCodec:
-    """Writes WebDatasets for Energon. Args: as declared."""
+class EnergonWebdatasetCodec(Codec):
+    """Writes WebDatasets for Energon."""
 
+    options = EnergonWebdataset
     version = 2
     weighted = True
     can_exclude = True
+    declared: EnergonWebdataset
+    _media: MediaSource | None = None
 
-    def __init__(self, declared: EnergonWebdataset) -> None:
-        self._declared = declared
-        self._media: MediaSource | None = None
+    def check(self, lake: Store) -> None:
+        """See Codec: the folder of the media."""
+        check_prepared(lake, self.declared.root)
 
     def open(self, part: str, create: Callable[[str], Sink], lake: Store) -> WebdatasetPart:
         """See Codec."""
-        self._media = self._media or open_media(lake, self._declared.root)
-        return WebdatasetPart(self._declared, part, create, self._media)
+        self._media = self._media or open_media(lake, self.declared.root)
+        return WebdatasetPart(self.declared, part, create, self._media)
 
     def release(self, sources: Sequence[ExportedFile]) -> Content:
         """See Codec: the tars where they are, and the index of their samples."""
         tars = [source for source in sources if source.name.endswith(TAR)]
         splits = self._splits(tars)
         named = [NamedFile(tar.path, tar.facts.rows, splits[tar.path]) for tar in tars]
-        lists = [SAMPLES, *([MEDIA] if self._declared.media_filter else [])]
+        lists = [SAMPLES, *([MEDIA] if self.declared.media_filter else [])]
         index = {SQLITE: [tar.path + ending for ending in lists for tar in tars]}
-        index = index if self._declared.random_access and tars else {}
-        excluded = declared_tars(self._declared.exclude, {_below_export(tar.path): tar.path for tar in tars})
+        index = index if self.declared.random_access and tars else {}
+        excluded = declared_tars(self.declared.exclude, {_below_export(tar.path): tar.path for tar in tars})
         return Content(named=named, built=index, excluded=list(excluded))
 
     def excluded(
@@ -84,7 +87,7 @@ class EnergonWebdatasetCodec:
         """See Codec."""
         files = {source.path: source for source in sources}
         tars = {_below_export(path): path for path in files if path.endswith(TAR)}
-        missing_samples(declared_tars(self._declared.exclude, tars), files, read)
+        missing_samples(declared_tars(self.declared.exclude, tars), files, read)
         return blocked_samples(files, blocked, read)
 
     def _splits(self, tars: Sequence[ExportedFile]) -> dict[str, str]:
@@ -93,7 +96,7 @@ class EnergonWebdatasetCodec:
         Raises:
             DataError: a tar is in no split, or the mix holds documents out too.
         """
-        ratios, patterns = self._declared.split_ratios, self._declared.split_patterns
+        ratios, patterns = self.declared.split_ratios, self.declared.split_patterns
         if not ratios and not patterns:
             return {tar.path: split_of(tar.name) for tar in tars}
         held = next((tar.path for tar in tars if split_of(tar.name) != "train"), None)
@@ -128,7 +131,7 @@ class EnergonWebdatasetCodec:
         with TemporaryDirectory(prefix="gristmill-") as folder:
             path = Path(folder, "index.sqlite")
             try:
-                _write_index(path, release, release.built[name], self._declared.media_filter, read)
+                _write_index(path, release, release.built[name], self.declared.media_filter, read)
             except sqlite3.OperationalError as error:
                 raise StoreError(
                     f"{release.folder}{name}: its file in {folder} cannot be written ({error}); free some space and run"
@@ -191,7 +194,7 @@ class EnergonWebdatasetCodec:
         return {**files, **self._metadatasets(release)}
 
     def _dataset_yaml(self) -> bytes:
-        declared = self._declared
+        declared = self.declared
         if not declared.sample_type:
             return crude_dataset(declared.subflavors)
         module, _, name = declared.sample_type.rpartition(":")
@@ -206,7 +209,7 @@ class EnergonWebdatasetCodec:
             before = joined.get((dataset.stream, file.split))
             rows = dataset.rows + (before.rows if before else 0)
             joined[dataset.stream, file.split] = Dataset(dataset.stream, file.split, release.folder, rows, dataset.part)
-        return metadatasets_of(release, list(joined.values()), self._declared.aux, self._declared.subflavors)
+        return metadatasets_of(release, list(joined.values()), self.declared.aux, self.declared.subflavors)
 
 
 def _excluded(release: Release, names: Mapping[str, str]) -> list[str]:

@@ -7,13 +7,13 @@ import msgspec
 from gristmill.errors import DataError
 from gristmill.formats.energon.keys import RESERVED, UNPICKLED, check_media_name, safe_key, split_name
 from gristmill.formats.energon.media import HEAD, MediaFilter, MediaRow, read_media
+from gristmill.recipes.export_formats.codec import FileFacts, Placed, RowBlock, Sink
 from gristmill.recipes.export_formats.energon import BY_ENDING, EnergonWebdataset
-from gristmill.stages.export.codec import FileFacts, Placed, RowBlock, Sink
+from gristmill.recipes.export_formats.not_taken import DAMAGED_MEDIA, NotTaken
 from gristmill.stages.export.energon.document_values import DocumentValues, Values, media_names
 from gristmill.stages.export.energon.media_source import MediaSource, missing_media
 from gristmill.stages.export.energon.splits import ENERGON_SPLIT
 from gristmill.stages.export.energon.tar_files import TAR, TarFile
-from gristmill.stages.export.not_taken import DAMAGED_MEDIA, NotTaken
 
 NO_KEY = NotTaken("its key is neither a string nor a whole number that can name a sample")
 NO_PARTS = NotTaken("it has none of the parts")

@@ -1,5 +1,5 @@
 from gristmill.recipes.export import Oscar
-from gristmill.stages.export.codec import Cut, ExportedFile, FileFacts, Piece, Release
+from gristmill.recipes.export_formats.codec import Cut, ExportedFile, FileFacts, Piece, Release
 from gristmill.stages.export.oscar import OscarCodec
 
 FACTS = FileFacts(30, 300, "", (Cut(0, 0, 0), Cut(10, 10, 100), Cut(20, 20, 200)))

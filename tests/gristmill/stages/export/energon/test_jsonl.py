@@ -10,8 +10,8 @@ from testkit import Mill, make_documents
 
 from gristmill.errors import DataError
 from gristmill.lake.rows.draw import VALIDATION_SEED, fraction
+from gristmill.recipes.export_formats.codec import NamedFile, Release, ReleaseFile
 from gristmill.recipes.export_formats.energon import EnergonJsonl
-from gristmill.stages.export.codec import NamedFile, Release, ReleaseFile
 from gristmill.stages.export.energon.jsonl import EnergonJsonlCodec
 from gristmill.stages.export.energon.mixture import metadataset_of
 from gristmill.stages.export.energon.splits import Dataset

@@ -1,18 +1,8 @@
-"""Joins the files of parts into the files of a release, and cuts those by size between the members of their files."""
+"""Cuts the files of a release by size, between the members of the files of parts that they consist of."""
 
 from collections.abc import Iterator, Sequence
 
-from gristmill.stages.export.codec import ExportedFile, Piece, ReleaseFile
-
-
-def joined(name: str, pieces: Sequence[Piece]) -> ReleaseFile:
-    """The file of a release that consists of these pieces.
-
-    >>> joined("en.jsonl", [Piece("a", 0, 90, 0, 3), Piece("b", 0, 10, 0, 1)]).rows
-    4
-    """
-    size, rows = sum(each.end - each.start for each in pieces), sum(each.rows for each in pieces)
-    return ReleaseFile(name, rows, size, tuple(pieces))
+from gristmill.recipes.export_formats.codec import Cut, ExportedFile, Piece
 
 
 def cut_files(sources: Sequence[ExportedFile], most: int) -> Iterator[list[Piece]]:
@@ -40,8 +30,9 @@ def cut_files(sources: Sequence[ExportedFile], most: int) -> Iterator[list[Piece
 
 
 def _members(source: ExportedFile) -> Iterator[tuple[int, int, int, int, int]]:
-    """(first byte, end, first row, rows, unpacked bytes) of each member of a part's file."""
-    members, facts = source.facts.members, source.facts
+    """(first byte, end, first row, rows, unpacked bytes) of each member of a part's file; else of all of it."""
+    facts = source.facts
+    members = facts.members or (Cut(0, 0, 0),)
     for number, member in enumerate(members):
         after = members[number + 1] if number + 1 < len(members) else None
         end = after.start if after else source.size

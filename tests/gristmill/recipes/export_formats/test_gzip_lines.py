@@ -3,7 +3,7 @@ import gzip
 import xxhash
 
 from gristmill.lake.rows.shard_file import MEMBER
-from gristmill.stages.export.gzip_lines import GzipLines
+from gristmill.recipes.export_formats.gzip_lines import GzipLines
 
 
 class Kept:

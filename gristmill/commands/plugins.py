@@ -1,0 +1,51 @@
+"""`plugins`: lists what installed packages add to Gristmill by entry points, and what of it cannot be loaded."""
+
+import json
+from argparse import ArgumentParser, Namespace
+from typing import Any
+
+from gristmill.commands._shared.terminal import show
+from gristmill.errors import RecipeError
+from gristmill.installation import VERSION
+from gristmill.plugins import COMMANDS, HOME, Door, Plugin
+from gristmill.project import find_project
+from gristmill.recipes.export_formats.formats import EXPORTS
+from gristmill.recipes.reader import READERS
+from gristmill.recipes.tagger import TAGGERS
+
+HELP = "list the readers, taggers, formats of exports and commands that installed packages add"
+
+_DOORS: tuple[Door[Any], ...] = (READERS, TAGGERS, EXPORTS, COMMANDS)
+
+
+def declare(parser: ArgumentParser) -> None:
+    """Adds the arguments."""
+    parser.add_argument("--all", action="store_true", help="also what ships with Gristmill")
+    parser.add_argument("--json", action="store_true", help="one JSON object per line")
+
+
+def run(arguments: Namespace) -> int:
+    """Imports each plug-in, and shows it with its package. One that cannot be loaded is shown with the reason.
+
+    Returns:
+        0; 1 if a plug-in cannot be loaded.
+    """
+    project = find_project()
+    if project:
+        project.put_on_path()
+    found = [(each, _why_not(door, each)) for door in _DOORS for each in door.plugins]
+    for plugin, why in found:
+        if why or arguments.all or plugin.package != HOME:
+            values = {**plugin._asdict(), "version": plugin.version or VERSION, "problem": why}
+            line = "{kind:8}  {name:20}  {package} {version}  {value}".format_map(values)
+            show(json.dumps(values, sort_keys=True) if arguments.json else f"{line}\n  WRONG  {why}" if why else line)
+    return 1 if any(why for _, why in found) else 0
+
+
+def _why_not(door: Door[Any], plugin: Plugin) -> str:
+    """Why a plug-in cannot be loaded; empty if it can."""
+    try:
+        door.open(plugin)
+    except RecipeError as error:
+        return str(error)
+    return ""

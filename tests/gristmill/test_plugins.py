@@ -1,0 +1,149 @@
+"""Plug-ins of an installed package, used by the commands that people give; beside a package that is broken."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from shutil import copytree
+
+import pytest
+from paths import ROOT
+
+SITE = ROOT / "tests" / "support" / "plugins"
+RECIPES = {
+    "sources/verses.py": """
+from gristmill.recipes.source import Source
+from millextras.verses import Verses
+VERSES = Source(name="verses", convert=Verses(source="verses"), select=r"\\.txt$")
+""",
+    "taggers/verse_lines.py": "from millextras.verses import VERSE_LINES\n",
+    "mixes/songs.py": """
+from gristmill.recipes.mix import Mix, Stream
+SONGS = Mix(name="songs", streams=(Stream(source="verses", version="v0"),))
+""",
+    "exports/titles.py": """
+from gristmill.recipes.export import Export
+from millextras.titles import Titles
+TITLES = Export(name="titles", mixes=("songs",), format=Titles(between=" = "))
+""",
+}
+VERSES = {"a.txt": "The mill\nIt turns.\n", "b.txt": "The stone\nIt grinds.\n", "c.txt": "\nIt has no title.\n"}
+
+
+class Songs:
+    """A project with verses, and the packages that are installed for it."""
+
+    def __init__(self, top: Path) -> None:
+        self.top, self.site = top, top / "site"
+        copytree(SITE, self.site)
+        for name, text in RECIPES.items():
+            file = top / "songbook" / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            (file.parent / "__init__.py").touch()
+            file.write_text(text)
+        (top / "songbook" / "__init__.py").touch()
+        (top / "pyproject.toml").write_text('[tool.gristmill]\nshelves = ["songbook"]\nlake = "lake"\n')
+        for name, text in VERSES.items():
+            file = top / "lake/sources/verses/raw/1" / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+
+    def run(self, *words: str) -> tuple[int, str]:
+        """The exit code of a command, and all that it printed."""
+        path = os.pathsep.join((str(self.site), str(ROOT)))
+        command = [sys.executable, "-m", "gristmill", *words]
+        environment = os.environ | {"PYTHONPATH": path, "GRISTMILL_ENGINE": "inline"}
+        done = subprocess.run(
+            command,
+            cwd=self.top,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        return done.returncode, done.stdout
+
+    def edit(self, name: str, old: str, new: str) -> None:
+        """Changes a module of the installed package."""
+        file = self.site / "millextras" / name
+        text = file.read_text()
+        assert old in text
+        file.write_text(text.replace(old, new))
+
+
+@pytest.fixture
+def songs(tmp_path: Path) -> Songs:
+    return Songs(tmp_path)
+
+
+def test_a_format_and_a_reader_of_a_package_are_used_proven_and_compared_by_their_code(songs: Songs) -> None:
+    assert songs.run("make", "songs")[0] == 0
+    index = songs.top / "lake/exports/songs/titles/index"
+    release = index.parents[3] / json.loads((index / "release.json").read_text())["folder"]
+    assert gzip.decompress((release / "titles.txt.gz").read_bytes()) == b"a.txt = The mill\nb.txt = The stone\n"
+    assert (release / "SHA256").read_text().endswith("  titles.txt.gz\n")
+    code, said = songs.run("verify", "lake", "--all")
+    assert (code, "WRONG" in said) == (0, False), said
+    assert "titles.txt.gz: line 2" in songs.run("trace", "lake", "verses", "b.txt")[1]
+
+    songs.edit("titles.py", '"""Titles: a line', '"""Titles: one line')
+    assert songs.run("plan", "songs")[0] == 0
+    songs.edit("titles.py", "{title}", "{title}!")
+    code, said = songs.run("plan", "songs")
+    assert (code, "the code of millextras.titles changed since it was made" in said) == (1, True), said
+    code, said = songs.run("verify", "lake", "--asset", "exports/songs/titles/verses")
+    assert "not proven: the code of its format, millextras.titles, has changed" in said
+    assert code == 0, said
+    code, said = songs.run("verify", "lake", "--asset", "exports/songs/titles/index")
+    assert (code, "other code of its format wrote it" in said) == (1, True), said
+    songs.edit("titles.py", "{title}!", "{title}")
+    songs.edit("verses.py", "decode()", "decode().lower()")
+    code, said = songs.run("plan", "verses")
+    assert (code, "the code of songbook.sources.verses" in said) == (1, True), said
+
+
+def test_a_broken_package_stops_what_asks_for_it_by_name_and_nothing_else(songs: Songs) -> None:
+    code, said = songs.run("plugins", "--json")
+    found = {(each["kind"], each["name"], each["package"]): each for each in map(json.loads, said.splitlines())}
+    assert code == 1
+    assert {key: each["problem"].partition("; ")[0].rpartition(": ")[2] for key, each in found.items()} == {
+        ("readers", "number", "millbroken"): "millextras.verses:__name__ is not a class below Reader",
+        ("readers", "verses", "millbroken"): "the package millextras has this name too",
+        ("readers", "verses", "millextras"): "the package millbroken has this name too",
+        ("taggers", "verse-lines-1", "millextras"): "",
+        ("exports", "oscar", "millbroken"): "the package gristmill has this name too",
+        ("exports", "titles", "millextras"): "",
+        ("exports", "torn", "millbroken"): "0 (it called sys.exit)",
+        ("commands", "stop", "millbroken"): "0 (it called sys.exit)",
+        ("commands", "tally", "millextras"): "",
+    }
+    torn = found["exports", "torn", "millbroken"]
+    assert (torn["version"], torn["value"]) == ("0.1", "millbroken:TornCodec")
+    assert f"{songs.site}/millbroken.py, line 5: SystemExit" in torn["problem"]
+    code, said = songs.run("plugins", "--all")
+    assert "exports   oscar                 gristmill 0" in said
+    assert "commands  gc                    gristmill 0" in said
+
+
+def test_a_command_of_a_package_is_one_of_gristmill(songs: Songs) -> None:
+    assert songs.run("tally", "a", "b") == (0, "2\n")
+    assert songs.run("tally") == (2, "no words\n")
+    code, said = songs.run("stop")
+    assert (code, "the plug-in 'stop' (gristmill.commands) of the package millbroken 0.1 cannot be loaded" in said) == (
+        2,
+        True,
+    )
+    code, said = songs.run("--help")
+    assert (code, "tally" in said, "of the package millextras 1.2" in said) == (0, True, True)
+    assert songs.run("grind")[0] == 2
+
+
+def test_a_tagger_of_a_package_is_on_the_shelf_that_imports_it_and_tried_by_its_name(songs: Songs) -> None:
+    assert songs.run("make", "verses")[0] == 0
+    assert list(songs.top.glob("lake/sources/verses/v0/attributes/verse-lines-1/1/*"))
+    (songs.top / "songbook/taggers/verse_lines.py").unlink()
+    code, said = songs.run("try", "verse-lines-1", "verses/v0")
+    assert (code, "lines: 3 scores of 3 rows" in said) == (0, True), said
