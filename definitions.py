@@ -149,8 +149,8 @@ def build(
         assets=assets,
         asset_checks=[*audits.values(), *map(across_check, growing)],
         jobs=[
-            *jobs(catalogue, assets, common),
-            *audit_jobs(catalogue.sources, audits, bound),
+            *jobs(catalogue, assets, common, more=environment.more_jobs),
+            *audit_jobs(catalogue.sources, audits, bound, more=environment.more_jobs),
             *watched_folder_jobs(catalogue, environment.workers, bound),
             *pausing_jobs(catalogue, bound),
             sync_job(catalogue, outputs, bound),

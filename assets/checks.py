@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import dagster as dg
 
-from assets.support.keys import address_of, key_of, plain, snapshots_of
+from assets.support.keys import address_of, choice_of, key_of, plain, snapshots_of
 from assets.support.last_reading import (
     FINDINGS,
     NEVER,
@@ -71,9 +71,13 @@ def audit_checks(source: Source, checks: Mapping[str, Mapping[str, str]]) -> dg.
 
 
 def audit_jobs(
-    sources: Mapping[str, Source], audits: Mapping[str, dg.AssetChecksDefinition], bound: Mapping[str, Any]
+    sources: Mapping[str, Source],
+    audits: Mapping[str, dg.AssetChecksDefinition],
+    bound: Mapping[str, Any],
+    *,
+    more: bool = False,
 ) -> Iterator[dg.JobDefinition]:
-    """The job of each source that does all its audits, and the job `audits` that does those of all sources.
+    """The job `audits` that does the audits of all sources, or of those that its configuration names.
 
     They are jobs of one op, which records results of checks. Jobs of checks would take 25 ms each of every load.
 
@@ -81,13 +85,16 @@ def audit_jobs(
         sources: the recipes.
         audits: the audits, by source.
         bound: resources, executor and loggers of the deployment, as GraphDefinition.to_job() takes them.
+        more: whether each source has such a job, too.
     """
-    of_job = {f"{plain(source)}_audits": [source] for source in audits} | {AUDITS: [*audits]}
+    of_job = {f"{plain(source)}_audits": [source] for source in audits if more} | {AUDITS: [*audits]}
+    words = "Names of sources; without them, all that the job audits"
+    schema = {"sources": dg.Field([choice_of("Source", audits)], is_required=False, description=words)}
 
-    @dg.op(description="Reads every byte of all finished snapshots.", pool="audit")
+    @dg.op(description="Reads every byte of all finished snapshots.", pool="audit", config_schema=schema)
     def audit_all(context: dg.OpExecutionContext, lake: LakeResource) -> None:
         unread: dict[str, BaseException] = {}
-        for source in of_job[context.job_name]:
+        for source in context.op_config.get("sources") or of_job[context.job_name]:
             for key, result in _results(context, lake, sources[source], sorted(audits[source].check_keys), unread):
                 if result.metadata[READ].value == NEVER:  # nothing of it is made yet: that is no finding
                     continue

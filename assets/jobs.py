@@ -1,4 +1,4 @@
-"""Named jobs for people: the pipeline of a source, the refresh of a mix's stream, the indexes of a mix."""
+"""Named jobs for people: the journey of a source, the indexes of a mix, the training of a tokenizer."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -35,22 +35,14 @@ def journey_name(source: str) -> str:
     return f"{plain(source)}_journey"
 
 
-def refresh_name(mix: str, stream: str) -> str:
-    """Name of the job that makes one snapshot of a mix's stream, its tokens by every tokenizer, and its exports."""
-    return f"{plain(mix)}_{plain(stream)}_refresh"
-
-
-def documents_name(mix: str, stream: str) -> str:
-    """Name of the job that makes one snapshot of a mix's stream without tokens, for a tokenizer to train on."""
-    return f"{plain(mix)}_{plain(stream)}_documents"
-
-
 def index_name(mix: str) -> str:
     """Name of the job that writes the indexes of a mix, of its token caches and of its exports."""
     return f"{plain(mix)}_index"
 
 
-def jobs(catalogue: Catalogue, assets: Sequence[Asset], common: Mapping[str, Any]) -> Iterator[dg.JobDefinition]:
+def jobs(
+    catalogue: Catalogue, assets: Sequence[Asset], common: Mapping[str, Any], *, more: bool = False
+) -> Iterator[dg.JobDefinition]:
     """All named jobs.
 
     A job is resolved over its assets and their inputs only. Over the whole deployment, the time that Dagster takes for
@@ -61,10 +53,13 @@ def jobs(catalogue: Catalogue, assets: Sequence[Asset], common: Mapping[str, Any
         catalogue: the recipes.
         assets: all assets of the deployment.
         common: further definitions of the deployment: resources, executor, loggers.
+        more: whether the streams of mixes have jobs, too.
     """
     by_address = {address_of(key): asset for asset in assets for key in _keys(asset)}
     for source in catalogue.sources.values():
-        specs = dict(_of_source(catalogue, source))
+        specs = {journey_name(source.name): _journey(catalogue, source)}
+        if more:
+            specs |= _of_streams(catalogue, source)
         yield from _resolved(specs, by_address, common, source.name)
     for mix in catalogue.mixes.values():
         indexes = [mix_index(mix.name), *(cache_index(mix.name, t.name) for t in catalogue.tokenizers_of(mix))]
@@ -77,8 +72,8 @@ def jobs(catalogue: Catalogue, assets: Sequence[Asset], common: Mapping[str, Any
         yield from _resolved(training, by_address, common)
 
 
-def _of_source(catalogue: Catalogue, source: Source) -> Iterator[tuple[str, tuple[str, list[str]]]]:
-    """The jobs over the snapshots of a source: name, description, addresses."""
+def _journey(catalogue: Catalogue, source: Source) -> tuple[str, list[str]]:
+    """The job of a source: its description and addresses."""
     journey: list[str] = []
     for version in source.versions:
         journey.append(documents_asset(source.name, version))
@@ -86,8 +81,11 @@ def _of_source(catalogue: Catalogue, source: Source) -> Iterator[tuple[str, tupl
         journey += [FINGERPRINTS.at(dedupe=name, source=source.name) for name in sorted(by_dedupe)]
         sets = (name for name in catalogue.sets_of(source, version) if name not in by_dedupe)
         journey += [attributes_asset(source.name, version, name) for name in sets]
-    words = f"One snapshot of {source.name}, from raw to {source.current} with its attribute sets"
-    yield journey_name(source.name), (words, journey)
+    return f"One snapshot of {source.name}, from raw to {source.current} with its attribute sets", journey
+
+
+def _of_streams(catalogue: Catalogue, source: Source) -> Iterator[tuple[str, tuple[str, list[str]]]]:
+    """The jobs of the streams that read a source: name, description, addresses."""
     for mix, stream in catalogue.streams():
         if stream.source != source.name:
             continue
@@ -95,12 +93,12 @@ def _of_source(catalogue: Catalogue, source: Source) -> Iterator[tuple[str, tupl
         tokens = [cache_asset(mix.name, t.name, stream.key) for t in catalogue.tokenizers_of(mix)]
         exports = [export_asset(mix.name, export.name, stream.key) for export in catalogue.exports_of(mix)]
         words = f"One snapshot of {mix.name}/{stream.key}: its documents, its tokens and its exports"
-        yield refresh_name(mix.name, stream.key), (words, [documents, *tokens, *exports])
+        yield f"{plain(mix.name)}_{plain(stream.key)}_refresh", (words, [documents, *tokens, *exports])
         if _trains(catalogue, mix.name, stream.key):
             words = (
                 f"One snapshot of {mix.name}/{stream.key}: its documents without tokens, for a tokenizer to train on"
             )
-            yield documents_name(mix.name, stream.key), (words, [documents])
+            yield f"{plain(mix.name)}_{plain(stream.key)}_documents", (words, [documents])
 
 
 def _resolved(
@@ -141,6 +139,6 @@ def _keys(asset: Asset) -> list[dg.AssetKey]:
 
 
 def _trains(catalogue: Catalogue, mix: str, stream: str) -> bool:
-    """Whether a tokenizer is trained on a stream. Other streams get no job: each costs 20 ms of every load."""
+    """Whether a tokenizer is trained on a stream. Other streams never had such a job."""
     trainings = (t.training for t in catalogue.tokenizers.values() if t.training is not None)
     return any(training.mix == mix and stream in training.snapshots for training in trainings)

@@ -5,7 +5,7 @@ from typing import Any
 
 import dagster as dg
 
-from gristmill.lake.identity import digest_of
+from assets.support.keys import choice_of
 from gristmill.recipes.catalogue import Catalogue
 from resources.pauses import pause, paused, resume
 
@@ -20,8 +20,7 @@ def pausing_jobs(catalogue: Catalogue, bound: Mapping[str, Any]) -> list[dg.JobD
     names = dict.fromkeys([*catalogue.sources, *catalogue.mixes, *catalogue.dedupes])
     held = "Nothing of these is requested by itself until the job `resume`; what runs goes on"
     goes_on = "What has changed meanwhile is requested at the next tick"
-    # Dagster keeps one type a name in a process, so the names of another catalogue make another type.
-    named = dg.Enum(f"SourceMixOrDedupe_{digest_of(list(names))[:6]}", [dg.EnumValue(name) for name in names])
+    named = choice_of("SourceMixOrDedupe", names)
     schema = {"names": dg.Field([named], description="Names of sources, mixes and dedupe recipes")}
     return [_job("pause", held, pause, schema, bound), _job("resume", goes_on, resume, schema, bound)]
 

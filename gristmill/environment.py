@@ -58,6 +58,7 @@ class Environment:
         health_token: GRISTMILL_HEALTH_TOKEN: lets other machines read the UI's page /healthz; empty: nobody else may.
         code_url: GRISTMILL_CODE_URL: address of the project's folder on a git server, for links to recipes.
         ui_url: GRISTMILL_UI_URL: address of the UI, for the links in alerts.
+        more_jobs: GRISTMILL_MORE_JOBS: whether Dagster lists jobs of each stream and of each source's audits, too.
     """
 
     lake: str
@@ -85,6 +86,7 @@ class Environment:
     health_token: str = field(default="", repr=False)
     code_url: str = ""
     ui_url: str = ""
+    more_jobs: bool = False
 
     def named_shelves(self) -> tuple[str, ...]:
         """The packages that hold recipes, for what cannot work without them.
@@ -124,8 +126,6 @@ def read_environment(variables: Mapping[str, str] | None = None, folder: Path | 
         raise RecipeError(f"GRISTMILL_ENGINE is {chosen!r}; give one of {', '.join(ENGINES)}")
     address = given.get("GRISTMILL_ENGINE_ADDRESS") or ""
     check_address(engine, address, "GRISTMILL_ENGINE_ADDRESS")
-    interval = _seconds(given, "GRISTMILL_INTERVAL", INTERVAL, "between two ticks of a sensor")
-    retry_delay = _seconds(given, "GRISTMILL_RETRY_DELAY", RETRY_DELAY, "until an op is tried again")
     return Environment(
         lake=lake,
         shelves=shelves,
@@ -133,8 +133,8 @@ def read_environment(variables: Mapping[str, str] | None = None, folder: Path | 
         endpoint=given.get("AWS_ENDPOINT_URL_S3") or given.get("AWS_ENDPOINT_URL") or "",
         region=given.get("AWS_REGION") or given.get("AWS_DEFAULT_REGION") or "",
         profile="" if given.get("AWS_ACCESS_KEY_ID") else given.get("AWS_PROFILE") or "",
-        interval=interval,
-        retry_delay=retry_delay,
+        interval=_seconds(given, "GRISTMILL_INTERVAL", INTERVAL, "between two ticks of a sensor"),
+        retry_delay=_seconds(given, "GRISTMILL_RETRY_DELAY", RETRY_DELAY, "until an op is tried again"),
         engine=engine,
         address=address,
         ui_hosts=_hosts(given),
@@ -145,6 +145,7 @@ def read_environment(variables: Mapping[str, str] | None = None, folder: Path | 
         health_token=given.get("GRISTMILL_HEALTH_TOKEN") or "",
         code_url=_web_address(given, "GRISTMILL_CODE_URL").rstrip("/"),
         ui_url=_web_address(given, "GRISTMILL_UI_URL").rstrip("/"),
+        more_jobs=_more_jobs(given),
     )
 
 
@@ -231,6 +232,14 @@ def _workers(given: Mapping[str, str]) -> int:
     if not workers.isdigit() or not 1 <= int(workers) <= MOST_WORKERS:
         raise RecipeError(f"GRISTMILL_WORKERS is {workers!r}; give a number of processes, 1 to {MOST_WORKERS}")
     return int(workers)
+
+
+def _more_jobs(given: Mapping[str, str]) -> bool:
+    """Whether further jobs are listed."""
+    value = given.get("GRISTMILL_MORE_JOBS") or "0"
+    if value not in {"0", "1"}:
+        raise RecipeError(f"GRISTMILL_MORE_JOBS is {value!r}; give 1, or 0 for none")
+    return value == "1"
 
 
 def _names(given: Mapping[str, str], name: str) -> list[str]:

@@ -18,13 +18,18 @@ from typing import Any
 import dagster as dg
 import pytest
 import zstandard
+from dagster._core.definitions.job_base import InMemoryJob
+from dagster._core.definitions.selector import JobSubsetSelector
+from dagster._core.execution.api import execute_run
+from dagster._core.execution.plan.resume_retry import ReexecutionStrategy
 from dagster._core.remote_origin import InProcessCodeLocationOrigin
 from dagster._core.scheduler.instigation import TickStatus
 from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 from dagster._core.workspace.context import WorkspaceProcessContext
 from dagster._core.workspace.load_target import InProcessWorkspaceLoadTarget
 from dagster._daemon.sensor import execute_sensor_iteration
-from oldshelf.location import SHELVES
+from dagster_shared.check import CheckError
+from oldshelf.location import SHELVES, defs
 from oldshelf.make import names
 from seaweed import Seaweed
 
@@ -114,7 +119,10 @@ def old(request: pytest.FixtureRequest, seaweed: Seaweed, tmp_path: Path, monkey
     return Old(request.param, seaweed, tmp_path)
 
 
-def test_every_name_and_code_version_that_an_old_database_knows_is_the_same(old: Old) -> None:
+def test_every_name_and_code_version_that_an_old_database_knows_is_the_same(
+    old: Old, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRISTMILL_MORE_JOBS", "1")
     now = names()
     assert {address: now["assets"].get(address) for address in old.names["assets"]} == old.names["assets"]
     for kind in ("checks", "jobs", "sensors", "schedules"):
@@ -176,6 +184,25 @@ class Daemon:
             found[state.name] = tick.status
         return found
 
+    def execute_again(self, run: dg.DagsterRun) -> str:
+        """What the button "Re-execute" of a run's page does; the new run's status. Its log goes where others go."""
+        here = JobSubsetSelector("gristmill", "__repository__", run.job_name, None)
+        with self._context.create_request_context() as request:
+            new = self.instance.create_reexecuted_run(
+                parent_run=run,
+                request_context=request,
+                code_location=request.get_code_location("gristmill"),
+                remote_job=request.get_full_job(here),
+                strategy=ReexecutionStrategy.ALL_STEPS,
+                run_config={key: each for key, each in run.run_config.items() if key != "loggers"},
+                use_parent_run_tags=True,
+            )
+        execute_run(InMemoryJob(defs().resolve_job_def(run.job_name)), new, self.instance)
+        done = self.instance.get_run_by_id(new.run_id)
+        assert done is not None
+        assert done.parent_run_id == run.run_id
+        return done.status.value
+
     def state(self) -> dict[str, Any]:
         """What grows when a sensor reports something or asks for a run."""
         return {
@@ -183,6 +210,12 @@ class Daemon:
             "events": self.instance.event_log_storage.get_maximum_record_id(),
             "partitions": [self.instance.get_dynamic_partitions(f"snapshots/{name}") for name in SOURCES],
         }
+
+
+@pytest.fixture
+def more_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an operator sets before the code is loaded."""
+    monkeypatch.setenv("GRISTMILL_MORE_JOBS", "1")
 
 
 @pytest.fixture
@@ -219,3 +252,18 @@ def test_what_arrives_after_the_upgrade_is_noticed_and_nothing_else(old: Old, da
     assert dg.AssetKey(["sources", "books", "v0", "documents"]) in {
         key for run in asked for key in run.asset_selection or ()
     }
+
+
+@pytest.mark.usefixtures("more_jobs")
+def test_old_runs_of_jobs_that_are_no_longer_listed_are_executed_again_where_a_person_asks_for_them(
+    daemon: Daemon,
+) -> None:
+    [refresh] = daemon.instance.get_runs(dg.RunsFilter(job_name="reading_books_refresh"))
+    audits = daemon.instance.create_run_for_job(defs().resolve_job_def("books_audits"))  # the archives have none
+    assert [daemon.execute_again(run) for run in (refresh, audits)] == ["SUCCESS", "SUCCESS"]
+
+
+def test_without_that_they_are_not_found(daemon: Daemon) -> None:
+    [refresh] = daemon.instance.get_runs(dg.RunsFilter(job_name="reading_books_refresh"))
+    with pytest.raises(CheckError, match='No remote job named "reading_books_refresh" found'):
+        daemon.execute_again(refresh)

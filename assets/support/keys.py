@@ -1,11 +1,13 @@
 """Asset keys: the address of an asset, split at its slashes. Groups and the names of ops and jobs come from it too."""
 
 import re
+from collections.abc import Iterable
 from functools import cache
 
 import dagster as dg
 
 from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.identity import digest_of
 
 LAKE = "lake"
 """The key of the asset that is the whole lake in totals. It has no address in the lake."""
@@ -49,6 +51,18 @@ def group_of(address: str) -> str:
     if top == "mixes":
         return plain(f"mix-{named}")
     return plain(f"dedupe-{named}") if top == "dedupe" else top
+
+
+def choice_of(word: str, names: Iterable[str]) -> dg.Enum:
+    """A value of a run's configuration that is one of some names: the launchpad offers them, and refuses any other.
+
+    Args:
+        word: what they are names of, as a part of a name.
+        names: the names.
+    """
+    every = list(names)
+    # Dagster keeps one type a name in a process, so the names of another catalogue make another type.
+    return dg.Enum(f"{word}_{digest_of(every)[:6]}", [dg.EnumValue(name) for name in every])
 
 
 @cache

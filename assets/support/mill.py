@@ -9,7 +9,7 @@ from typing import Any
 
 import dagster as dg
 
-from assets.jobs import index_name, journey_name, refresh_name
+from assets.jobs import index_name, journey_name
 from assets.support.arrivals import report_arrivals
 from assets.support.keys import key_of, plain, snapshots_of
 from assets.support.lake_identity import is_shown, shown_lake
@@ -233,8 +233,8 @@ class Mill:
             *cache_steps(self.catalogue.tokenizers_of(mix), mix, stream, snapshot, shelves),
             *export_steps(self.catalogue.exports_of(mix), mix, stream, snapshot, shelves),
         ]
-        if self.needed(refresh_name(mix.name, stream), snapshot, steps):
-            self.run(refresh_name(mix.name, stream), snapshot)
+        if self.needed(f"tokens and exports of {mix.name}/{stream}", snapshot, steps):
+            self.materialize([asset for step in steps for asset in step.makes], snapshot)
 
     def train(self, tokenizer: Tokenizer, slices: dict[str, Sequence[str]]) -> None:
         """A tokenizer, if it is not there."""

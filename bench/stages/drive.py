@@ -1,8 +1,8 @@
 """Dagster runs in a process of their own: `python -m bench.stages.drive arrive sources/bench/v0/documents`.
 
 `arrive` reports the raw snapshots as the sensor does; `train` imports the tokenizer unless it is there; `job:<name>`
-runs a named job, anything else is an asset that is materialized alone. `--inline` grinds in this process. A line of
-JSON at the end says what each word cost, and what each asset's partition said of itself.
+runs a named job, anything else is an asset, or several by commas, which one run materializes. `--inline` grinds in
+this process. A line of JSON at the end says what each word cost, and what each asset's partition said of itself.
 """
 
 import json
@@ -56,7 +56,7 @@ class Driver:
             job.execute_in_process(
                 instance=self._instance,
                 partition_key=SNAPSHOT,
-                asset_selection=[key_of(words)],
+                asset_selection=[key_of(each) for each in words.split(",")],
                 run_config=self._config,
             )
         )

@@ -27,7 +27,7 @@ MEGABYTES = 960
 SHARE = 0.02
 TURNS = 3
 CHANGED = "shard-0417"
-JOURNEY = ("arrive", "train", "job:bench_journey", "job:bench_bench_refresh")
+JOURNEY = ("arrive", "train", "job:bench_journey", "mixes/bench/documents/bench,token_caches/bench/bench-1/bench")
 SETS = ("gopher-1", "language-1", "length-1")
 DOCUMENTS = (
     "sources/bench/v0/documents",

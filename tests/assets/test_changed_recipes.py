@@ -132,7 +132,7 @@ def test_a_tokenizer_file_that_was_edited_in_the_lake_is_refused_by_name_and_onc
     [said] = works.run("tiny_1_train", None).failures.values()
     assert "changed under its name" in said
     works.store.put(TOKENS, held)
-    assert works.run("blend_letters_refresh").success
+    assert works.refresh().success
 
 
 def test_a_brought_tokenizer_is_the_file_that_the_recipe_pins(made: Works, tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ from dagster._core.definitions.job_base import InMemoryJob
 from dagster._core.execution.api import execute_run
 from dagster_kit import (
     BLEND_LETTERS,
+    DIARY_COUNT,
+    DIARY_V0,
     JOURNEY,
     LETTERS_V0,
     TINY_LETTERS,
@@ -153,16 +155,27 @@ def test_an_audit_that_ends_after_a_later_run_is_what_dagster_shows(made: Works)
 
 
 @pytest.mark.slow
-def test_the_job_of_a_source_does_all_its_audits_and_that_of_all_does_every_one(made: Works) -> None:
-    one = made.run("letters_audits", None)
+def test_the_job_does_every_audit_or_those_of_the_sources_that_a_person_names(made: Works) -> None:
+    made.raw(letters(1, source="diary"), source="diary")
+    made.arrive("diary")
+    assert made.run("diary_journey").success
+    one = made.audit("letters")
     assert {name.partition(":")[0] for name in one.checks} == {*JOURNEY, BLEND_LETTERS, TINY_LETTERS}
     assert said(one, LETTERS_V0, "ids_unique") == (True, "every byte of 2024 is as its ledger says", "2024")
-    assert made.run("audits", None).checks.keys() == one.checks.keys()
+    other = made.audit("diary")
+    assert {name.partition(":")[0] for name in other.checks} == {DIARY_V0, DIARY_COUNT}
+    assert made.run("audits", None).checks.keys() == one.checks.keys() | other.checks.keys()
     assert shown(made).passed
 
 
+def test_a_source_that_is_none_is_refused_before_there_is_a_run(works: Works) -> None:
+    with pytest.raises(dg.DagsterInvalidConfigError, match=r"not in enum type Source_\w{6} got lettres"):
+        works.audit("letters", "lettres")
+    assert works.instance.get_runs() == []
+
+
 def test_what_is_not_made_yet_gets_no_result_from_a_job(made: Works) -> None:
-    done = made.run("diary_audits", None)
+    done = made.audit("diary")
     assert done.success
     assert done.checks == {}
 
@@ -171,7 +184,7 @@ def test_an_audit_of_a_job_that_fails_is_an_error_in_its_log_and_on_the_page_of_
     path = place(LETTERS_V0, "2024").shard("a")
     data = made.store.read(path)
     made.store.put(path, data[:-20] + bytes([data[-20] ^ 1]) + data[-19:])
-    done = made.run("letters_audits", None)
+    done = made.audit("letters")
     assert done.success  # the audits were done; what they found is in the checks
     assert any(line.startswith(f"{LETTERS_V0}: ids_unique_audit: {path}: ") for line in done.said)
     assert not shown(made).passed
@@ -181,7 +194,7 @@ def test_an_object_that_cannot_be_read_is_a_finding_and_all_else_is_read(made: W
     shard = Path(made.store.url) / place(LETTERS_V0, "2024").shard("a")
     shard.unlink()
     shard.symlink_to(shard)  # a loop
-    done = made.run("letters_audits", None)
+    done = made.audit("letters")
     assert done.success, done.failures
     red = {name for name, each in done.checks.items() if name.endswith("_audit") and not each.passed}
     assert f"{LETTERS_V0}:ids_unique_audit" in red
@@ -194,7 +207,7 @@ def test_an_object_that_cannot_be_read_is_a_finding_and_all_else_is_read(made: W
 
 def test_a_lake_that_does_not_answer_fails_the_job_and_no_check(made: Works) -> None:
     shutil.move(made.store.url, f"{made.store.url}-elsewhere")  # as if its disk is not mounted
-    done = made.run("letters_audits", None)
+    done = made.audit("letters")
     assert not done.success
     (failure,) = done.failures.values()
     assert "could not be read to the end" in failure

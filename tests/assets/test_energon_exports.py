@@ -46,7 +46,7 @@ def objects(exporting: Works, *below: str) -> dict[str, str]:
 @pytest.mark.slow
 def test_runs_in_dagster_make_a_partition_and_the_index(exporting: Works) -> None:
     exporting.run("sync", None)
-    done = exporting.run("blend_letters_refresh")
+    done = exporting.refresh()
     assert done.success, done.failures
     for name, here in LETTERS.items():
         check = done.checks[f"{here.asset}:export_complete"]
@@ -67,7 +67,7 @@ def test_too_many_tars_are_said_in_the_log_and_in_the_metadata(
     monkeypatch.setattr("gristmill.stages.export.energon.splits.MANY_FILES", 1)
     monkeypatch.setattr("gristmill.stages.export.part_table.MANY_FILES", 1)
     exporting.run("sync", None)
-    done = exporting.run("blend_letters_refresh")
+    done = exporting.refresh()
     assert "warning" in done.checks[f"{LETTERS['tars'].asset}:export_complete"].metadata
     done = exporting.run("blend_index", None)
     said = "the release has 2 files, and Energon works best with at most 1; give the export larger shard_samples"

@@ -102,7 +102,7 @@ def test_make_makes_slices_and_release_and_does_nothing_when_they_are_there(
 @pytest.mark.slow
 def test_a_run_in_dagster_makes_them_too(exporting: Works) -> None:
     exporting.run("sync", None)
-    done = exporting.run("blend_letters_refresh")
+    done = exporting.refresh()
     assert done.success, done.failures
     assert done.checks[f"{LETTERS}:export_complete"].passed
     assert done.metadata(LETTERS)["dagster/row_count"] == 5

@@ -17,7 +17,7 @@ def catalogue() -> Catalogue:
 
 
 def load(catalogue: Catalogue) -> dg.Definitions:
-    return build(environment(Path("nowhere")), catalogue)
+    return build(environment(Path("nowhere"), more_jobs=True), catalogue)
 
 
 @pytest.fixture(scope="module")
@@ -50,3 +50,16 @@ def test_documents_alone_are_a_job_for_streams_that_a_tokenizer_trains_on(catalo
     more = replace(catalogue, tokenizers={"tiny-1": replace(tokenizer, training=wider)})
     job = load(more).resolve_job_def("blend_diary_documents")
     assert {address_of(key) for key in job.asset_layer.executable_asset_keys} == {BLEND_DIARY}
+
+
+def test_jobs_of_streams_and_audits_of_a_source_are_listed_where_a_person_asks_for_them(
+    catalogue: Catalogue, definitions: dg.Definitions
+) -> None:
+    without = {job.name for job in build(environment(Path("nowhere")), catalogue).resolve_all_job_defs()}
+    assert {job.name for job in definitions.resolve_all_job_defs()} - without == {
+        "blend_letters_documents",
+        "blend_letters_refresh",
+        "blend_diary_refresh",
+        "letters_audits",
+        "diary_audits",
+    }

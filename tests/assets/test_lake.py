@@ -78,6 +78,6 @@ def test_a_failed_audit_is_named(made: Works) -> None:
     path = place(LETTERS_V0, "2024").shard("a")
     data = made.store.read(path)
     made.store.put(path, data[:-20] + bytes([data[-20] ^ 1]) + data[-19:])
-    assert made.run("letters_audits", None).success
+    assert made.audit("letters").success
     named = {each["what"] for each in looked(made)["what is red"] if each["asset"] == LETTERS_V0}
     assert named == {"ids_unique_audit"}

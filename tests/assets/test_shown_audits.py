@@ -94,7 +94,7 @@ def by_sync(works: Works) -> None:
 @pytest.mark.parametrize("path", [by_journey, by_automation, by_backfill, by_command, by_sync])
 def test_a_red_audit_stays_red_until_it_is_read_again(made: Works, path: Callable[[Works], None]) -> None:
     shard = damage(made)
-    assert made.run("letters_audits", None).success
+    assert made.audit("letters").success
     assert shown(made) == "FAILED"
     arrive(made)
     path(made)

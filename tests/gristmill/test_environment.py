@@ -165,3 +165,10 @@ def test_an_address_of_the_web_that_cannot_be_one_is_refused_and_not_repeated(na
     with pytest.raises(RecipeError, match=f"^{name} (is no address of the web|holds a user or a password)") as refused:
         read_environment({name: address})
     assert "hunter2" not in str(refused.value)
+
+
+def test_further_jobs_are_asked_for_by_1_and_nothing_else() -> None:
+    assert [read_environment(each).more_jobs for each in ({}, {"GRISTMILL_MORE_JOBS": "0"})] == [False, False]
+    assert read_environment({"GRISTMILL_MORE_JOBS": "1"}).more_jobs
+    with pytest.raises(RecipeError, match="GRISTMILL_MORE_JOBS is 'yes'; give 1, or 0 for none"):
+        read_environment({"GRISTMILL_MORE_JOBS": "yes"})

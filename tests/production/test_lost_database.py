@@ -41,9 +41,9 @@ class Finished(Works):
         self.arrive("letters")
         for job, snapshot, only in (
             ("letters_journey", "2024", ()),
-            ("blend_letters_documents", "2024", ()),
+            ("__ASSET_JOB", "2024", (BLEND_LETTERS,)),
             ("tiny_1_train", None, ()),
-            ("blend_letters_refresh", "2024", (BLEND_LETTERS, TINY_LETTERS)),  # starter-bpe-1 was never trained
+            ("__ASSET_JOB", "2024", (TINY_LETTERS,)),  # starter-bpe-1 was never trained
             ("blend_index", None, (BLEND_INDEX, TINY_INDEX)),
         ):
             done = self.run(job, snapshot, only=only)

@@ -72,8 +72,8 @@ def test_a_job_shows_no_resource_that_does_nothing_in_it(tmp_path: Path) -> None
     for job in definitions.get_repository_def().get_all_jobs():
         schema: Any = job.run_config_schema.config_type
         shown[job.name] = sorted(schema.fields["resources"].config_type.fields)
-    assert (shown["packages_journey"], shown["starter_packages_refresh"]) == (["engine"], ["engine"])
-    quiet = ("sync", "purge", "audits", "packages_audits")
+    assert shown["packages_journey"] == ["engine"]
+    quiet = ("sync", "purge", "audits")
     assert {name: shown[name] for name in quiet} == {name: [] for name in quiet}
 
 

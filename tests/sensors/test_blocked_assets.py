@@ -29,8 +29,8 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Works]:
         works.arrive("letters")
         for job, only in (
             ("letters_journey", ()),
-            ("blend_letters_documents", ()),
-            ("blend_letters_refresh", (LINES, OSCAR, TAR_PARTS)),
+            ("__ASSET_JOB", (BLEND_LETTERS,)),
+            ("__ASSET_JOB", (LINES, OSCAR, TAR_PARTS)),
         ):
             assert works.run(job, only=only).success
         assert works.run("blend_index", None, only=(TARS,)).success

@@ -18,7 +18,7 @@ def test_an_index_lists_its_slices_and_what_is_absent(milled: Works) -> None:
     ]
     assert said["absent slices"] == "diary/2023"
     tokens = done.metadata(TINY_INDEX)["tokens"]
-    assert tokens == milled.run("blend_letters_refresh").metadata(TINY_LETTERS)["tokens"] > 0
+    assert tokens == milled.refresh().metadata(TINY_LETTERS)["tokens"] > 0
 
 
 def test_an_index_without_a_slice_is_a_warning_that_names_it_until_the_slice_is_there(milled: Works) -> None:

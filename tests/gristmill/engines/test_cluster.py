@@ -12,7 +12,7 @@ from pathlib import Path
 import dagster as dg
 import msgspec
 import pytest
-from dagster_kit import TINY_LETTERS, Works, letters
+from dagster_kit import BLEND_LETTERS, TINY_LETTERS, Works, letters
 from faulty import came, meeting, opened, shards, work
 from testkit import Mill
 
@@ -65,8 +65,13 @@ def test_a_run_chooses_its_engine_and_has_the_same_bytes_on_each(cluster: Cluste
             works.raw(letters(1, 2, 3), "a")
             works.raw(letters(4, 5, 6), "b")
             works.arrive("letters")
-            for job in ("letters_journey", "blend_letters_documents", "tiny_1_train", "blend_letters_refresh"):
-                done = works.run(job, None if job == "tiny_1_train" else "2024", engine={"kind": kind})
+            for job, only in (
+                ("letters_journey", ()),
+                ("__ASSET_JOB", (BLEND_LETTERS,)),
+                ("tiny_1_train", ()),
+                ("__ASSET_JOB", (TINY_LETTERS,)),
+            ):
+                done = works.run(job, None if job == "tiny_1_train" else "2024", only=only, engine={"kind": kind})
                 assert done.success, done.failures
             assert works.fingerprint(TINY_LETTERS)
             trees.append(Mill(works.root).tree())

@@ -11,7 +11,7 @@ from dagster import DagsterEventType
 from testkit import link, packed, put_list
 
 from assets.support.arrivals import report_arrivals
-from assets.support.keys import key_of, snapshots_of
+from assets.support.keys import address_of, key_of, snapshots_of
 from definitions import build
 from gristmill.environment import Environment
 from gristmill.lake.address import blocklist_path, place, raw_folder
@@ -58,9 +58,18 @@ def letters(*numbers: int, source: str = "letters") -> list[dict[str, Any]]:
     return [letter(number, source=source) for number in numbers]
 
 
-def environment_of(root: Path, shelves: tuple[str, ...] = SHELVES, address: str = "") -> Environment:
+def environment_of(
+    root: Path, shelves: tuple[str, ...] = SHELVES, address: str = "", *, more_jobs: bool = False
+) -> Environment:
     return Environment(
-        lake=str(root), shelves=shelves, workers=2, endpoint="", region="", retry_delay=RETRY_DELAY, address=address
+        lake=str(root),
+        shelves=shelves,
+        workers=2,
+        endpoint="",
+        region="",
+        retry_delay=RETRY_DELAY,
+        address=address,
+        more_jobs=more_jobs,
     )
 
 
@@ -145,17 +154,27 @@ class Works:
         )
         return Result(result.run_id, self.instance)
 
+    def refresh(self, snapshot: str = "2024", *, stream: str = "letters") -> "Result":
+        """One real run of all that is made of a stream, as "Materialize selected" launches it."""
+        every = map(address_of, self.definitions.resolve_asset_graph().materializable_asset_keys)
+        tops = ("mixes/blend/documents/", "token_caches/blend/", "exports/blend/")
+        of_stream = [each for each in every if each.startswith(tops) and each.endswith(f"/{stream}")]
+        return self.run("__ASSET_JOB", snapshot, only=of_stream)
+
+    def audit(self, *sources: str) -> "Result":
+        """One real run of all audits of some sources."""
+        return self.run("audits", None, config={"ops": {"audit_all": {"config": {"sources": list(sources)}}}})
+
     def whole(self, snapshot: str = "2024") -> None:
         """Raw to tokens of one snapshot of the letters, and the indexes."""
-        for job, key in (
-            ("letters_journey", snapshot),
-            ("blend_letters_documents", snapshot),
-            ("tiny_1_train", None),
-            ("blend_letters_refresh", snapshot),
-            ("blend_index", None),
+        for done in (
+            self.run("letters_journey", snapshot),
+            self.run("__ASSET_JOB", snapshot, only=[BLEND_LETTERS]),
+            self.run("tiny_1_train", None),
+            self.refresh(snapshot),
+            self.run("blend_index", None),
         ):
-            done = self.run(job, key)
-            assert done.success, (job, done.failures)
+            assert done.success, done.failures
 
     # what is there
 

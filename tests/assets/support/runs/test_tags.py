@@ -55,8 +55,8 @@ def test_a_run_over_several_assets_names_each_value_once() -> None:
 
 
 def test_named_jobs_and_automation_give_their_runs_tags(works: Works) -> None:
-    tags = works.definitions.resolve_job_def("blend_letters_refresh").run_tags
-    assert tags == {"gristmill/source": "letters", "gristmill/mix": "blend", "gristmill/layer": "mix, tokens"}
+    tags = works.definitions.resolve_job_def("letters_journey").run_tags
+    assert tags == {"gristmill/source": "letters", "gristmill/layer": "documents, attributes"}
     assert {unit.name: unit.tags for unit in units_of(works.catalogue)} == {
         "letters": {"gristmill/source": "letters"},
         "diary": {"gristmill/source": "diary"},
