@@ -115,7 +115,8 @@ class ClusterInputs:
         """Reads all tables.
 
         Raises:
-            DataError: a table is missing, or the clusters of an earlier round are of other fingerprints.
+            DataError: a table is missing, the clusters of an earlier round are of other fingerprints, or the scores of
+                other documents.
         """
         unit, name = minhash_of(dedupe), dedupe.name
         ranked = [entry for entry in order.entries if entry.round <= number]
@@ -145,6 +146,7 @@ class ClusterInputs:
         verdicts = Table.read(store, place(VERDICTS.at(dedupe=name), round_key(number)))
         found = cls(dedupe, order, number, prints, runs, verdicts, earlier, texts, scores)
         found._check_earlier()
+        found._check_scores()
         return found
 
     def _check_earlier(self) -> None:
@@ -162,6 +164,22 @@ class ClusterInputs:
                     raise DataError(
                         f"{table.place.asset} ({table.place.snapshot}): made from other fingerprints than those of"
                         f" {now.asset} ({now.shard}); make this round again first"
+                    )
+
+    def _check_scores(self) -> None:
+        """Checks that the scores are of the documents that are compared, and not of what these were before.
+
+        Raises:
+            DataError: they are not.
+        """
+        for rank, table in self.scores.items():
+            for printed in self.fingerprints[rank].rows.values():
+                scored = table.rows[printed.name].inputs if printed.name in table.rows else ()
+                documents = {each.asset for each in printed.inputs}
+                if any(each.asset in documents and each not in printed.inputs for each in scored):
+                    raise DataError(
+                        f"{table.place.table}: shard {printed.name} was made from other documents than its"
+                        f" fingerprints; make {table.place.asset} of {table.place.snapshot} again"
                     )
 
     @property

@@ -17,7 +17,7 @@ from gristmill.lake.address import Place, attributes_asset, documents_asset, pla
 from gristmill.lake.asset_kinds import CLUSTERS, FINGERPRINTS, HASH_RUNS, MARKS, VERDICTS
 from gristmill.lake.identity import IdDigest
 from gristmill.lake.ledger.files import compose, dump, pack_table, read_ledger
-from gristmill.lake.ledger.model import Ledger, Recipe, Shard
+from gristmill.lake.ledger.model import Input, Ledger, Recipe, Shard
 from gristmill.lake.rows.attribute import encode_row
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.shard_file import ShardWriter, gzip_bytes
@@ -121,18 +121,25 @@ class Near:
         of_round = place(CLUSTERS.at(dedupe=self.dedupe.name), round_key(number))
         return next(row for row in read_ledger(self.store, of_round)[1] if row.name == WHOLE), of_round
 
-    def scores(self, rank: int, scores: Mapping[str, Sequence[float | None]]) -> None:
-        """Writes the attribute set `quality-1` of a snapshot: None is a document without the label."""
+    def scores(self, rank: int, scores: Mapping[str, Sequence[float | None]], content: str = "") -> None:
+        """Writes the attribute set `quality-1` of a snapshot: None is a document without the label.
+
+        Args:
+            rank: of the snapshot.
+            scores: of each document, by shard.
+            content: digest of the documents that each shard was made from; empty: none is named.
+        """
         entry = self.order.entries[rank]
         here = place(attributes_asset(entry.source, "v0", "quality-1"), entry.snapshot)
         rows = []
         for name, values in scores.items():
             texts, writer = self.texts[rank][name], ShardWriter(self.store, here.shard(name))
+            inputs = (Input(documents_asset(entry.source, "v0"), name, content),) if content else ()
             pairs = ids_of(entry.source, entry.snapshot, name, texts)
             for (source, id_), score, text in zip(pairs, values, texts, strict=True):
                 labels = {} if score is None else {"quality-1__good": [[0, len(text), score]]}
                 writer.write(encode_row(id_, source, labels) + b"\n")
-            rows.append(Shard.of(name, writer.close(), ids=digest(pairs), recipe=RECIPE.digest, inputs=()))
+            rows.append(Shard.of(name, writer.close(), ids=digest(pairs), recipe=RECIPE.digest, inputs=inputs))
         self.publish(here, rows)
 
     def publish(self, here: Place, rows: list[Shard]) -> None:

@@ -9,6 +9,9 @@ import pytest
 from nearlake import Near
 from nearrecipes import BEST, LONGEST, LOOSE
 
+from gristmill.errors import DataError
+from gristmill.lake.address import place
+from gristmill.lake.ledger.files import read_ledger
 from gristmill.stages.fingerprints.binary_part import read_part_file
 from gristmill.stages.near_duplicates.inputs import minhash_of
 
@@ -85,6 +88,21 @@ def test_the_best_is_kept_if_the_recipe_says_so(tmp_path: Path) -> None:
     near.scores(0, {"a": [None, 0.25, 0.75, 0.75]})
     near.resolve()
     assert [row["duplicate"] for row in near.mark(0)["a"]] == [1, 1, 0, 1]
+
+
+def test_scores_of_other_documents_are_refused_before_anything_is_compared(tmp_path: Path) -> None:
+    near = Near(tmp_path, BEST)
+    near.add_by_steps(("wiki", "1", {"a": [OTHER, OTHER]}))
+    [documents] = read_ledger(near.store, place("sources/wiki/v0/documents", "1"))[1]
+    near.scores(0, {"a": [0.25, 0.75]}, content="0" * 32)  # of the same ids, before the texts changed
+    again = (
+        "shard a was made from other documents than its fingerprints; make sources/wiki/v0/attributes/quality-1 of 1"
+    )
+    with pytest.raises(DataError, match=again):
+        near.resolve()
+    near.scores(0, {"a": [0.25, 0.75]}, content=documents.content)
+    near.resolve()
+    assert [row["duplicate"] for row in near.mark(0)["a"]] == [1, 0]
 
 
 @pytest.mark.slow
