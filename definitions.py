@@ -27,6 +27,7 @@ from assets.raw import raw_spec
 from assets.support.about import owners_of
 from assets.support.code_references import CodeReferences
 from assets.support.keys import address_of
+from assets.support.progress import PROGRESS, progress_logger, to_output
 from assets.support.step_graphs import define_steps, untangled
 from assets.support.step_ops import StepAssets
 from assets.sync import sync_job
@@ -122,7 +123,8 @@ def build(
     Args:
         environment: its settings.
         catalogue: the recipes.
-        loggers: of its runs; None: Dagster's own.
+        loggers: of its runs; None: Dagster's own, and one that runs of `gristmill run` name, so that they can be
+            executed again from their pages.
         s3: the connection to the lake's bucket; None: as the environment says.
     """
     with warnings.catch_warnings():  # partitioned checks are a preview feature of the pinned Dagster
@@ -138,7 +140,7 @@ def build(
             "io_manager": FixedIOManager(NoFiles(), "None: ops hand on no values"),
         },
         "executor": dg.in_process_executor,
-        "loggers": dict(loggers) if loggers else None,
+        "loggers": dict(loggers or {"console": dg.colored_console_logger, PROGRESS: progress_logger(to_output)}),
     }
     growing = [source for source in catalogue.sources.values() if source.snapshots == "accumulate"]
     audits = audits_of(catalogue, steps)

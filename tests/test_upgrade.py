@@ -185,7 +185,7 @@ class Daemon:
         return found
 
     def execute_again(self, run: dg.DagsterRun) -> str:
-        """What the button "Re-execute" of a run's page does; the new run's status. Its log goes where others go."""
+        """What the button "Re-execute" of a run's page does; the new run's status."""
         here = JobSubsetSelector("gristmill", "__repository__", run.job_name, None)
         with self._context.create_request_context() as request:
             new = self.instance.create_reexecuted_run(
@@ -194,7 +194,7 @@ class Daemon:
                 code_location=request.get_code_location("gristmill"),
                 remote_job=request.get_full_job(here),
                 strategy=ReexecutionStrategy.ALL_STEPS,
-                run_config={key: each for key, each in run.run_config.items() if key != "loggers"},
+                run_config=run.run_config,
                 use_parent_run_tags=True,
             )
         execute_run(InMemoryJob(defs().resolve_job_def(run.job_name)), new, self.instance)

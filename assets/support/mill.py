@@ -14,7 +14,7 @@ from assets.support.arrivals import report_arrivals
 from assets.support.keys import key_of, plain, snapshots_of
 from assets.support.lake_identity import is_shown, shown_lake
 from assets.support.last_reading import AS_OF
-from assets.support.progress import progress_logger
+from assets.support.progress import PROGRESS, progress_logger
 from assets.support.runs.in_process import execute_in_process
 from gristmill.dashboard.home import prepare_home
 from gristmill.environment import Environment
@@ -266,7 +266,7 @@ class Mill:
 
 
 def _config(config: dict[str, Any] | None) -> dict[str, Any]:
-    return {**(config or {}), "loggers": {"progress": {}}}
+    return {**(config or {}), "loggers": {PROGRESS: {}}}
 
 
 def _line(prospect: Prospect) -> str:
@@ -292,6 +292,6 @@ def open_mill(build: Build, environment: Environment, say: Say) -> Mill:
         catalogue=catalogue,
         store=open_store(environment.lake, environment.options),
         instance=_instance(home),
-        definitions=build(environment, catalogue, loggers={"progress": progress_logger(say)}),
+        definitions=build(environment, catalogue, loggers={PROGRESS: progress_logger(say)}),
         say=say,
     )

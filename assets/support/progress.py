@@ -1,12 +1,21 @@
 """How runs that a command starts talk: one line a fact; Dagster's own log stays in Dagster."""
 
 import logging
+import sys
 import time
 from typing import Any
 
 import dagster as dg
 
 from gristmill.execution.work import Say
+
+PROGRESS = "progress"
+"""The name of the logger in the configuration of runs that a command starts."""
+
+
+def to_output(line: str) -> None:
+    """Shows a line of progress in the output of the run's process, which Dagster keeps."""
+    sys.stdout.write(f"{line}\n")
 
 
 class TimedLines:
