@@ -171,7 +171,7 @@ def _installed() -> tuple[Plugin, ...]:
     The files are read first: Python's own look takes as long as all else that `gristmill --help` does.
     """
     files = (file for folder in sys.path for file in Path(folder).glob("*-info/entry_points.txt"))
-    if not any("[gristmill." in file.read_text(errors="replace") for file in files):
+    if not any(map(_names_us, files)):
         return ()
     from importlib.metadata import entry_points  # noqa: PLC0415 - see above
 
@@ -181,6 +181,14 @@ def _installed() -> tuple[Plugin, ...]:
         for each in entry_points(group=f"{HOME}.{kind}")
         if each.dist
     )
+
+
+def _names_us(file: Path) -> bool:
+    """Whether the entry points of a package may be ours. A file that nobody may read belongs to no package in use."""
+    try:
+        return f"[{HOME}." in file.read_text(errors="replace")
+    except OSError:
+        return False
 
 
 def installed(kind: str) -> list[Plugin]:

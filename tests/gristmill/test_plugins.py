@@ -106,6 +106,7 @@ def test_a_format_and_a_reader_of_a_package_are_used_proven_and_compared_by_thei
 
 
 def test_a_broken_package_stops_what_asks_for_it_by_name_and_nothing_else(songs: Songs) -> None:
+    (songs.site / "odd-1.0.dist-info" / "entry_points.txt").mkdir(parents=True)  # a file that cannot be read
     code, said = songs.run("plugins", "--json")
     found = {(each["kind"], each["name"], each["package"]): each for each in map(json.loads, said.splitlines())}
     assert code == 1
