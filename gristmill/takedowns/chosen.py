@@ -2,12 +2,13 @@
 
 URLs come from the columns beside documents, digests from the fingerprints of a dedupe of whole texts, near documents
 from the clusters of a dedupe by MinHash. Where a first version lacks these, it was not searched; a scan reads its rows.
-Those of later versions are asked too: they may be the only ones.
+So is each later version and slice of a mix that was made with edits or transforms: they make other texts and URLs.
+Other slices are copies, and not asked. Other later versions are copies too, but may have the only columns.
 """
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -15,7 +16,8 @@ import xxhash
 
 from gristmill.errors import DataError, GristmillError, RecipeError
 from gristmill.lake.address import Place
-from gristmill.lake.asset_kinds import DOCUMENTS, FINGERPRINTS, RAW, kind_of
+from gristmill.lake.asset_kind import AssetKind
+from gristmill.lake.asset_kinds import DOCUMENTS, FINGERPRINTS, MIX, RAW, kind_of
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.files import list_ledgers
@@ -24,7 +26,7 @@ from gristmill.lake.rows.batches import IdPair, TextRow
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.fingerprints.bucket_sort import buckets_of
 from gristmill.stages.fingerprints.reader import FingerprintPart
-from gristmill.takedowns.places import Search
+from gristmill.takedowns.places import AREA_OF_KIND, Search
 from gristmill.tracing.rows import Partition, find_partition
 
 _DIGEST = re.compile(r"[0-9a-f]{32}")
@@ -73,7 +75,7 @@ def url_matcher(pattern: str) -> "re.Pattern[str]":
 
 
 def by_url(store: Store, pattern: str, search: Search, *, scan: bool) -> Pairs:
-    """The documents whose `metadata.url` matches a pattern, in a first version or in columns of a later one.
+    """The documents whose `metadata.url` matches a pattern, in any version or in a mix.
 
     Args:
         store: the lake.
@@ -96,7 +98,8 @@ def by_url(store: Store, pattern: str, search: Search, *, scan: bool) -> Pairs:
         return None if row.urls is None else any(map(matches, row.urls))
 
     why = "it has no columns with its URLs (gristmill preview makes them)"
-    return found | _each(store, search, of_shard, (UrlRow, of_row), why, scan=scan)
+    asked = _Question(of_shard, UrlRow, of_row, why, changed_by=("transforms",))
+    return found | _each(store, search, asked, scan=scan)
 
 
 def _columns(store: Store, there: Place, shard: Shard) -> tuple[Iterator[tuple[str, str, str | None]], int] | None:
@@ -118,7 +121,7 @@ def _columns(store: Store, there: Place, shard: Shard) -> tuple[Iterator[tuple[s
 
 
 def by_content(store: Store, digest: str, search: Search, *, scan: bool) -> Pairs:
-    """The documents whose text has a digest, in a first version or in fingerprints of a later one.
+    """The documents whose text has a digest, in any version or in a mix.
 
     Args:
         store: the lake.
@@ -146,7 +149,8 @@ def by_content(store: Store, digest: str, search: Search, *, scan: bool) -> Pair
         return xxhash.xxh3_128_hexdigest(row.text.encode()) == digest
 
     why = "no dedupe has empty texts" if no_text else "no dedupe has its whole texts"
-    return found | _each(store, search, of_shard, (TextRow, of_row), why, scan=scan)
+    asked = _Question(of_shard, TextRow, of_row, why, changed_by=("edits", "transforms"))
+    return found | _each(store, search, asked, scan=scan)
 
 
 def _fingerprints(store: Store) -> dict[tuple[str, str, str], tuple[FingerprintPart, int]]:
@@ -174,43 +178,59 @@ def _in_part(part: FingerprintPart, buckets: int, digest: str) -> list[Pair]:
     return [ids[spans.of_hash(int(hit), part.row.name)[0]] for hit in hits]
 
 
-def _each(
-    store: Store,
-    search: Search,
-    of_shard: Callable[[Partition, Shard], int | None],
-    of_row: tuple[type[Any], Callable[[Any], bool | None]],
-    why: str,
-    *,
-    scan: bool,
-) -> Pairs:
-    """Asks each shard; where `of_shard` cannot tell of all rows of a first version, they are read, or not searched.
+class _Question(NamedTuple):
+    """What is asked of documents.
 
-    `of_shard` gives the number of rows that it cannot tell of, which are read; or None if it tells of no row, which
-    only a scan reads. `of_row` gives None for a row of which it cannot tell.
+    Attributes:
+        of_shard: gives the number of rows of a shard that it cannot tell of, which are read; or None if it tells of no
+            row, which only a scan reads.
+        row_type: type of the rows that are read.
+        of_row: whether a row is chosen; None if it cannot tell.
+        why: the reason why `of_shard` tells of no row.
+        changed_by: the options of recipes that may give a row another answer than it had in the version before.
     """
+
+    of_shard: Callable[[Partition, Shard], int | None]
+    row_type: type[Any]
+    of_row: Callable[[Any], bool | None]
+    why: str
+    changed_by: tuple[str, ...]
+
+    def changes(self, partition: Partition) -> str:
+        """The options that made the rows of a partition others than those that were read, in words."""
+        return " and ".join(name for name in self.changed_by if partition.head.recipe.parameters.get(name))
+
+
+def _each(store: Store, search: Search, asked: _Question, *, scan: bool) -> Pairs:
+    """Asks each shard; where it cannot tell of all its rows, they are read, or not searched, unless they are copies."""
     found: Pairs = set()
-    for partition in _versions(store, search):
-        first = _is_first(partition)
-        for shard in partition.shards.values():
-            where = f"{partition.place.asset} ({partition.place.snapshot}), shard {shard.name}"
+    for partition in _partitions(store, search, DOCUMENTS, MIX):
+        is_slice, changes = partition.place.kind is MIX, asked.changes(partition)
+        copied = not changes and not _is_first(partition)
+        for shard in () if is_slice and copied else partition.shards.values():
             try:
-                unread = of_shard(partition, shard)
-                if not first:
+                unread = None if is_slice else asked.of_shard(partition, shard)
+                if copied:
                     continue
                 if unread is None and not scan:
-                    search.skip("documents", where, f"{why}; --scan reads its rows")
+                    why = f"its stream has {changes}" if is_slice else asked.why
+                    _skip(search, partition, f"{why}; --scan reads its rows", shard)
                 elif unread != 0:
                     unread = 0
-                    row_type, is_chosen = of_row
-                    for _, rows in shard_file(store, partition.place, shard).rows(row_type):
-                        answers = [is_chosen(row) for row in rows]
+                    for _, rows in shard_file(store, partition.place, shard).rows(asked.row_type):
+                        answers = [asked.of_row(row) for row in rows]
                         found.update(row.pair for row, chosen in zip(rows, answers, strict=True) if chosen)
                         unread += answers.count(None)
                 if unread:
-                    search.skip("documents", where, f"{_NO_TEXT}: {unread:,}; choose them by ID")
+                    _skip(search, partition, f"{_NO_TEXT}: {unread:,}; choose them by ID", shard)
             except GristmillError as error:
-                search.skip("documents", where, error)
+                _skip(search, partition, error, shard)
     return found
+
+
+def _skip(search: Search, partition: Partition, why: object, shard: Shard) -> None:
+    where = partition.place
+    search.skip(AREA_OF_KIND[where.kind.name], f"{where.asset} ({where.snapshot}), shard {shard.name}", why)
 
 
 def first_versions(store: Store, search: Search) -> Iterator[Partition]:
@@ -220,21 +240,21 @@ def first_versions(store: Store, search: Search) -> Iterator[Partition]:
         store: the lake.
         search: is told which ledgers cannot be read.
     """
-    return filter(_is_first, _versions(store, search))
+    return filter(_is_first, _partitions(store, search, DOCUMENTS))
 
 
 def _is_first(partition: Partition) -> bool:
     return any(kind_of(each.asset) is RAW for each in partition.head.inputs)
 
 
-def _versions(store: Store, search: Search) -> Iterator[Partition]:
+def _partitions(store: Store, search: Search, *kinds: AssetKind) -> Iterator[Partition]:
     for there in list_ledgers(store):
-        if there.kind is not DOCUMENTS:
+        if there.kind not in kinds:
             continue
         try:
             partition = find_partition(store, there)
         except GristmillError as error:
-            search.skip("documents", f"{there.asset} ({there.snapshot})", error)
+            search.skip(AREA_OF_KIND[there.kind.name], f"{there.asset} ({there.snapshot})", error)
             continue
         if partition is not None:
             yield partition

@@ -1,15 +1,24 @@
 """Documents chosen by URL and by content: through columns and fingerprints, by a scan, and where neither is allowed."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import xxhash
 from dedupelake import resolved
-from testkit import SNAPSHOT, Mill
+from streams import stream
+from testkit import SHELVES, SNAPSHOT, Mill, own_shelf
 
 from gristmill.errors import RecipeError
+from gristmill.lake.address import Place
+from gristmill.recipes.edits.edit import Edit
+from gristmill.recipes.mix import Mix
+from gristmill.recipes.source import Revision
 from gristmill.scores import document_columns
 from gristmill.scores.document_columns import make_document_columns
+from gristmill.stages.mixing.step import revision_step, stream_step
 from gristmill.takedowns.chosen import by_content, by_url
 from gristmill.takedowns.places import Search
 
@@ -152,6 +161,112 @@ def test_columns_of_a_later_version_alone_find_urls(mill: Mill) -> None:
     assert found == {("pages", "a0"), ("pages", "a1")}
     [skipped] = search.unsearched
     assert skipped.what.startswith("sources/pages/v0/documents (2024), shard a: it has no columns")
+
+
+LOWER = """from msgspec.structs import replace
+from gristmill.recipes.edits.transform import Transform
+
+def lower(row):
+    return replace(row, text=row.text.lower(), metadata={**row.metadata, "url": row.metadata["url"].lower()})
+
+LOWER = Transform(name="lower-1", document=lower)
+"""
+BY_URL = by_url, "https://a.example/*"
+BY_TEXT = by_content, xxhash.xxh3_128_hexdigest(b"one word")
+Chosen = tuple[Callable[..., set[tuple[str, str]]], str]
+
+
+@pytest.fixture
+def make(mill: Mill, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Place]:
+    """Makes a version or a slice of two documents: `lower-1` alone gives a0 the URL and the text that are asked for."""
+    monkeypatch.syspath_prepend(str(mill.root.parent))
+    own_shelf(mill, "transforms", LOWER)
+    shelves = (*SHELVES, "own_transforms")
+    mill.raw("a.jsonl.gz", [_row("a0", "HTTPS://A.example/1", "ONE WORD"), _row("a1", "https://b.example/", "two")])
+    mill.convert()
+    mill.tag("words-1")
+
+    def made(version: str, options: dict[str, Any]) -> Place:
+        if version == "v1":
+            pages = replace(mill.source(), revisions=(Revision(version="v1", **options),))
+            mill.make(revision_step(pages, "v1", SNAPSHOT, shelves))
+            return mill.documents("v1")
+        mill.make(stream_step(Mix(name="blend", streams=(stream(**options),)), "pages", SNAPSHOT, shelves))
+        return mill.stream()
+
+    return made
+
+
+def not_searched(mill: Mill, asked: Chosen) -> list[str]:
+    """What is not searched without a scan, but for v0, which has neither columns nor fingerprints."""
+    asked[0](mill.store, asked[1], search := Search(), scan=False)
+    told = [each.what for each in search.unsearched]
+    [first] = [each for each in told if each.startswith("sources/pages/v0/documents (2024), shard a: ")]
+    return [each for each in told if each != first]
+
+
+@pytest.mark.parametrize(
+    ("version", "asked", "told"),
+    [
+        ("v1", BY_URL, "it has no columns with its URLs (gristmill preview makes them)"),
+        ("v1", BY_TEXT, "no dedupe has its whole texts"),
+        ("mix", BY_URL, "its stream has transforms"),
+        ("mix", BY_TEXT, "its stream has transforms"),
+    ],
+)
+def test_what_transforms_made_is_found_by_a_scan_or_told(
+    mill: Mill, make: Callable[..., Place], version: str, asked: Chosen, told: str
+) -> None:
+    made = make(version, {"transforms": ("lower-1",)})
+    assert not_searched(mill, asked) == [f"{made.asset} (2024), shard a: {told}; --scan reads its rows"]
+    assert asked[0](mill.store, asked[1], search := Search(), scan=True) == {("pages", "a0")}
+    assert not search.unsearched
+
+
+@pytest.mark.parametrize("version", ["v1", "mix"])
+def test_texts_that_edits_made_are_found_by_a_scan_or_told(
+    mill: Mill, make: Callable[..., Place], version: str
+) -> None:
+    made = make(version, {"edits": (Edit(spans="words-1__first", replacement="1"),)})
+    assert not_searched(mill, BY_URL) == []
+    [told] = not_searched(mill, BY_TEXT)
+    assert told.startswith(f"{made.asset} (2024), shard a: ")
+    changed = xxhash.xxh3_128_hexdigest(b"1 WORD")
+    assert by_content(mill.store, changed, search := Search(), scan=True) == {("pages", "a0")}
+    assert not search.unsearched
+
+
+@pytest.mark.parametrize("version", ["v1", "mix"])
+@pytest.mark.parametrize("options", [{}, {"discard": ("metadata.language",)}, {"merge": ("words-1",), "origin": True}])
+@pytest.mark.parametrize("asked", [BY_URL, BY_TEXT])
+def test_copies_need_no_search(
+    mill: Mill, make: Callable[..., Place], version: str, options: dict[str, Any], asked: Chosen
+) -> None:
+    made = make(version, options)
+    assert not_searched(mill, asked) == []
+    mill.store.delete([made.shard("a")])
+    assert asked[0](mill.store, asked[1], search := Search(), scan=True) == set()
+    assert not search.unsearched
+
+
+def test_columns_of_a_version_tell_of_urls_that_transforms_made(mill: Mill, make: Callable[..., Place]) -> None:
+    made = make("v1", {"transforms": ("lower-1",)})
+    put_columns(mill)
+    make_document_columns(mill.store, made, mill.table(made)["a"], ())
+    assert by_url(mill.store, BY_URL[1], search := Search(), scan=False) == {("pages", "a0")}
+    assert not search.unsearched
+
+
+@pytest.mark.parametrize("version", ["v1", "mix"])
+def test_urls_that_transforms_made_unreadable_are_told(mill: Mill, make: Callable[..., Place], version: str) -> None:
+    own_shelf(mill, "transforms", LOWER.replace('row.metadata["url"].lower()', '{"at": row.metadata["url"]}'))
+    made = make(version, {"transforms": ("lower-1",)})
+    found = by_url(mill.store, BY_URL[1], search := Search(), scan=True)
+    assert not found
+    [told] = search.unsearched
+    assert told.what.startswith(f"{made.asset} (2024), shard a: documents with a `metadata.url` that is neither")
+    assert told.what.endswith(": 2; choose them by ID")
+    assert told.area == ("documents" if version == "v1" else "mixes")
 
 
 @pytest.mark.parametrize("digest", ["", "0" * 31, "G" * 32, "0" * 64])
