@@ -212,7 +212,7 @@ class Mill:
 
     def resolve(self, dedupe: Dedupe) -> None:
         """A dedupe recipe: its resolution, then the sets of the snapshots whose marks changed."""
-        if why_unresolved(self.store, dedupe):
+        if why_unresolved(self.store, dedupe, self.catalogue.editions_of(dedupe)):
             self.materialize([RESOLUTION.at(dedupe=dedupe.name)], None)
         for source in dedupe.versions:
             for snapshot in sorted(self.instance.get_dynamic_partitions(snapshots_of(source).name or "")):

@@ -1,6 +1,6 @@
 """The prospects: which partitions would be made, and why. It reads ledgers and listings, and claims nothing."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -157,12 +157,17 @@ class Prospects:
         return self._noted(Prospect(raw_asset(source.name), "", "wrong", why=(str(error),)))
 
     def resolution(
-        self, dedupe: Dedupe, prints: Sequence[tuple[str, str]], scores: Sequence[tuple[str, str]] = ()
+        self,
+        dedupe: Dedupe,
+        editions: Collection[str],
+        prints: Sequence[tuple[str, str]],
+        scores: Sequence[tuple[str, str]] = (),
     ) -> Prospect:
         """The state of the resolution of a dedupe recipe. The partitions that it reads must be surveyed before it.
 
         Args:
             dedupe: the recipe.
+            editions: names of its `replace` sources.
             prints: the partitions of fingerprints, as (asset, snapshot).
             scores: the partitions whose score chooses what a cluster keeps.
         """
@@ -174,7 +179,7 @@ class Prospects:
             if not fingerprinted(self._store, dedupe):
                 why = tuple(f"for {asset} ({key})" for asset, key in prints) or ("for documents of its sources",)
                 return self._noted(Prospect(address, "", "wait", why=why))
-            why = why_unresolved(self._store, dedupe)
+            why = why_unresolved(self._store, dedupe, editions)
         except (DataError, RecipeError) as error:
             state: State = "refused" if isinstance(error, RecipeError) else "wrong"
             return self._noted(Prospect(address, "", state, why=(str(error),)))

@@ -155,7 +155,7 @@ class Planner:
             case FolderTask():
                 return [self.states.folder(task.recipe, needed=task.needed, named=task.named)]
             case ResolutionTask():
-                return [self.states.resolution(task.dedupe, task.fingerprints, task.scores)]
+                return [self.states.resolution(task.dedupe, task.editions, task.fingerprints, task.scores)]
             case IndexTask():
                 found = self.states.index(task.indexes, task.address)
                 return [found] if found else []

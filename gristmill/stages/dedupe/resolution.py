@@ -8,7 +8,7 @@ from contextlib import nullcontext
 
 import msgspec
 
-from gristmill.errors import Conflict, DataError, NewerSchema
+from gristmill.errors import Conflict, DataError, NewerSchema, RecipeError
 from gristmill.execution.claim import Claimant, let_go
 from gristmill.execution.step import Step, make
 from gristmill.execution.survey import survey
@@ -174,8 +174,10 @@ def appended(store: Store, recipe: Dedupe, editions: Collection[str]) -> Order:
 
     Raises:
         Conflict: another resolution wrote the order at the same time; run again.
+        RecipeError: the recipes of its sources are not those of the order.
     """
     order, etag = read_order(store, recipe.name)
+    _check_order(order, recipe, editions)
     known = {(each.source, each.snapshot) for each in order.entries}
     new = [(*pair, pair[0] in editions) for pair in fingerprinted(store, recipe) if pair not in known]
     if not new and (etag or not order.entries):
@@ -183,6 +185,27 @@ def appended(store: Store, recipe: Dedupe, editions: Collection[str]) -> Order:
     order = order.with_round(new)
     store.put_if(order_path(recipe.name), dump(order), etag)
     return order
+
+
+def _check_order(order: Order, recipe: Dedupe, editions: Collection[str]) -> None:
+    """Raises RecipeError if the order has a source that the recipe does not name, or takes its snapshots otherwise.
+
+    Ranks are kept for ever. So such a source would go on marking texts that no mix has any more, and snapshots that an
+    index takes together would not be compared with each other.
+    """
+    mend = f"change it back, or take the next number for the name {recipe.name!r}"
+    for each in order.entries:
+        if each.source not in recipe.versions:
+            raise RecipeError(
+                f"dedupe {recipe.name!r}: it has compared snapshots of {each.source!r}, which its `sources` name no"
+                f" longer; {mend}"
+            )
+        if each.edition != (each.source in editions):
+            was = "replace" if each.edition else "accumulate"
+            raise RecipeError(
+                f"dedupe {recipe.name!r}: it has compared snapshots of {each.source!r} as those of a source with"
+                f" snapshots={was!r}, which has changed; {mend}"
+            )
 
 
 def steps_of_resolution(recipe: Dedupe, order: Order, shelves: tuple[str, ...]) -> Iterator[Step]:
@@ -257,13 +280,20 @@ def _progress(say: Say, where: str) -> Say:
     return told
 
 
-def why_unresolved(store: Store, recipe: Dedupe) -> tuple[str, ...]:
+def why_unresolved(store: Store, recipe: Dedupe, editions: Collection[str]) -> tuple[str, ...]:
     """Why the recipe would be resolved again; no reasons if the lake has the resolution.
+
+    Args:
+        store: the lake.
+        recipe: the recipe.
+        editions: names of the `replace` sources.
 
     Raises:
         DataError: a ledger or the order is wrong.
+        RecipeError: the recipes of its sources are not those of the order.
     """
     order, etag = read_order(store, recipe.name)
+    _check_order(order, recipe, editions)
     if order.entries and etag is None:
         return (f"{order_path(recipe.name)} is lost; it is restored from the last resolution",)
     known = {(each.source, each.snapshot) for each in order.entries}

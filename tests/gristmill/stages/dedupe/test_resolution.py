@@ -1,6 +1,7 @@
 """Resolutions of a small lake: which copy stays, what a new snapshot and a changed shard cost, what is refused."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import msgspec
 import pytest
@@ -8,7 +9,7 @@ from dedupelake import known, labels, put, resolved
 from steered import before
 from testkit import Mill
 
-from gristmill.errors import Conflict, DataError
+from gristmill.errors import Conflict, DataError, RecipeError
 from gristmill.lake.address import attributes_asset, place
 from gristmill.lake.asset_kinds import CLUSTERS, RESOLUTION, ledger_of_asset
 from gristmill.lake.ledger.files import compose, dump, pack_table, read_ledger
@@ -192,7 +193,7 @@ def test_the_audit_proves_a_resolution_and_finds_a_forged_one(pages: Mill) -> No
     path = resolution_path(TEXTS)
     pages.store.put(path, pages.store.read(path).replace(b'"duplicates":2', b'"duplicates":1'))
     assert [finding.path for finding in audit_ledger(pages.store, ledger, pages.said.append)] == [path]
-    assert why_unresolved(pages.store, known().dedupes[TEXTS]) != ()
+    assert why_unresolved(pages.store, known().dedupes[TEXTS], ()) != ()
     resolved(pages, TEXTS)
     assert audit_ledger(pages.store, ledger, pages.said.append) == []
 
@@ -211,7 +212,7 @@ def test_a_lost_order_is_restored_from_the_last_resolution(pages: Mill) -> None:
     before = pages.store.read(order_path(TEXTS))
     pages.store.delete([order_path(TEXTS)])
     assert _audited(pages) == [order_path(TEXTS)]
-    assert "restored" in why_unresolved(pages.store, known().dedupes[TEXTS])[0]
+    assert "restored" in why_unresolved(pages.store, known().dedupes[TEXTS], ())[0]
     assert resolved(pages, TEXTS) == []
     assert pages.store.read(order_path(TEXTS)) == before
     assert _audited(pages) == []
@@ -222,6 +223,24 @@ def test_no_order_is_begun_anew_if_the_result_of_the_last_resolution_is_lost_too
     pages.store.delete([order_path(TEXTS), resolution_path(TEXTS)])
     with pytest.raises(DataError, match="lost"):
         appended(pages.store, known().dedupes[TEXTS], ())
+
+
+@pytest.mark.parametrize(
+    ("sources", "editions", "words"),
+    [
+        (("books/v0",), (), "compared snapshots of 'pages', which its `sources` name no longer"),
+        (("pages/v0",), ("pages",), "a source with snapshots='accumulate', which has changed"),
+    ],
+)
+def test_recipes_of_sources_that_are_not_those_of_the_order_are_refused(
+    pages: Mill, sources: tuple[str, ...], editions: tuple[str, ...], words: str
+) -> None:
+    resolved(pages, TEXTS)
+    recipe = replace(known().dedupes[TEXTS], sources=sources)
+    for ask in (why_unresolved, appended):
+        with pytest.raises(RecipeError, match="take the next number") as refused:
+            ask(pages.store, recipe, editions)
+        assert words in str(refused.value)
 
 
 EDITS: dict[str, Callable[[Order], tuple[Ranked, ...]]] = {
@@ -242,7 +261,7 @@ def test_an_order_that_was_edited_is_refused_and_found(
     order, _ = read_order(pages.store, TEXTS)
     pages.store.put(order_path(TEXTS), dump(Order(edit(order))))
     with pytest.raises(DataError, match="not those of the last resolution"):
-        why_unresolved(pages.store, known().dedupes[TEXTS])
+        why_unresolved(pages.store, known().dedupes[TEXTS], ())
     assert _audited(pages) == [order_path(TEXTS)]
 
 
@@ -263,7 +282,7 @@ def test_clusters_whose_index_is_lost_are_made_again(pages: Mill) -> None:
     path, _ = file_of_part(part, partition.table, "0.index")
     before = pages.store.read(path)
     pages.store.delete([path])
-    assert "clusters" in why_unresolved(pages.store, known().dedupes[NEAR])[0]
+    assert "clusters" in why_unresolved(pages.store, known().dedupes[NEAR], ())[0]
     resolved(pages, NEAR)
     assert pages.store.read(path) == before
 
