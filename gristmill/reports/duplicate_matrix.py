@@ -55,18 +55,25 @@ def draw_matrix(names: Sequence[str], totals: Sequence[int], matrix: Mapping[tup
     return "".join([*parts, "</svg>"])
 
 
-def draw_occurrences(counts: Sequence[int], what: str) -> str:
+def draw_occurrences(counts: Sequence[int], what: str, rounds: int) -> str:
     """A bar for each power of two: how many different units occur at least so often, and less than twice as often.
 
     Args:
         counts: how many different units occur 2**k to 2**(k + 1) - 1 times, by k.
         what: the word for the units.
+        rounds: number of rounds that are added up. A unit is in `counts` once for each round that has it.
 
     Returns:
         The drawing as SVG; the height of a bar is the logarithm of its number.
     """
     width = 60 + 72 * max(len(counts), 4)
-    parts = [_head(width, _BARS + 60), _text(8, 18, f"different {what} by the number of their occurrences", size=13)]
+    title, notes = f"different {what} by the number of their occurrences", list[str]()
+    if rounds > 1:
+        title = f"{what} of each of {rounds} rounds by their occurrences"
+        notes.append(f"{what} that several rounds have are counted in each of them;")
+        notes.append("there, an earlier snapshot that has them is one occurrence")
+    parts = [_head(width, _BARS + 60 + 16 * len(notes)), _text(8, 18, title, size=13)]
+    parts += [_text(8, _BARS + 58 + 16 * line, words) for line, words in enumerate(notes)]
     highest = log2(1 + max(counts, default=0)) or 1
     for place, number in enumerate(counts):
         tall = (_BARS - 30) * log2(1 + number) / highest

@@ -43,7 +43,7 @@ def resolution_facts(store: Store, dedupe: Dedupe, resolution: Resolution) -> di
     characters = [each for each in duplicate_characters(store, dedupe, resolution) if each is not None]
     return {
         "who repeats whom": _drawn(draw_matrix(names, totals, matrix, dedupe.hashed)),
-        "occurrences": _drawn(draw_occurrences(resolution.occurrences, dedupe.hashed)),
+        "occurrences": _drawn(draw_occurrences(resolution.occurrences, dedupe.hashed, resolution.order.rounds)),
         "snapshots by rank": table(rows),
         "largest clusters" if dedupe.near else "most frequent units": table(
             [each.facts(near=dedupe.near) for each in resolution.largest]

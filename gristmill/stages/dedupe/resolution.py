@@ -73,8 +73,9 @@ class Resolution(msgspec.Struct, frozen=True):
     Attributes:
         snapshots: the snapshots by rank.
         matrix: (rank, first rank, units): how many units of a snapshot occurred first in another one, or in itself.
-        occurrences: how many different units occur 2**k to 2**(k + 1) - 1 times, by k. A unit counts in each round that
-            has it.
+        occurrences: how many different units of a round occur 2**k to 2**(k + 1) - 1 times, by k, added up over the
+            rounds. A unit counts in each round that has it; there, an earlier snapshot that has it counts as one
+            occurrence.
         largest: the ten units that occur most often, or the ten largest clusters of near duplicates.
         schema: 1.
     """

@@ -45,9 +45,10 @@ def resolution_report(store: Store, recipe: Dedupe, resolution: Resolution) -> s
             f" A mix that drops all duplicates leaves out {sum(made):,} characters"
             f" of the {len(made)} of {len(names)} snapshots whose attribute sets are made."
         )
-    if alike := shared_numbers(store, recipe.name, max((each.round for each in resolution.snapshots), default=0)):
+    rounds, what = resolution.order.rounds, recipe.hashed
+    if alike := shared_numbers(store, recipe.name, rounds):
         lead += f" {alike}."
-    plots = [draw_matrix(names, totals, matrix, recipe.hashed), draw_occurrences(resolution.occurrences, recipe.hashed)]
+    plots = [draw_matrix(names, totals, matrix, what), draw_occurrences(resolution.occurrences, what, rounds)]
     clusters = [_cluster(each, near=recipe.near) for each in excerpts_of(store, recipe, resolution)]
     tables = {"Snapshots by rank": snapshots, "The largest clusters": clusters}
     return page_of_tables(f"{RESOLUTION.top}{recipe.name}", lead, plots, tables)

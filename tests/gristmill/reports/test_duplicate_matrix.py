@@ -26,6 +26,15 @@ def test_of_many_snapshots_the_newest_are_drawn_and_the_others_counted() -> None
 
 
 def test_occurrences_have_a_bar_for_each_power_of_two() -> None:
-    svg = draw_occurrences([1000, 0, 3], "units")
+    svg = draw_occurrences([1000, 0, 3], "units", 1)
     assert [each in svg for each in ("1,000", "once", "2 to 3", "4 to 7")] == [True] * 4
-    assert draw_occurrences([], "units").count("<rect") == 0
+    assert draw_occurrences([], "units", 0).count("<rect") == 0
+
+
+def test_bars_of_several_rounds_are_not_said_to_count_different_units() -> None:
+    one, two = (draw_occurrences([3, 3], "units", rounds) for rounds in (1, 2))
+    said = "units of each of 2 rounds by their occurrences", "units that several rounds have are counted in each"
+    assert "different units" in one
+    assert "round" not in one
+    assert "different units" not in two
+    assert [words in two for words in said] == [True, True]

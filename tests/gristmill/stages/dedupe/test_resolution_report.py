@@ -54,6 +54,27 @@ def test_a_document_on_a_blocklist_is_not_shown(pages: Mill) -> None:
     assert "(a blocklist names this document)" in page
 
 
+def test_the_page_says_that_the_bars_count_a_text_in_each_round_that_has_it(mill: Mill) -> None:
+    """Three texts in two snapshots, and then in a third one, which is a round of its own."""
+    recipe, said = known().dedupes["texts-1"], "units that several rounds have are counted in each of them"
+    put(mill, "a", "x", "one", "two", "three")
+    put(mill, "b", "y", "one", "two", "three")
+    resolved(mill, "dedupe/texts-1")
+    together = resolution(mill, "texts-1")
+    page = resolution_report(mill.store, recipe, together)
+    assert together.occurrences == (0, 3)
+    assert "different units by the number of their occurrences" in page
+    assert said not in page
+    put(mill, "c", "z", "one", "two", "three")
+    resolved(mill, "dedupe/texts-1")
+    later = resolution(mill, "texts-1")
+    page = resolution_report(mill.store, recipe, later)
+    assert later.occurrences == (0, 6)  # two to three times in either round, and there are three texts
+    assert "units of each of 2 rounds by their occurrences" in page
+    assert "different units" not in page
+    assert said in page
+
+
 def test_changed_documents_are_not_taken_for_those_that_were_compared(pages: Mill) -> None:
     put(pages, "a", "x", "other\nother")
     resolved(pages, "sources/pages/v0/documents")
