@@ -1,7 +1,8 @@
 """The estimate of a plan: bytes to read and write, new bytes, and CPU time, from what earlier runs have measured.
 
 Each run note has what its grind took: CPU seconds, bytes read and bytes written. A partition is estimated by the notes
-of its own asset, else by those of the same set or tokenizer elsewhere, else by those of the same kind of asset.
+of its own asset, else by those of the same set or tokenizer elsewhere, else by those of the same kind of asset. Sets of
+dedupe recipes read fingerprints and not documents, so they are kin of each other alone.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +16,7 @@ import msgspec
 from gristmill.execution.plan import plan_changes, read_state
 from gristmill.execution.step import Step
 from gristmill.lake.address import place
-from gristmill.lake.asset_kinds import ATTRIBUTES, kind_of, ledgers_folder, names_of
+from gristmill.lake.asset_kinds import DOCUMENTS, FINGERPRINTS, MIX, kind_of, ledgers_folder, names_of
 from gristmill.lake.ledger.files import list_ledgers, read_head
 from gristmill.lake.ledger.receipts import read_run_note
 from gristmill.lake.store.protocol import Store
@@ -48,7 +49,7 @@ class Rate:
     """What grinding has taken, summed over run notes; divided by `read` it is a rate.
 
     Attributes:
-        read: bytes that were read: raw files as they are stored, documents uncompressed.
+        read: bytes that were read: raw files as they are stored, documents uncompressed, fingerprints as they are.
         written: bytes of the objects that were written.
         length: bytes of the rows that were written, uncompressed: what the next stage reads.
         cpu: CPU seconds.
@@ -101,7 +102,7 @@ class Estimator:
 
     def __init__(self, store: Store, catalogue: Catalogue) -> None:
         self._store = store
-        self._assets = list(addresses_of(catalogue))
+        self._assets, self._dedupes = list(addresses_of(catalogue)), frozenset(catalogue.dedupes)
         self._rates: dict[Kin, Rate] | None = None
         self._lengths: dict[tuple[str, str], float | None] = {}
         self.estimates: dict[str, Estimate] = {}
@@ -157,24 +158,39 @@ class Estimator:
         return sum(item.weight for item in items), replaced
 
     def _after(self, step: Step) -> float | None:
-        """Bytes that a step reads whose inputs are made first: those that are written anew, else all of them."""
-        documents = next((asset for asset in step.reads if kind_of(asset) is not ATTRIBUTES), "")
-        if (documents, step.snapshot) in self._lengths:
-            return self._lengths[documents, step.snapshot]
-        head = read_head(self._store, place(documents, step.snapshot))
+        """Bytes that a step reads whose inputs are made first, of those inputs whose bytes its run notes count."""
+        prints = [asset for asset in step.reads if kind_of(asset) is FINGERPRINTS]
+        read = prints or [asset for asset in step.reads if kind_of(asset) in {DOCUMENTS, MIX}]
+        lengths = [self._length(asset, step.snapshot) for asset in read]
+        known = [length for length in lengths if length is not None]
+        return sum(known) if known and len(known) == len(lengths) else None
+
+    def _length(self, asset: str, snapshot: str) -> float | None:
+        """Bytes of a partition, uncompressed: those that are written anew, else all of them."""
+        if (asset, snapshot) in self._lengths:
+            return self._lengths[asset, snapshot]
+        head = read_head(self._store, place(asset, snapshot))
         return head.totals.get("length") if head else None
 
     def _rate(self, asset: str) -> Rate | None:
         if self._rates is None:
             self._rates = dict(self._measured())
-        return next((self._rates[kin] for kin in _kin(asset) if kin in self._rates), None)
+        return next((self._rates[kin] for kin in self._kin(asset) if kin in self._rates), None)
+
+    def _kin(self, asset: str) -> list[Kin]:
+        """The nearest kin first: the asset itself, the same set or tokenizer elsewhere, the same kind."""
+        kind, names = kind_of(asset), names_of(asset)
+        name = kind.name if kind else ""
+        same = names.get("set") or names.get("tokenizer") or names.get("export")
+        alike = FINGERPRINTS.name if names.get("set") in self._dedupes else ""
+        return [(asset,), *([(name, same)] if same else []), (name, "", alike)]
 
     def _measured(self) -> Mapping[Kin, Rate]:
         found: dict[Kin, Rate] = {}
         for asset in self._assets:
             kind = kind_of(asset)
             for rate in self._notes(asset) if kind and kind.partitioned else ():
-                for kin in _kin(asset):
+                for kin in self._kin(asset):
                     found[kin] = found.get(kin, Rate()).plus(rate)
         return found
 
@@ -186,14 +202,6 @@ class Estimator:
                 spent = msgspec.convert(noted, _Spent)
                 if spent.read:
                     yield Rate(spent.read, spent.written, spent.length, spent.cpu / spent.assets)
-
-
-def _kin(asset: str) -> list[Kin]:
-    """The nearest kin first: the asset itself, the same set or tokenizer elsewhere, the same kind."""
-    kind, names = kind_of(asset), names_of(asset)
-    name = kind.name if kind else ""
-    same = names.get("set") or names.get("tokenizer") or names.get("export")
-    return [(asset,), *([(name, same)] if same else []), (name, "")]
 
 
 def _sum(one: Estimate, other: Estimate) -> Estimate:

@@ -2,16 +2,20 @@ from dataclasses import replace
 
 import msgspec
 import pytest
+from dedupelake import known, put, resolved
 from testkit import SHELVES, Mill, make_documents
 
 from gristmill.execution.runner import Inline
 from gristmill.lake.address import place
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.receipts import read_run_note
+from gristmill.pipeline.dry_run import Prospect
 from gristmill.pipeline.estimate import Estimate, Estimator
 from gristmill.pipeline.make import Maker
 from gristmill.pipeline.planner import Planner
+from gristmill.pipeline.tasks import ResolutionTask
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
+from gristmill.stages.mixing.carrying.step import CarryingStep
 
 V0 = "sources/pages/v0/documents"
 SETS = [f"sources/pages/v0/attributes/{name}-1" for name in ("characters", "words")]
@@ -28,7 +32,9 @@ def catalogue() -> Catalogue:
 def estimated(mill: Mill, catalogue: Catalogue) -> dict[str, Estimate]:
     planner, estimator = Planner(catalogue, SHELVES, mill.lake), Estimator(mill.store, catalogue)
     for task in planner.tasks():
-        estimator.add(task, planner.survey(task))  # type: ignore[arg-type]  # they are all steps
+        prospects = planner.survey(task)
+        if not isinstance(task, ResolutionTask):
+            estimator.add(task, prospects)  # type: ignore[arg-type]  # the others are all steps
     return estimator.estimates
 
 
@@ -82,3 +88,41 @@ def test_notes_of_an_older_gristmill_measure_nothing(mill: Mill, catalogue: Cata
     mill.store.put(where.run, msgspec.json.encode(old))
     found = estimated(mill, catalogue)
     assert found == {"attributes": Estimate("attributes", 2, 2, read_ledger(mill.store, where)[0].totals["length"])}
+
+
+def test_a_set_that_follows_a_resolution_is_estimated_by_its_fingerprints(mill: Mill) -> None:
+    """Ten texts of 5,000 characters in each of two snapshots: a set reads ten fingerprints, and no text."""
+    everything = known()
+    catalogue = replace(everything, dedupes={"texts-1": everything.dedupes["texts-1"]})
+    put(mill, "a", "x", *(f"{number:05}" * 1000 for number in range(10)))
+    resolved(mill, catalogue=catalogue)
+    mill.raw("x.jsonl.gz", mill.store.read("sources/pages/raw/a/x.jsonl.gz"), snapshot="b")
+    found = estimated(mill, catalogue)["attributes"]
+    texts, prints, made = (
+        read_ledger(mill.store, place(asset, "a"))[0].totals
+        for asset in (V0, "dedupe/texts-1/fingerprints/pages", "sources/pages/v0/attributes/texts-1")
+    )
+    assert texts["length"] > 50_000 > 100 * prints["length"]
+    assert (found.partitions, found.unmeasured, round(found.read)) == (2, 0, 2 * prints["length"])
+    assert round(found.written) == 2 * made["bytes"]
+
+
+def test_what_taggers_wrote_measures_no_set_of_a_dedupe_recipe(mill: Mill, catalogue: Catalogue) -> None:
+    """Taggers read documents. A set of a dedupe recipe reads fingerprints: no rate of theirs holds for it."""
+    mill.raw_shards(1)
+    list(Maker(Planner(catalogue, SHELVES, mill.lake), mill.lake, Inline(), mill.said.append).run())
+    both = replace(catalogue, dedupes={"texts-1": known().dedupes["texts-1"]})
+    found = estimated(mill, both)["attributes"]
+    assert (found.partitions, found.unmeasured, found.written) == (1, 1, 0)
+
+
+def test_a_carried_set_reads_the_documents_of_both_versions(mill: Mill) -> None:
+    mill.raw_shards(1)
+    mill.convert()
+    mill.tag("words-1")
+    mill.revise()
+    step = CarryingStep(mill.source(), "v1", "words-1", "2024", None, SHELVES)
+    estimator = Estimator(mill.store, read_catalogue(SHELVES))
+    estimator.add(step, [Prospect(step.asset, "2024", "follow")])
+    before, after = (read_ledger(mill.store, mill.documents(version))[0].totals["length"] for version in ("v0", "v1"))
+    assert estimator.estimates["attributes"].read == before + after
