@@ -13,7 +13,7 @@ from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.models.labelled_set import LabelledSet
 from gristmill.recipes.models.model import Model
 from gristmill.stages.models.brought import brought_files
-from gristmill.stages.models.labels import brought_file, drawn_inputs, has_listed
+from gristmill.stages.models.labels import brought_file, drawn_inputs, why_due
 from gristmill.stages.models.ledger import FolderLedger, address_of, find_folder
 from gristmill.stages.models.overlaps import has_other_documents
 from gristmill.stages.models.training import has_other_labels
@@ -113,8 +113,9 @@ def _compared(store: Store, recipe: LabelledSet | Model, ledger: FolderLedger) -
         if newer and recipe.draft:
             return TokenizerState("changed", (f"{newer}; {mend}",))
         return TokenizerState("finished", (f"{newer}; {KEPT}",) if newer else ())
-    if has_listed(store, ledger):
-        return TokenizerState("changed", (f"it has a text of a document that a blocklist names; {mend}",))
+    due = why_due(store, recipe, ledger)
+    if due:
+        return TokenizerState("changed", (f"{due}; {mend}",))
     if _is_drawn_anew(store, recipe, ledger):
         return TokenizerState("changed", (f"the documents that it is drawn from changed; {mend}",))
     return TokenizerState("finished")

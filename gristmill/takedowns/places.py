@@ -55,7 +55,7 @@ class FoundPlace(msgspec.Struct, frozen=True, omit_defaults=True):
         where: the file, and the place in it, in words.
         row: number of the row in the shard, from 0; -1 where it is no row of documents or of a mix.
         by_id_of: name of the recipe whose row it is, if the row says no source of its own: then its id alone was
-            compared. Empty otherwise.
+            compared. Of a labelled set: the document's source, if the row has this source and id. Empty otherwise.
     """
 
     source: str

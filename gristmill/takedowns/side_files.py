@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterator, Mapping
+from typing import Any
 
 import msgspec
 import orjson
@@ -213,27 +214,35 @@ def _named(
     number, name = 0, names_of(asset).get("labels", "")
     for block in read_blocks(store, path):
         for line in rows_of(block):
-            for pair in _pairs_in_labels(line, name, wanted, texts):
-                yield FoundPlace(*pair, "labels", asset, "", "", f"{path}: row {number}")
+            row = _decoded(line)
+            for pair in _pairs_in_labels(row, line, name, wanted, texts):
+                own = row.source if pair == (row.source, row.id) else ""
+                yield FoundPlace(*pair, "labels", asset, "", "", f"{path}: row {number}", by_id_of=own)
             number += 1
 
 
 class _RowOfSet(msgspec.Struct):
     source: str = ""
     text: str = ""
+    id: Any = ""
 
 
 _row_of_set = msgspec.json.Decoder(_RowOfSet)
 
 
-def _pairs_in_labels(line: bytes, name: str, wanted: Wanted, texts: Mapping[str, list[Pair]]) -> list[Pair]:
+def _decoded(line: bytes) -> _RowOfSet:
+    try:
+        return _row_of_set.decode(line)
+    except NOT_DECODED:
+        return _RowOfSet()
+
+
+def _pairs_in_labels(
+    row: _RowOfSet, line: bytes, name: str, wanted: Wanted, texts: Mapping[str, list[Pair]]
+) -> list[Pair]:
     """The wanted documents that a row of a set names. Rows of a file that people brought have the set's name as their
     source, whatever source they came from: then the id or the text decides.
     """
-    try:
-        row = _row_of_set.decode(line)
-    except NOT_DECODED:
-        row = _RowOfSet()
     if not name or row.source != name:
         return pairs_in_row(line, wanted)
     found = [*pairs_in("", line.decode("utf-8", "replace"), wanted), *texts.get(text_digest(row.text), ())]

@@ -48,7 +48,9 @@ def tokenizer_facts(store: Store, ledger: TokenizerLedger) -> dict[str, Any]:
 def _counts(ledger: FolderLedger) -> Iterator[tuple[str, Any]]:
     """The counts of a ledger by the names that they have on all pages; those of several parts as tables."""
     for name, value in ledger.facts.items():
-        if not isinstance(value, dict):
+        if isinstance(value, list):
+            yield name, len(value)
+        elif not isinstance(value, dict):
             yield _NAMES.get(name, name), value
         elif name == "left out":
             yield "dropped by reason", table([{"reason": reason, "rows": rows} for reason, rows in value.items()])

@@ -116,6 +116,16 @@ def code_of(recipe: WithCode) -> Code:
     return _code(recipe, module, FUNCTIONS, options_digest(getattr(recipe, "convert", None)))
 
 
+def code_of_read(recipe: object) -> Code:
+    """The code of a labelled set's `read`, as code_of(). The options of a reader are in the recipe of the set.
+
+    Args:
+        recipe: the labelled set, as read_shelf() gave it.
+    """
+    module = _declared.get(id(recipe), (None, ""))[1]
+    return _code(None, module, ("read",), "") if module and getattr(recipe, "read", None) is not None else Code()
+
+
 def code_of_plugin(kind: type, recipe: WithCode | None = None) -> Code:
     """The code of a class that a plug-in adds. It is unknown for classes that ship, which have versions.
 

@@ -4,7 +4,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -12,7 +12,7 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, documents_asset, place
 from gristmill.lake.asset_kinds import LABELS
-from gristmill.lake.identity import Pair
+from gristmill.lake.identity import Pair, digest_of
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.folders.whole_folder import is_whole
@@ -22,6 +22,7 @@ from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.draw import fraction
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
+from gristmill.recipes.code.digest import code_of_read
 from gristmill.recipes.models.labelled_set import Draw, LabelledSet, check_label
 from gristmill.recipes.raw_object import Copied, LeftOut, RawObject, Refused
 from gristmill.stages.models.brought import IN_LAKE
@@ -32,6 +33,11 @@ TRAIN: Literal["train"] = "train"
 HELD_OUT: Literal["held-out"] = "held-out"
 LARGEST = 2 << 30
 """Code points of all texts of a set: they are held in memory."""
+CODE = "code"
+"""The fact of a ledger with the digest of the code of `read`."""
+LISTED = "documents on a blocklist"
+"""The fact of a ledger with the digests of the documents that were left out for a blocklist, sorted."""
+_ON_LIST = "on a blocklist"
 
 
 class LabelledText(msgspec.Struct, frozen=True, gc=False):
@@ -56,7 +62,9 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 
 
 def make_labels(store: Store, labelled: LabelledSet, say: Say) -> tuple[FolderLedger, bool]:
-    """Puts a labelled set into the lake. One that is there is kept, unless its recipe or its documents changed.
+    """Puts a labelled set into the lake. One that is there is kept if it is whole and is not due.
+
+    It is due if the recipe or the documents that it is drawn from changed, or if why_due() says so.
 
     Args:
         store: the lake.
@@ -67,28 +75,34 @@ def make_labels(store: Store, labelled: LabelledSet, say: Say) -> tuple[FolderLe
         The ledger, and whether it was made now.
 
     Raises:
-        RecipeError: the file is not the one of the recipe, or a label is wrong.
+        RecipeError: the file is not the one of the recipe, a label is wrong, or the code of `read` was edited after
+            this process had imported it.
         DataError: there are no texts, or all have the same label; or documents are not in the lake.
     """
     asset = LABELS.at(labels=labelled.name)
     old = find_folder(store, asset)
+    code = code_of_read(labelled)
+    if code.problem:
+        raise RecipeError(f"{asset}: {code.problem}")
     inputs = drawn_inputs(store, labelled)
     same = old is not None and (old.recipe.digest, old.inputs) == (labelled.recipe.digest, inputs)
-    if old is not None and same and is_whole(store, asset, old.files) and not has_listed(store, old):
+    if old is not None and same and is_whole(store, asset, old.files) and not why_due(store, labelled, old):
         return old, False
     dropped: Counter[str] = Counter()
+    listed: set[Pair] = set()
     found = _rows_of_file(store, labelled, dropped) if labelled.file else _documents(store, labelled)
-    rows = _split(found, labelled, listed_pairs(store), dropped)
+    rows = _split(found, labelled, listed_pairs(store), dropped, listed)
     counts: Counter[tuple[str, str]] = Counter((row.split, row.label) for row in rows)
     _check_labels(labelled, {label for _, label in counts})
     several = len({(row.text, row.label) for row in rows}) - len({row.text for row in rows})
-    facts = {
+    facts: dict[str, Any] = {
         "rows": len(rows),
         "labels": {split: _counts(counts, split) for split in (TRAIN, HELD_OUT)},
         "left out": dict(sorted(dropped.items())),
     }
-    if several:
-        facts["rows with another label of the same text"] = several
+    facts |= {CODE: code.digest} if code.digest else {}
+    facts |= {LISTED: sorted(map(_digest, listed))} if listed else {}
+    facts |= {"rows with another label of the same text": several} if several else {}
     data = b"".join(_encode(row) + b"\n" for row in rows)
     ledger = write_folder(store, asset, labelled.recipe, inputs, {ROWS: data}, (ROWS,), facts, old=old)
     left = ", ".join(f"{number:,} left out ({reason})" for reason, number in sorted(dropped.items()))
@@ -118,14 +132,37 @@ def _rows(store: Store, ledger: FolderLedger) -> list[LabelledText]:
         ) from error
 
 
-def has_listed(store: Store, ledger: FolderLedger) -> bool:
-    """Whether a labelled set holds a text that a blocklist names. It is read only if the lake has blocklists.
+def why_due(store: Store, labelled: LabelledSet, ledger: FolderLedger) -> str:
+    """Why a labelled set of the same recipe and the same documents is made again, in words; empty: it is kept.
+
+    The code of `read` changed, or blocklists name other documents of it than they did. Its rows are read only if the
+    lake has blocklists. A ledger that has no digest of code is trusted.
+
+    Args:
+        store: the lake.
+        labelled: the recipe.
+        ledger: of the set.
 
     Raises:
         DataError: a blocklist cannot be read, or a file of the set is damaged.
     """
+    code = code_of_read(labelled)
+    if CODE in ledger.facts and code.changed({ledger.facts[CODE]: ""}):
+        return f"the code of {code.module} changed since it was made"
     blocked = listed_pairs(store)
-    return bool(blocked) and any((row.source, row.id) in blocked for row in _rows(store, ledger))
+    if blocked and any((row.source, row.id) in blocked for row in _rows(store, ledger)):
+        return "it has a text of a document that a blocklist names"
+    if _ON_LIST not in ledger.facts.get("left out", {}):
+        return ""
+    if LISTED not in ledger.facts:
+        return "it left out documents that a blocklist named, and its ledger does not say which"
+    back = not set(map(_digest, blocked)).issuperset(ledger.facts[LISTED])
+    return "it left out a document that no blocklist names any more" if back else ""
+
+
+def _digest(pair: Pair) -> str:
+    """The short digest of a document that was left out: the ledger does not name it."""
+    return digest_of(pair)[:16]
 
 
 def _counts(counts: Counter[tuple[str, str]], split: str) -> dict[str, int]:
@@ -141,7 +178,11 @@ def _check_labels(labelled: LabelledSet, labels: set[str]) -> None:
 
 
 def _split(
-    found: Iterable[tuple[LabelledText, str]], labelled: LabelledSet, blocked: Collection[Pair], dropped: Counter[str]
+    found: Iterable[tuple[LabelledText, str]],
+    labelled: LabelledSet,
+    blocked: Collection[Pair],
+    dropped: Counter[str],
+    listed: set[Pair],
 ) -> list[LabelledText]:
     """The rows with their splits, each text with a label once in a split. Texts that are held out do not train.
 
@@ -150,23 +191,24 @@ def _split(
         labelled: the recipe.
         blocked: the (source, id) of the documents that a blocklist names.
         dropped: counts the rows that are left out.
+        listed: receives the (source, id) of those that are left out for a blocklist.
 
     Raises:
         DataError: the texts are too many, or a split has another name.
     """
+    what = f"labelled set {labelled.name!r}"
     rows: list[LabelledText] = []
     seen: set[tuple[str, str, str]] = set()
     held: set[str] = set()
     size = 0
     for row, given in found:
         if given not in {"", TRAIN, HELD_OUT}:
-            raise DataError(
-                f"labelled set {labelled.name!r}: row {row.id!r} has the split {given!r}; give {TRAIN} or {HELD_OUT}"
-            )
+            raise DataError(f"{what}: row {row.id!r} has the split {given!r}; give {TRAIN} or {HELD_OUT}")
         drawn = HELD_OUT if fraction(("labels", row.text)) < labelled.held_out else TRAIN
         split = HELD_OUT if given == HELD_OUT or (not given and drawn == HELD_OUT) else TRAIN
         if (row.source, row.id) in blocked:
-            dropped["on a blocklist"] += 1
+            dropped[_ON_LIST] += 1
+            listed.add((row.source, row.id))
         elif not row.text.strip():
             dropped["empty text"] += 1
         elif (row.text, row.label, split) in seen:
@@ -177,10 +219,7 @@ def _split(
             held |= {row.text} if split == HELD_OUT else set()
             size += len(row.text)
         if size > LARGEST:
-            raise DataError(
-                f"labelled set {labelled.name!r}: more than {LARGEST:,} characters; draw a smaller share=, or bring a"
-                " smaller file"
-            )
+            raise DataError(f"{what}: more than {LARGEST:,} characters; draw a smaller share=, or bring a smaller file")
     kept = [row for row in rows if row.split == HELD_OUT or row.text not in held]
     if len(kept) < len(rows):
         dropped["in both splits, so it does not train"] += len(rows) - len(kept)

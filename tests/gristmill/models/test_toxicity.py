@@ -10,7 +10,7 @@ from gristmill.stages.models.training import make_model
 def test_the_demo_s_model_tells_insults_of_other_patterns(mill: Mill) -> None:
     known = read_catalogue(("gristmill",))
     labels, _ = make_labels(mill.store, known.labels["rude-remarks"], mill.said.append)
-    assert labels.facts == {
+    assert {name: value for name, value in labels.facts.items() if name != "code"} == {
         "rows": 480,
         "labels": {"train": {"neutral": 180, "toxic": 180}, "held-out": {"neutral": 60, "toxic": 60}},
         "left out": {},

@@ -87,3 +87,16 @@ def test_a_row_with_the_id_makes_a_document_of_a_wrong_source_no_better_known(
         asked.write_bytes(lines([{"source": "forums", "id": name}]))
         assert main(command) == code
         assert ("near: 'doc-3' of 'pages'" in capsys.readouterr().out) == bool(code)
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "code"), [("judged", "other", 0), ("judged", "label", 1), ("judge", "other", 1)]
+)
+def test_a_row_of_the_set_is_a_known_document(
+    judged: Mill, tmp_path: Path, capsys: pytest.CaptureFixture[str], source: str, name: str, code: int
+) -> None:
+    """Its source is the name of the set. The name of a field, which stands in each row too, is no document."""
+    asked = tmp_path / "asked.jsonl"
+    asked.write_bytes(lines([{"source": source, "id": name}]))
+    assert main(["takedown", str(judged.root), "--ids", str(asked), "--shelves", ",".join(SHELVES)]) == code
+    assert f"{1 - code} of 1 documents added" in capsys.readouterr().out

@@ -2,11 +2,14 @@
 
 import hashlib
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from testkit import SNAPSHOT, Mill, make_documents, notes
+from testkit import SNAPSHOT, Mill, lines, make_documents, notes
 
 from gristmill.errors import Conflict, DataError, RecipeError, Superseded
 from gristmill.lake.ledger.folders.whole_folder import is_being_written
@@ -17,7 +20,8 @@ from gristmill.pipeline.models import look_at_folder
 from gristmill.readers.delimited import DelimitedRows
 from gristmill.readers.jsonl import JsonLines
 from gristmill.recipes.models.labelled_set import Draw, LabelledSet
-from gristmill.stages.models.labels import has_listed, make_labels, read_labels
+from gristmill.stages.models.labels import LISTED, make_labels, read_labels, why_due
+from gristmill.stages.models.ledger import write_folder
 from gristmill.stages.models.proof import folder_findings
 
 
@@ -130,12 +134,111 @@ def test_a_document_that_a_blocklist_names_leaves_the_set(mill: Mill, tmp_path: 
     (taken,) = [row for row in read_labels(mill.store, "remarks")[1] if "Ann" in row.text]
     entry = {"source": "remarks", "id": taken.id, "reason": "takedown"}
     mill.store.put("blocklists/takedowns.jsonl", json.dumps(entry).encode() + b"\n")
-    assert has_listed(mill.store, ledger)
+    assert why_due(mill.store, labelled, ledger) == "it has a text of a document that a blocklist names"
     again, made = make_labels(mill.store, labelled, mill.said.append)
     assert made
     assert again.facts["left out"] == {"on a blocklist": 1}
     assert b"Ann" not in mill.store.read("labels/remarks/rows.jsonl")
     assert make_labels(mill.store, labelled, mill.said.append) == (again, False)
+
+
+def listed(mill: Mill, *ids: str) -> None:
+    entries = (json.dumps({"source": "remarks", "id": each, "reason": "x"}) for each in ids)
+    mill.store.put("blocklists/takedowns.jsonl", "".join(f"{each}\n" for each in entries).encode())
+
+
+def three(folder: Path) -> LabelledSet:
+    """The texts a, b and c."""
+    rows = [{"id": "a", "class": 0, "text": "fool"}, {"id": "b", "class": 1, "text": "hello"}]
+    return brought(folder, lines([*rows, {"id": "c", "class": 1, "text": "hm"}]), read=JsonLines(source="remarks"))
+
+
+def test_a_document_that_no_blocklist_names_any_more_comes_back(mill: Mill, tmp_path: Path) -> None:
+    labelled = three(tmp_path)
+    listed(mill, "b", "other")
+    ledger, _ = make_labels(mill.store, labelled, mill.said.append)
+    assert (rows(mill), len(ledger.facts[LISTED])) == ([("train", "0", "fool"), ("train", "1", "hm")], 1)
+    listed(mill, "b", "more")  # what the set never had, comes and goes
+    assert look_at_folder(mill.store, labelled).state == "finished"
+    assert make_labels(mill.store, labelled, mill.said.append) == (ledger, False)
+    listed(mill)
+    found = look_at_folder(mill.store, labelled)
+    assert (found.state, found.why[0].partition(";")[0]) == (
+        "changed",
+        "it left out a document that no blocklist names any more",
+    )
+    again, made = make_labels(mill.store, labelled, mill.said.append)
+    assert (made, len(rows(mill)), again.facts["left out"]) == (True, 3, {})
+    assert look_at_folder(mill.store, labelled).state == "finished"
+
+
+def test_a_set_of_an_older_version_that_left_documents_out_is_made_once_more(mill: Mill, tmp_path: Path) -> None:
+    labelled = three(tmp_path)
+    listed(mill, "b")
+    new, _ = make_labels(mill.store, labelled, mill.said.append)
+    facts = {name: value for name, value in new.facts.items() if name != LISTED}
+    files = {"rows.jsonl": mill.store.read("labels/remarks/rows.jsonl")}
+    old = write_folder(mill.store, new.asset, new.recipe, new.inputs, files, new.opened, facts, old=new)
+    assert why_due(mill.store, labelled, old).endswith("its ledger does not say which")
+    assert make_labels(mill.store, labelled, mill.said.append) == (new, True)
+    assert make_labels(mill.store, labelled, mill.said.append) == (new, False)
+
+
+READ = """
+import json
+from gristmill.lake.rows.document import Document
+from gristmill.readers.jsonl import raw_lines
+from gristmill.recipes.models.labelled_set import LabelledSet
+
+def read(raw):
+    for _, line in raw_lines(raw):
+        row = json.loads(line)
+        label = "good" if row["stars"] >= 3 else "bad"
+        yield Document(id=row["id"], text=row["text"], source="own", metadata={"label": label})
+
+OWN = LabelledSet(name="own", file="lake:inputs/own.jsonl", sha256="SHA256", read=read, description="own")
+"""
+RUN = """
+import sys
+from gristmill.lake.store.open import open_store
+from gristmill.pipeline.models import look_at_folder
+from gristmill.recipes.models.labelled_set import LabelledSet
+from gristmill.recipes.shelf import read_shelf
+from gristmill.stages.models.labels import make_labels, read_labels
+
+store, own = open_store(sys.argv[1]), read_shelf("labels", LabelledSet, ("ownmill",))["own"]
+state, why = look_at_folder(store, own)
+_, made = make_labels(store, own, lambda line: None)
+print(state, *(each.partition(";")[0] for each in why), made, *(row.label for row in read_labels(store, "own")[1]))
+"""
+
+
+@pytest.mark.slow
+def test_a_set_is_made_again_if_the_code_of_its_own_read_changed(mill: Mill, tmp_path: Path) -> None:
+    """Three texts of 1, 3 and 5 stars. Each edit is read by a new process."""
+    data = b"".join(b'{"id":"%d","text":"text %d","stars":%d}\n' % (n, n, n) for n in (1, 3, 5))
+    mill.store.put("inputs/own.jsonl", data)
+    read = READ.replace("SHA256", hashlib.sha256(data).hexdigest())
+    shelf = tmp_path / "ownmill" / "labels"
+    shelf.mkdir(parents=True)
+    for folder in (shelf.parent, shelf):
+        (folder / "__init__.py").touch()
+
+    def run(text: str) -> str:
+        (shelf / "own.py").write_text(text)
+        path = f"{Path(__file__).resolve().parents[4]}:{tmp_path}"
+        command = [sys.executable, "-B", "-c", RUN, str(mill.root)]
+        answer = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, check=True, stdout=subprocess.PIPE)
+        return answer.stdout.decode().strip()
+
+    assert run(read) == "missing never made True bad good good"
+    assert run(read.replace('description="own"', "")) == "finished False bad good good"
+    changed = "changed the code of ownmill.labels.own changed since it was made"
+    assert run(read.replace(">= 3", ">= 4")) == f"{changed} True bad bad good"
+    new = read_labels(mill.store, "own")[0]
+    files = {"rows.jsonl": mill.store.read("labels/own/rows.jsonl")}
+    write_folder(mill.store, new.asset, new.recipe, new.inputs, files, new.opened, {"rows": 3}, old=new)
+    assert run(read) == "finished False bad bad good"  # older versions recorded no code
 
 
 def test_texts_with_two_labels_are_told(mill: Mill, tmp_path: Path) -> None:
