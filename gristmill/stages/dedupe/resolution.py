@@ -8,7 +8,7 @@ from contextlib import nullcontext
 
 import msgspec
 
-from gristmill.errors import Conflict, DataError, NewerSchema, RecipeError
+from gristmill.errors import Conflict, DataError, NewerSchema
 from gristmill.execution.claim import Claimant, let_go
 from gristmill.execution.step import Step, make
 from gristmill.execution.survey import survey
@@ -35,7 +35,7 @@ from gristmill.stages.dedupe.marks.step import MarksStep
 from gristmill.stages.dedupe.round_facts import compared_in
 from gristmill.stages.dedupe.runs.step import RunsStep
 from gristmill.stages.dedupe.verdicts.step import VerdictsStep
-from gristmill.stages.fingerprints.order import Order, Ranked, order_path, parse_order
+from gristmill.stages.fingerprints.order import Order, Ranked, check_order, order_path, parse_order
 from gristmill.stages.near_duplicates.marks.step import NearMarksStep
 from gristmill.stages.near_duplicates.step import ClustersStep
 
@@ -178,7 +178,7 @@ def appended(store: Store, recipe: Dedupe, editions: Collection[str]) -> Order:
         RecipeError: the recipes of its sources are not those of the order.
     """
     order, etag = read_order(store, recipe.name)
-    _check_order(order, recipe, editions)
+    check_order(order, recipe, editions)
     known = {(each.source, each.snapshot) for each in order.entries}
     new = [(*pair, pair[0] in editions) for pair in fingerprinted(store, recipe) if pair not in known]
     if not new and (etag or not order.entries):
@@ -186,27 +186,6 @@ def appended(store: Store, recipe: Dedupe, editions: Collection[str]) -> Order:
     order = order.with_round(new)
     store.put_if(order_path(recipe.name), dump(order), etag)
     return order
-
-
-def _check_order(order: Order, recipe: Dedupe, editions: Collection[str]) -> None:
-    """Raises RecipeError if the order has a source that the recipe does not name, or takes its snapshots otherwise.
-
-    Ranks are kept for ever. So such a source would go on marking texts that no mix has any more, and snapshots that an
-    index takes together would not be compared with each other.
-    """
-    mend = f"change it back, or take the next number for the name {recipe.name!r}"
-    for each in order.entries:
-        if each.source not in recipe.versions:
-            raise RecipeError(
-                f"dedupe {recipe.name!r}: it has compared snapshots of {each.source!r}, which its `sources` name no"
-                f" longer; {mend}"
-            )
-        if each.edition != (each.source in editions):
-            was = "replace" if each.edition else "accumulate"
-            raise RecipeError(
-                f"dedupe {recipe.name!r}: it has compared snapshots of {each.source!r} as those of a source with"
-                f" snapshots={was!r}, which has changed; {mend}"
-            )
 
 
 def steps_of_resolution(recipe: Dedupe, order: Order, shelves: tuple[str, ...]) -> Iterator[Step]:
@@ -294,7 +273,7 @@ def why_unresolved(store: Store, recipe: Dedupe, editions: Collection[str]) -> t
         RecipeError: the recipes of its sources are not those of the order.
     """
     order, etag = read_order(store, recipe.name)
-    _check_order(order, recipe, editions)
+    check_order(order, recipe, editions)
     if order.entries and etag is None:
         return (f"{order_path(recipe.name)} is lost; it is restored from the last resolution",)
     known = {(each.source, each.snapshot) for each in order.entries}
@@ -355,18 +334,8 @@ def composed(store: Store, dedupe: str, order: Order) -> tuple[Resolution, list[
             "compared": sum(row.counts.get("hashes", 0) for row in printed),
             "duplicates": sum(row.rows for row in marked),
         }
-        snapshots.append(
-            ResolvedSnapshot(
-                each.source,
-                each.snapshot,
-                each.round,
-                each.edition,
-                documents,
-                prints.fingerprint,
-                marks.fingerprint,
-                counts,
-            )
-        )
+        ranked = (each.source, each.snapshot, each.round, each.edition)
+        snapshots.append(ResolvedSnapshot(*ranked, documents, prints.fingerprint, marks.fingerprint, counts))
         closed.append(marks.upstream)
         shards.append(sorted(row.name for row in printed))
         near = near or any(kind_of(up.asset) is CLUSTERS for up in marks.inputs)

@@ -4,14 +4,15 @@ A snapshot keeps its rank for ever, also when it is replaced. So a later snapsho
 one. The snapshots that one resolution adds are a round: they are compared together.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import pairwise
 
 import msgspec
 
-from gristmill.errors import DataError
+from gristmill.errors import DataError, RecipeError
 from gristmill.lake.asset_kinds import RESOLUTION
 from gristmill.lake.store.json_object import NOT_DECODED, Integer
+from gristmill.recipes.duplicates.dedupe import Dedupe
 
 
 class Ranked(msgspec.Struct, frozen=True):
@@ -93,3 +94,32 @@ def parse_order(data: bytes, path: str) -> Order:
     if any(now - before not in (0, 1) for before, now in pairwise([0, *rounds])) or 0 in rounds:
         raise DataError(f"{path}: its rounds are not 1, 2, 3 and so on; restore it from a backup of the lake")
     return order
+
+
+def check_order(order: Order, recipe: Dedupe, editions: Collection[str]) -> None:
+    """Compares the sources of an order with those of the recipes.
+
+    Ranks are kept for ever. So a source that left would go on marking texts that no mix has any more, and snapshots
+    that an index takes together would not be compared with each other.
+
+    Args:
+        order: the order.
+        recipe: the dedupe recipe.
+        editions: names of the `replace` sources.
+
+    Raises:
+        RecipeError: the recipe does not name a source of the order, or the source takes its snapshots otherwise.
+    """
+    mend = f"change it back, or take the next number for the name {recipe.name!r}"
+    for each in order.entries:
+        if each.source not in recipe.versions:
+            raise RecipeError(
+                f"dedupe {recipe.name!r}: it has compared snapshots of {each.source!r}, which its `sources` name no"
+                f" longer; {mend}"
+            )
+        if each.edition != (each.source in editions):
+            was = "replace" if each.edition else "accumulate"
+            raise RecipeError(
+                f"dedupe {recipe.name!r}: it has compared snapshots of {each.source!r} as those of a source with"
+                f" snapshots={was!r}, which has changed; {mend}"
+            )
