@@ -7,8 +7,8 @@ import msgspec
 
 from gristmill.drift.editions import why_too_small
 from gristmill.errors import DataError, RecipeError
-from gristmill.lake.address import ledger_folder, mix_index, place
-from gristmill.lake.asset_kinds import kind_of, ledger_of_asset, names_of
+from gristmill.lake.address import documents_asset, ledger_folder, mix_index, place
+from gristmill.lake.asset_kinds import MIX, kind_of, ledger_of_asset, names_of
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.counts import sum_counts
 from gristmill.lake.ledger.files import dump, list_ledgers, read_head
@@ -119,7 +119,34 @@ def slices_of(store: Store, asset: str, mix: Mix, known: Mapping[str, Sequence[s
         mix: recipe of the mix.
         known: the snapshots of each stream's source, by the stream's key.
     """
-    return {s.key: finished_slices(store, closed_stream(asset, s.key), known[s.key]) for s in mix.streams}
+    found: dict[str, dict[str, Head]] = {}
+    for stream in mix.streams:
+        heads = finished_slices(store, closed_stream(asset, stream.key), known[stream.key])
+        documents = documents_asset(stream.source, stream.version)
+        found[stream.key] = {
+            key: head for key, head in heads.items() if key in known[stream.key] or is_made_of(store, head, documents)
+        }
+    return found
+
+
+def is_made_of(store: Store, head: Head, documents: str) -> bool:
+    """Whether a slice of a mix, of a token cache or of an export was made of some documents.
+
+    A stream that keeps its name and takes another source has slices of both in its folder.
+
+    Args:
+        store: the lake.
+        head: the head of the slice.
+        documents: address of the documents of the stream's source.
+
+    Raises:
+        DataError: the ledger of the mix's slice is wrong.
+    """
+    for each in head.inputs:
+        if kind_of(each.asset) is MIX:
+            above = read_head(store, place(each.asset, each.snapshot))
+            return above is not None and is_made_of(store, above, documents)
+    return any(each.asset == documents for each in head.inputs)
 
 
 def finished_slices(store: Store, asset: str, snapshots: Sequence[str]) -> dict[str, Head]:

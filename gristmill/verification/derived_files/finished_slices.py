@@ -1,11 +1,12 @@
 """Compares the slices of an index with those that the lake has finished: one that was put back lacks the newest."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 
 from gristmill.drift.editions import why_too_small
 from gristmill.errors import DataError, RecipeError
 from gristmill.execution.work import Say
-from gristmill.lake.address import cache_index
+from gristmill.lake.address import cache_index, documents_asset
 from gristmill.lake.asset_kind import AssetKind
 from gristmill.lake.asset_kinds import CONSOLIDATED, PACKING, RESOLUTION, kind_of, names_of
 from gristmill.lake.ledger.files import list_ledgers, read_head
@@ -13,8 +14,9 @@ from gristmill.lake.ledger.index_ledger import IndexLedger
 from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import read_catalogue
+from gristmill.recipes.mix import Stream
 from gristmill.recipes.source import Source
-from gristmill.stages.mixing.index import chosen_snapshots, has_documents, read_index
+from gristmill.stages.mixing.index import chosen_snapshots, has_documents, is_made_of, read_index
 from gristmill.text.natural_order import newest
 
 BEHIND = "it is behind"
@@ -64,14 +66,26 @@ def _taken(
     store: Store, ledger: IndexLedger, finished: Mapping[str, Mapping[str, Ledger]], shelves: Sequence[str], say: Say
 ) -> set[tuple[str, str]]:
     """The slices that an index takes of those that are finished."""
-    sources = _sources(shelves, names_of(ledger.asset)["mix"])
-    if sources is None:
+    streams = _streams(shelves, names_of(ledger.asset)["mix"])
+    if streams is None:
         return _by_index(store, ledger, finished, say)
     return {
-        (stream, key)
-        for stream, source in sources.items()
-        for key in _by_recipe(stream, source, finished.get(stream, {}), ledger)
+        (stream.key, key)
+        for stream, source in streams
+        for key in _by_recipe(stream.key, source, _own(store, stream, finished.get(stream.key, {})), ledger)
     }
+
+
+def _own(store: Store, stream: Stream, heads: Mapping[str, Ledger]) -> dict[str, Ledger]:
+    """The slices that were made of the stream's own source. A stream may have had another one."""
+    documents = documents_asset(stream.source, stream.version)
+    found: dict[str, Ledger] = {}
+    for key, head in heads.items():
+        with suppress(DataError, RecipeError):  # what is damaged above has an audit of its own
+            if not is_made_of(store, head, documents):
+                continue
+        found[key] = head
+    return found
 
 
 def _is_whole(store: Store, head: Ledger) -> bool:
@@ -119,14 +133,14 @@ def _finished(store: Store, kind: AssetKind, names: Mapping[str, str]) -> dict[s
     return found
 
 
-def _sources(shelves: Sequence[str], name: str) -> dict[str, Source] | None:
-    """The source of each stream of a mix; None if no shelf has the mix, or the shelves have an error."""
+def _streams(shelves: Sequence[str], name: str) -> list[tuple[Stream, Source]] | None:
+    """The streams of a mix, each with its source; None if no shelf has the mix, or the shelves have an error."""
     try:
         catalogue = read_catalogue(tuple(shelves), checked=False)
     except RecipeError:
         return None
     mix = catalogue.mixes.get(name)
-    return None if mix is None else {stream.key: catalogue.sources[stream.source] for stream in mix.streams}
+    return None if mix is None else [(stream, catalogue.sources[stream.source]) for stream in mix.streams]
 
 
 def _by_recipe(stream: str, source: Source, heads: Mapping[str, Ledger], ledger: IndexLedger) -> list[str]:

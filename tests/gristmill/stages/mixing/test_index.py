@@ -59,6 +59,15 @@ def test_a_slice_that_another_run_made_is_taken_though_its_snapshot_was_not_know
     assert [each.snapshot for each in close(mill, "2024").slices] == ["2024"]  # people have removed its documents
 
 
+def test_a_slice_of_what_its_stream_read_before_is_not_taken(mill: Mill) -> None:
+    """Its snapshot is none of the new source's, so nothing makes the slice again."""
+    mixed(mill, "2023", "2024")
+    other = replace(BLEND, streams=(stream(version="v1"),))
+    index = index_mix(mill.store, other, {"pages": mill.source()}, {"pages": ("2024",)})
+    assert [each.snapshot for each in index.slices] == ["2024"]
+    assert [each.snapshot for each in close(mill, "2024").slices] == ["2023", "2024"]
+
+
 def test_an_index_that_is_not_there_or_no_index_is_none(mill: Mill) -> None:
     assert read_index(mill.store, mix_index("blend")) is None
     mill.store.put(f"{mix_index('blend')}/index.json", b'{"schema": 1}')

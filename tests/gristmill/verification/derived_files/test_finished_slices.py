@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 from corruptions import KNOWN, close_everything
 from lies import audit
-from testkit import SHELVES, Mill, link
+from testkit import SHELVES, Mill, link, make_documents
 from wholelake import TOKENIZER, even
 
 from gristmill.__main__ import main
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.index_ledger import compose_index, content_digest, read_index_ledger
 from gristmill.recipes.export import Export, Oscar
+from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.rules import Rule
 from gristmill.stages.cache_index.index import index_cache
 from gristmill.stages.export.index import index_export
@@ -135,6 +136,16 @@ def test_an_edition_whose_documents_are_gone_is_finished_for_nobody(mill: Mill) 
     assert index_mix(mill.store, even(), editions, OLDER).left == ()
     assert of_mix(mill, ()) == []
     assert of_mix(mill, SHELVES) == []
+
+
+def test_a_slice_of_what_a_stream_read_before_is_not_lacking(mill: Mill) -> None:
+    mill.raw("a.jsonl.gz", make_documents(4), snapshot="2023")
+    mill.convert(snapshot="2023")
+    before = Mix(name="even", streams=(Stream(source="pages", version="v0"),))
+    mill.make(stream_step(before, "pages", "2023", SHELVES))
+    mill.said.clear()
+    assert of_mix(mill, SHELVES) == []
+    assert of_mix(mill, ()) == ["it is behind by 1 slice (pages (2023)): finished, and not in it"]
 
 
 def test_a_stream_that_the_recipe_has_not_is_a_finding_of_each_index(mill: Mill) -> None:
