@@ -192,6 +192,9 @@ def no_files(pattern: str) -> str:
 
     Args:
         pattern: of the names of checksum files.
+
+    Returns:
+        The message.
     """
     return (
         f"no raw object of the snapshot is a checksum file (checksums={pattern!r}); put the checksum files beside the"

@@ -224,7 +224,8 @@ class Tagger:
             For each label's name, a list or an array of one label for each document, in their order.
 
         Raises:
-            GristmillError: as in `look`.
+            RecipeError: the tagger reads models; look with `tagger.opened(files)`.
+            TaggerFailed: its labels are not those that it declares, or its function failed.
         """
         batch = Batch.of(documents)
         if self.batch is not None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
-from dagster_kit import Works, letter
+from dagster_kit import BLEND_LETTERS, Works, letter
 
 from assets.support.keys import key_of
 from gristmill.recipes.drift.bounds import Bounds
@@ -96,7 +96,7 @@ def test_an_index_keeps_its_edition_if_the_new_one_is_below_half(years: Works) -
     years.load(replace(years.catalogue, sources={**years.catalogue.sources, "letters": source}))
     for year in YEARS:
         years.run("letters_journey", year)
-        assert years.run("blend_letters_documents", year).success
+        assert years.run("__ASSET_JOB", year, only=[BLEND_LETTERS]).success
     index = "mixes/blend/index"
     failed = years.run("blend_index", None, only=[index])
     assert not failed.success

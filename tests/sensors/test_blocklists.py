@@ -133,8 +133,9 @@ def mixed(works: Works, **snapshots: Sequence[int]) -> Watch:
         works.raw(letters(*numbers), snapshot=name.removeprefix("y"))
     works.arrive("letters")
     for name in snapshots:
-        for job in ("letters_journey", "blend_letters_documents"):
-            assert works.run(job, name.removeprefix("y")).success
+        snapshot = name.removeprefix("y")
+        assert works.run("letters_journey", snapshot).success
+        assert works.run("__ASSET_JOB", snapshot, only=[BLEND_LETTERS]).success
     return watched(works)
 
 
@@ -178,7 +179,7 @@ def test_an_entry_that_stands_nowhere_asks_for_nothing_and_leaves_nothing_to_do(
     assert watch.event() == []
     steps = list(mix_steps(two.catalogue.mixes["blend"], "letters", "2024", SHELVES))
     assert {found.state for found in survey_steps(steps, two.store)} == {"finished"}
-    assert two.run("blend_letters_documents").success
+    assert two.run("__ASSET_JOB", only=[BLEND_LETTERS]).success
     assert two.fingerprint(BLEND_LETTERS) == before  # made again, it is the same to all that lies below
 
 
@@ -243,7 +244,7 @@ def test_a_list_that_changes_while_its_change_is_followed_is_followed_from_the_s
 def test_a_slice_that_is_being_made_is_looked_at_when_that_is_over(years: Works) -> None:
     watch = watched(years)
     run = years.instance.create_run_for_job(
-        years.definitions.resolve_job_def("blend_letters_documents"),
+        years.definitions.resolve_job_def("__ASSET_JOB"),
         tags={"dagster/partition": "2024"},
         asset_selection=frozenset({key_of(BLEND_LETTERS)}),
         status=dg.DagsterRunStatus.STARTED,
@@ -291,11 +292,11 @@ def test_an_older_copy_of_a_list_is_an_error_that_names_what_is_gone_and_brings_
         assert watch.tick() == []
         assert watch.said.startswith(f"{lost}'letter-77' of 'letters'; ")
         assert watch.failed() == {"blocklists/takedowns.jsonl (1 of 1 entries lost)": number}
-    assert not two.run("blend_letters_documents").success
+    assert not two.run("__ASSET_JOB", only=[BLEND_LETTERS]).success
     two.store.put("blocklists/takedowns.jsonl", newer)
     assert watch.event() == []
     assert watch.failed() == {}
-    assert two.run("blend_letters_documents").success
+    assert two.run("__ASSET_JOB", only=[BLEND_LETTERS]).success
 
 
 @pytest.mark.slow
@@ -306,7 +307,7 @@ def test_a_list_that_comes_late_makes_what_failed_for_want_of_it(works: Works) -
     works.raw(letters(2, 3))
     works.arrive("letters")
     assert works.run("letters_journey").success
-    assert not works.run("blend_letters_documents").success
+    assert not works.run("__ASSET_JOB", only=[BLEND_LETTERS]).success
     assert [watch.tick(), watch.tick()] == [[], []]
     works.block("letter-2")
     assert watch.event() == [(BLEND_LETTERS, "2024")]
@@ -320,7 +321,7 @@ def test_a_list_that_is_mended_makes_what_its_damage_kept_from_being_made_again(
     two.raw(letters(2, 3, 4))
     two.arrive("letters")
     assert two.run("letters_journey").success
-    assert not two.run("blend_letters_documents").success
+    assert not two.run("__ASSET_JOB", only=[BLEND_LETTERS]).success
     assert watch.tick() == []
     two.block()
     assert watch.event() == [(BLEND_LETTERS, "2024")]

@@ -82,4 +82,4 @@ def is_hidden(path: str) -> bool:
     >>> is_hidden(".ipynb_checkpoints/a.tar"), is_hidden("a/b.tar")
     (True, False)
     """
-    return any(name.startswith(".") for name in path.split("/"))
+    return "/." in f"/{path}"

@@ -94,6 +94,9 @@ class Codec:
             part: name of the part's folder.
             create: opens a file, by its path below the part's folder.
             lake: the store of what documents refer to.
+
+        Returns:
+            The writer of the part's files.
         """
         raise NotImplementedError
 
@@ -157,11 +160,18 @@ class Codec:
             path: path of the file, which is in a part or in a release.
             row: number of the document in the file, from 0.
             read: the bytes of a file, by its path.
+
+        Returns:
+            The place, or None.
         """
         return None
 
     def warnings(self, release: Release) -> tuple[str, ...]:  # noqa: ARG002
-        """What people should know of a release that is valid, but that its readers will not like."""
+        """What people should know of a release that is valid, but that its readers will not like.
+
+        Returns:
+            Sentences.
+        """
         return ()
 
     def beside(self, release: Release, sha256: Mapping[str, str]) -> dict[str, bytes]:  # noqa: ARG002

@@ -49,7 +49,11 @@ class GzipLines:
         self._waiting = 0
 
     def close(self) -> FileFacts:
-        """Publishes the file, and returns what is known of it."""
+        """Publishes the file.
+
+        Returns:
+            What is known of it.
+        """
         if self._pending or not self._members:  # a file without lines is an empty member: 0 bytes are no gzip
             self._cut()
         self._sink.close()
@@ -78,7 +82,11 @@ class GzipLinesPart:
         raise NotImplementedError
 
     def write(self, rows: RowBlock) -> list[Placed]:
-        """See PartFiles."""
+        """See PartFiles.
+
+        Returns:
+            Where each document is now.
+        """
         return rows.each_document(self._place)
 
     def _place(self, document: Document, split: str) -> Placed:
@@ -95,5 +103,9 @@ class GzipLinesPart:
         return path
 
     def close(self) -> dict[str, FileFacts]:
-        """See PartFiles."""
+        """See PartFiles.
+
+        Returns:
+            What is known of each file, by its path.
+        """
         return {path: file.close() for path, file in sorted(self._files.items())}

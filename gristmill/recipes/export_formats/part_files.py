@@ -119,4 +119,8 @@ class PartFiles(Protocol):
         """
 
     def close(self) -> dict[str, FileFacts]:
-        """Publishes the files, and returns what is known of each, by its path."""
+        """Publishes the files.
+
+        Returns:
+            What is known of each, by its path.
+        """

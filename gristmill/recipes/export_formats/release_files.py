@@ -11,7 +11,15 @@ from gristmill.recipes.export_formats.part_files import FileFacts
 
 
 class Piece(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Bytes [start, end) of an object, which are rows [row, row + rows) of its file."""
+    """Bytes [start, end) of an object, which are rows [row, row + rows) of its file.
+
+    Attributes:
+        path: path of the object.
+        start: its first byte.
+        end: the byte behind its last one.
+        row: its first row, from 0.
+        rows: number of its rows.
+    """
 
     path: str
     start: Integer
@@ -63,6 +71,10 @@ class ReleaseFile(msgspec.Struct, frozen=True):
     @classmethod
     def joined(cls, name: str, pieces: Sequence[Piece]) -> "ReleaseFile":
         """The file of a release that consists of these pieces.
+
+        Args:
+            name: name of the file.
+            pieces: its pieces, in their order.
 
         >>> ReleaseFile.joined("en.jsonl", [Piece("a", 0, 90, 0, 3), Piece("b", 0, 10, 0, 1)]).rows
         4

@@ -29,7 +29,7 @@ def test_a_tokenizer_of_other_snapshots_than_its_recipe_says_is_made_on_request_
     works.raw(letters(1, 2, 3), snapshot="2025")
     works.arrive("letters")
     works.run("letters_journey", "2025")
-    works.run("blend_letters_documents", "2025")
+    works.run("__ASSET_JOB", "2025", only=[BLEND_LETTERS])
     node = "tokenizers__tiny_1"
     config = {"ops": {node: {"config": {"snapshots": {"letters": ["2025"]}}}}}
     assert works.run("tiny_1_train", None, config=config).success
