@@ -47,6 +47,7 @@ print(sorted({node.group_name for node in defs().resolve_asset_graph().asset_nod
 """
 
 TOP = {".ci", ".gitignore", "CHANGELOG.md", "LICENSE", "Makefile", "NOTICE", "README.md", "SECURITY.md", "assets"}
+TOP |= {".github", ".pre-commit-config.yaml", "CONTRIBUTING.md"}
 TOP |= {"bench", "dagster.yaml", "definitions.py", "docs", "gristmill", "pyproject.toml", "requirements", "resources"}
 TOP |= {"scripts", "sensors", "tests", "workspace.yaml"}
 
