@@ -55,7 +55,7 @@ def parser(subcommand: str = "") -> ArgumentParser:
         RecipeError: a plug-in adds the subcommand, and cannot be loaded. Among all, it is left out.
     """
     top, below = _top()
-    for name in [subcommand] if subcommand in _names() else _names():
+    for name in [subcommand] if subcommand in COMMANDS.names else COMMANDS.names:
         with nullcontext() if name == subcommand else suppress(RecipeError):
             module = COMMANDS.load(name)
             one = below.add_parser(name, help=module.HELP, description=getattr(module, "__doc__", None))
@@ -78,10 +78,6 @@ def overview() -> ArgumentParser:
     return top
 
 
-def _names() -> list[str]:
-    return sorted({each.name for each in COMMANDS.plugins})
-
-
 def _top() -> tuple[ArgumentParser, "_SubParsersAction[_AnyOrder]"]:
     top = _AnyOrder(prog="python -m gristmill", description="Grinds raw text into training tokens.")
     top.add_argument("--version", action=_Version, nargs=0, help="the version, and the commit of a checkout")
@@ -95,7 +91,7 @@ def run(given: Sequence[str]) -> int:
         given: the words behind the name of the program.
     """
     try:
-        known = any(word in _names() for word in given)
+        known = any(word in COMMANDS.names for word in given)
         parsed = (parser(given[0]) if known else overview()).parse_args(given)
         project = find_project()
         if project:

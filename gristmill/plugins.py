@@ -2,16 +2,16 @@
 
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, reduce
 from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
 from traceback import extract_tb
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
 from gristmill.errors import RecipeError, is_failure, known_names, words_of
+from gristmill.shipped import SHIPPED
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -19,22 +19,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 HOME = "gristmill"
-KINDS = ("readers", "taggers", "exports", "commands")
+KINDS = ("readers", "taggers", "transforms", "exports", "commands")
 """What packages may add. The group of their entry points is `gristmill.readers`, and so on."""
-
-SHIPPED: Mapping[str, Mapping[str, str]] = {
-    "commands": {
-        module.name: f"gristmill.commands.{module.name}"
-        for module in iter_modules([str(Path(__file__).with_name("commands"))])
-        if not module.name.startswith("_")
-    },
-    "exports": {
-        "energon-jsonl": "gristmill.stages.export.energon.jsonl:EnergonJsonlCodec",
-        "energon-webdataset": "gristmill.stages.export.energon.webdataset:EnergonWebdatasetCodec",
-        "oscar": "gristmill.stages.export.oscar:OscarCodec",
-    },
-}
-"""The entry points of Gristmill itself, by kind and name. A checkout is no installed package that could have them."""
 
 
 class Command(Protocol):
@@ -114,8 +100,12 @@ class Door(Generic[T]):
     @property
     def plugins(self) -> list[Plugin]:
         """What there is, sorted by name: what ships, and what installed packages add. Nothing is imported."""
-        shipped = [Plugin(self.kind, name, value) for name, value in SHIPPED.get(self.kind, {}).items()]
-        return sorted((*shipped, *installed(self.kind)))
+        return plugins_of(self.kind)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of what there is, sorted."""
+        return sorted({each.name for each in self.plugins})
 
     def load(self, name: str) -> T:
         """The object of this name.
@@ -129,7 +119,7 @@ class Door(Generic[T]):
         shipped = SHIPPED.get(self.kind, {}).get(name)
         found = [Plugin(self.kind, name, shipped)] if shipped else [each for each in self.plugins if each.name == name]
         if not found:
-            known = known_names(name, [each.name for each in self.plugins])
+            known = known_names(name, self.names)
             raise RecipeError(
                 f"no installed package adds {name!r} to gristmill.{self.kind}; {known}; `gristmill plugins` lists all"
             )
@@ -191,9 +181,14 @@ def _names_us(file: Path) -> bool:
         return False
 
 
-def installed(kind: str) -> list[Plugin]:
-    """What installed packages add of one kind, beside what ships."""
-    return [each for each in _installed() if each.kind == kind]
+def plugins_of(kind: str) -> list[Plugin]:
+    """What there is of one kind, sorted by name: what ships, and what installed packages add. Nothing is imported.
+
+    >>> next(each.value for each in plugins_of("transforms") if each.name == "whitespace-1")
+    'gristmill.transforms.whitespace:WHITESPACE'
+    """
+    shipped = [Plugin(kind, name, value) for name, value in SHIPPED.get(kind, {}).items()]
+    return sorted((*shipped, *(each for each in _installed() if each.kind == kind)))
 
 
 def look_again() -> None:

@@ -67,7 +67,7 @@ EVERYTHING = {
     "formats.energon",
     "formats.fasttext", "formats.dolma", "previews", "derivation",
     "installation", "plugins", "dagster_location", "dashboard", "acquisition", "api", "commands", "takedowns",
-    "releases", *ACROSS,
+    "releases", "shipped", *ACROSS,
 }  # fmt: skip
 
 MAY_IMPORT: dict[str, set[str]] = {
@@ -104,7 +104,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "execution": {"installation", "interrupts", "process", "formats.levanter", *LAKE},
     "engines": {"execution", "interrupts", *LAKE},
     "project": {"errors"},
-    "plugins": {"errors"},
+    "shipped": set(),
+    "plugins": {"shipped", "errors"},
     "process": {"errors"},
     "interrupts": set(),
     "pool": {"interrupts", "errors"},

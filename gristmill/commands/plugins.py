@@ -9,13 +9,14 @@ from gristmill.errors import RecipeError
 from gristmill.installation import VERSION
 from gristmill.plugins import COMMANDS, HOME, Door, Plugin
 from gristmill.project import find_project
+from gristmill.recipes.edits.transform import TRANSFORMS
 from gristmill.recipes.export_formats.formats import EXPORTS
 from gristmill.recipes.reader import READERS
 from gristmill.recipes.tagger import TAGGERS
 
-HELP = "list the readers, taggers, formats of exports and commands that installed packages add"
+HELP = "list what installed packages add, such as readers, taggers and commands"
 
-_DOORS: tuple[Door[Any], ...] = (READERS, TAGGERS, EXPORTS, COMMANDS)
+_DOORS: tuple[Door[Any], ...] = (READERS, TAGGERS, TRANSFORMS, EXPORTS, COMMANDS)
 
 
 def declare(parser: ArgumentParser) -> None:
@@ -33,12 +34,12 @@ def run(arguments: Namespace) -> int:
     project = find_project()
     if project:
         project.put_on_path()
-    found = [(each, _why_not(door, each)) for door in _DOORS for each in door.plugins]
+    listed = ((door, each) for door in _DOORS for each in door.plugins if arguments.all or each.package != HOME)
+    found = [(each, _why_not(door, each)) for door, each in listed]
     for plugin, why in found:
-        if why or arguments.all or plugin.package != HOME:
-            values = {**plugin._asdict(), "version": plugin.version or VERSION, "problem": why}
-            line = "{kind:8}  {name:20}  {package} {version}  {value}".format_map(values)
-            show(json.dumps(values, sort_keys=True) if arguments.json else f"{line}\n  WRONG  {why}" if why else line)
+        values = {**plugin._asdict(), "version": plugin.version or VERSION, "problem": why}
+        line = "{kind:10}  {name:20}  {package} {version}  {value}".format_map(values)
+        show(json.dumps(values, sort_keys=True) if arguments.json else f"{line}\n  WRONG  {why}" if why else line)
     return 1 if any(why for _, why in found) else 0
 
 

@@ -150,4 +150,4 @@ def _makes_rows(name: str, value: object) -> bool:
 READERS = Door[type[Reader]](
     "readers", "a class below Reader", lambda _, found: isinstance(found, type) and issubclass(found, Reader)
 )
-"""The readers of installed packages. A source imports its reader: the name of an entry point is for people."""
+"""The readers that ship, and those of installed packages. A source imports its reader: names are for people."""

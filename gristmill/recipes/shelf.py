@@ -14,13 +14,12 @@ import re
 import sys
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
 
 from gristmill.errors import RecipeError, is_failure, known_names, words_of
-from gristmill.plugins import installed
+from gristmill.plugins import plugins_of
 from gristmill.recipes.code.digest import declare
 
 T = TypeVar("T")
@@ -245,8 +244,8 @@ _MENDS = {
 }
 """How to declare what those who take a ready tagger or a model may not have yet."""
 
-_SHIPPED = {"tagger": "Tagger", "attribute set": "Tagger", "transform": "Transform"}
-"""The types of recipes that ship, and are on the shelf of those who import them."""
+_READY = {"tagger": "taggers", "attribute set": "taggers", "transform": "transforms"}
+"""The shelves of recipes that ship or are plug-ins, and are on the shelf of those who import them."""
 
 
 def known(what: str, shelf: Mapping[str, T], name: str, who: str) -> T:
@@ -262,43 +261,16 @@ def known(what: str, shelf: Mapping[str, T], name: str, who: str) -> T:
         RecipeError: the name is unknown; the message lists the names, the near ones first.
     """
     if name not in shelf:
-        mend = _MENDS.get(what) or _shipped(what, name)
+        mend = _MENDS.get(what) or _installed(what, name)
         raise RecipeError(f"{who} names the {what} {name!r}, which is on no shelf; {known_names(name, shelf)}{mend}")
     return shelf[name]
 
 
-def _shipped(what: str, name: str) -> str:
+def _installed(what: str, name: str) -> str:
     """How to put a tagger or transform that ships or is a plug-in on one's own shelf; empty if none has this name."""
-    declared = _SHIPPED.get(what, "")
-    kind = f"{declared.lower()}s"
-    for module in ready_modules(kind) if declared else ():
-        for constant, value in vars(module).items():
-            if type(value).__name__ == declared and value.name == name:
-                line = f"from {module.__name__} import {constant}"
-                return f"; it is installed: a module of your shelf {kind}/ that says `{line}` has it"
+    for plugin in plugins_of(_READY.get(what, "")):
+        if plugin.name == name:
+            module, _, constant = plugin.value.partition(":")
+            line = f"from {module} import {constant}"
+            return f"; it is installed: a module of your shelf {plugin.kind}/ that says `{line}` has it"
     return ""
-
-
-def ready_modules(kind: str) -> Iterator[ModuleType]:
-    """The modules that ship for a shelf, also those in rooms that are on no shelf; and those of plug-ins.
-
-    A module whose library is not installed is left out, and so is a plug-in that cannot be loaded.
-
-    Args:
-        kind: name of the shelf's folder.
-
-    >>> any(module.__name__ == "gristmill.transforms.whitespace" for module in ready_modules("transforms"))
-    True
-    """
-    shelf = importlib.import_module(f"{HOME}.{kind}")
-    for found in pkgutil.walk_packages(shelf.__path__, f"{shelf.__name__}."):
-        if found.ispkg:
-            continue
-        try:
-            yield importlib.import_module(found.name)
-        except ModuleNotFoundError as error:
-            if (error.name or "").startswith(f"{HOME}."):
-                raise
-    for plugin in installed(kind):
-        with suppress(RecipeError):  # `gristmill plugins` tells it
-            yield plugin.module()

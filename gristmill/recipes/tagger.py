@@ -313,7 +313,7 @@ class Tagger:
 
 
 TAGGERS = Door[Tagger]("taggers", "a Tagger of this name", lambda name, it: isinstance(it, Tagger) and it.name == name)
-"""The taggers of installed packages. A module of the shelf `taggers/` that imports one has it."""
+"""The taggers that ship, and those of installed packages. A module of the shelf `taggers/` that imports one has it."""
 
 
 def _numbers(values: NDArray[Any]) -> Column:

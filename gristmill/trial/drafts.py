@@ -9,20 +9,17 @@ from traceback import walk_tb
 from types import ModuleType
 
 from gristmill.errors import RecipeError, is_failure, known_names, words_of
-from gristmill.recipes.edits.transform import Transform
-from gristmill.recipes.shelf import HOME, check_outside, declared_in, read_shelf, ready_modules
-from gristmill.recipes.tagger import Tagger
-
-ROOMS = f"{HOME}.taggers"
-"""The package whose rooms hold taggers that are ready, but on no shelf."""
+from gristmill.recipes.edits.transform import TRANSFORMS, Transform
+from gristmill.recipes.shelf import check_outside, declared_in, read_shelf
+from gristmill.recipes.tagger import TAGGERS, Tagger
 
 
 def find_tried(name: str, packages: Sequence[str], lake: str) -> Tagger | Transform:
     """The tagger or transform of a name, or of a file.
 
     Args:
-        name: of a tagger or transform on the shelves, or of one that ships; or the path of a Python file that declares
-            one of them, or several: then `FILE:NAME`.
+        name: of a tagger or transform on the shelves, of one that ships, or of a plug-in; or the path of a Python file
+            that declares one of them, or several: then `FILE:NAME`.
         packages: packages that have shelves.
         lake: address of the lake. Code in it is refused.
 
@@ -35,18 +32,17 @@ def find_tried(name: str, packages: Sequence[str], lake: str) -> Tagger | Transf
     check_outside(lake, packages)
     known: dict[str, Tagger | Transform] = dict(read_shelf("taggers", Tagger, packages))
     if name not in known:
-        ready: dict[str, Tagger | Transform] = {}
-        for module in ready_modules("taggers"):
-            ready |= {each.name: each for each in declared_in(module, Tagger)}
-        for module in ready_modules("transforms"):
-            ready |= {each.name: each for each in declared_in(module, Transform)}
-        known = {**ready, **read_shelf("transforms", Transform, packages), **known}
-    if name not in known:
-        raise RecipeError(
-            f"taggers, transforms: no {name!r} on the shelves, nor in the rooms of {ROOMS}; {known_names(name, known)};"
-            " or name a file, as in my_tagger.py"
-        )
-    return known[name]
+        known = {**read_shelf("transforms", Transform, packages), **known}
+    if name in known:
+        return known[name]
+    if name in TAGGERS.names:
+        return TAGGERS.load(name)
+    if name in TRANSFORMS.names:
+        return TRANSFORMS.load(name)
+    raise RecipeError(
+        f"taggers, transforms: no {name!r} on the shelves, nor in what `gristmill plugins --all` lists;"
+        f" {known_names(name, (*known, *TAGGERS.names, *TRANSFORMS.names))}; or name a file, as in my_tagger.py"
+    )
 
 
 def _of_file(path: Path, chosen: str, lake: str) -> Tagger | Transform:

@@ -23,13 +23,18 @@ VERSES = Source(name="verses", convert=Verses(source="verses"), select=r"\\.txt$
 from gristmill.recipes.mix import Mix, Stream
 SONGS = Mix(name="songs", streams=(Stream(source="verses", version="v0"),))
 """,
+    "transforms/calmer.py": "from millextras.calmer import CALMER\n",
+    "mixes/calm.py": """
+from gristmill.recipes.mix import Mix, Stream
+CALM = Mix(name="calm", streams=(Stream(source="verses", version="v0", transforms=("calmer-1",)),))
+""",
     "exports/titles.py": """
 from gristmill.recipes.export import Export
 from millextras.titles import Titles
 TITLES = Export(name="titles", mixes=("songs",), format=Titles(between=" = "))
 """,
 }
-VERSES = {"a.txt": "The mill\nIt turns.\n", "b.txt": "The stone\nIt grinds.\n", "c.txt": "\nIt has no title.\n"}
+VERSES = {"a.txt": "The mill\nIt turns!\n", "b.txt": "The stone\nIt grinds.\n", "c.txt": "\nIt has no title.\n"}
 
 
 class Songs:
@@ -115,6 +120,7 @@ def test_a_broken_package_stops_what_asks_for_it_by_name_and_nothing_else(songs:
         ("readers", "verses", "millbroken"): "the package millextras has this name too",
         ("readers", "verses", "millextras"): "the package millbroken has this name too",
         ("taggers", "verse-lines-1", "millextras"): "",
+        ("transforms", "calmer-1", "millextras"): "",
         ("exports", "oscar", "millbroken"): "the package gristmill has this name too",
         ("exports", "titles", "millextras"): "",
         ("exports", "torn", "millbroken"): "0 (it called sys.exit)",
@@ -125,8 +131,8 @@ def test_a_broken_package_stops_what_asks_for_it_by_name_and_nothing_else(songs:
     assert (torn["version"], torn["value"]) == ("0.1", "millbroken:TornCodec")
     assert f"{songs.site}/millbroken.py, line 5: SystemExit" in torn["problem"]
     code, said = songs.run("plugins", "--all")
-    assert "exports   oscar                 gristmill 0" in said
-    assert "commands  gc                    gristmill 0" in said
+    assert "exports     oscar                 gristmill 0" in said
+    assert "commands    gc                    gristmill 0" in said
 
 
 def test_a_command_of_a_package_is_one_of_gristmill(songs: Songs) -> None:
@@ -148,3 +154,19 @@ def test_a_tagger_of_a_package_is_on_the_shelf_that_imports_it_and_tried_by_its_
     (songs.top / "songbook/taggers/verse_lines.py").unlink()
     code, said = songs.run("try", "verse-lines-1", "verses/v0")
     assert (code, "lines: 3 scores of 3 rows" in said) == (0, True), said
+
+
+def test_a_transform_of_a_package_is_on_the_shelf_that_imports_it_and_compared_by_its_code(songs: Songs) -> None:
+    assert songs.run("make", "calm")[0] == 0
+    shards = songs.top.glob("lake/mixes/calm/documents/verses/**/*.jsonl.gz")
+    lines = [line for shard in shards for line in gzip.decompress(shard.read_bytes()).splitlines()]
+    assert {json.loads(line)["text"] for line in lines} == {"It turns.\n", "It grinds.\n", "It has no title.\n"}
+    code, said = songs.run("try", "calmer-1", "verses/v0")
+    assert (code, "1 of 3" in said) == (0, True), said
+    songs.edit("calmer.py", '"."', '"?"')
+    code, said = songs.run("plan", "calm")
+    assert (code, "the code of songbook.transforms.calmer changed" in said) == (1, True), said
+    (songs.top / "songbook/transforms/calmer.py").unlink()
+    code, said = songs.run("plan", "calm")
+    line = "a module of your shelf transforms/ that says `from millextras.calmer import CALMER` has it"
+    assert (code, line in said) == (2, True), said

@@ -16,6 +16,7 @@ from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.code import Code
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.json_values import has_surrogate
+from gristmill.plugins import Door
 from gristmill.recipes.code.digest import check_same_output, code_of
 from gristmill.recipes.option_types import check_types
 
@@ -157,6 +158,12 @@ class Transform:
         if not isinstance(answer.text, str) or has_surrogate(answer.text):
             raise TransformFailed(number, "the new text is not a string without lone surrogates")
         return answer
+
+
+TRANSFORMS = Door[Transform](
+    "transforms", "a Transform of this name", lambda name, it: isinstance(it, Transform) and it.name == name
+)
+"""The transforms that ship, and those of installed packages. A shelf has those that its modules import."""
 
 
 def codes_of(transforms: Sequence[Transform]) -> Code:
