@@ -14,7 +14,6 @@ from assets.support.next_steps import beside_result, told
 from gristmill.errors import DataError, RecipeError, StoreError, Superseded, TooManyRefused, is_failure, words_of
 from gristmill.execution.checks import Verdict
 from gristmill.lake.address import Place
-from gristmill.lake.asset_kinds import DOCUMENTS, MIX
 from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.drift.drop_reasons import QUARANTINE
@@ -145,7 +144,7 @@ def ledger_facts(store: Store, place: Place, ledger: Ledger, shards: Sequence[Sh
     """
     totals, rows = ledger.totals, ledger.totals.get("rows", 0)
     metadata: dict[str, Any] = {"dagster/row_count": rows}
-    if place.kind in {DOCUMENTS, MIX} or ledger.dropped:
+    if place.kind.documents or ledger.dropped:
         metadata |= dropped_facts(rows, ledger.dropped)
     metadata |= totals_facts(totals, str(ledger.recipe.parameters.get("unit", "")))
     metadata["shards"] = totals.get("shards", 0)

@@ -10,14 +10,11 @@ from graphlib import CycleError, TopologicalSorter
 
 from gristmill.errors import DataError
 from gristmill.lake.address import Place, place_of_ledger
-from gristmill.lake.asset_kinds import BLOCKLIST, MODEL, RAW, RESOLUTION, TOKEN_CACHE, TOKENIZER, kind_of
+from gristmill.lake.asset_kinds import TOKEN_CACHE, kind_of
 from gristmill.lake.ledger.files import find_ledger
 from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.token_cache.part import part_records
-
-GIVEN = frozenset({RAW, BLOCKLIST, MODEL, TOKENIZER, RESOLUTION})
-"""The kinds that are taken as they are."""
 
 
 @dataclass
@@ -149,7 +146,7 @@ class _Partition:
 
     def is_derived(self, asset: str, shard: str, known: "_Known") -> bool:
         """Whether an input was derived. An input that names no shard of a partition means all of its shards."""
-        if kind_of(asset) in GIVEN:
+        if (kind := kind_of(asset)) and not kind.partitioned:  # it is taken as it is
             return True
         read = [known.get((each.asset, each.snapshot)) for each in self._head.inputs if each.asset == asset]
         return bool(read) and all(each is not None and each.has(shard) for each in read)

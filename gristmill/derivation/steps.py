@@ -5,11 +5,8 @@ from dataclasses import replace
 
 from gristmill.execution.step import Step
 from gristmill.lake.asset_kinds import (
-    ATTRIBUTES,
     CLUSTERS,
-    DOCUMENTS,
     EXPORT,
-    FINGERPRINTS,
     HASH_RUNS,
     MARKS,
     MIX,
@@ -27,12 +24,6 @@ from gristmill.stages.conversion.step import ConversionStep
 from gristmill.stages.dedupe.resolution import read_order, steps_of_resolution
 from gristmill.stages.tagging.step import TaggingStep
 
-DERIVED = frozenset({DOCUMENTS, ATTRIBUTES, MIX, FINGERPRINTS, HASH_RUNS, VERDICTS, CLUSTERS, MARKS})
-"""The kinds whose shards can be made again by their steps alone."""
-
-AUDITED = frozenset({TOKEN_CACHE, EXPORT})
-"""The kinds whose shards are made again by their own audits, from what their ledgers say of the recipe."""
-
 FLAGS = frozenset({"reconvert", "retag", "remix"})
 """The options of `verify` that do so."""
 
@@ -44,7 +35,7 @@ def step_of(lake: Lake, catalogue: Catalogue, shelves: tuple[str, ...], asset: s
         lake: the lake.
         catalogue: the recipes.
         shelves: the packages that hold them.
-        asset: address of an asset of a kind of DERIVED or AUDITED.
+        asset: address of an asset with partitions.
         snapshot: key of the partition.
     """
     store = lake.store()

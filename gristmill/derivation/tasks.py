@@ -6,7 +6,7 @@ from itertools import islice
 import msgspec
 
 from gristmill.derivation.partitions import Derivation, Derived, made_otherwise
-from gristmill.derivation.steps import AUDITED, DERIVED, FLAGS, flag_of, only, step_of
+from gristmill.derivation.steps import FLAGS, flag_of, only, step_of
 from gristmill.errors import GristmillError
 from gristmill.execution.finding import Finding, guarded
 from gristmill.execution.mend import with_mend
@@ -83,7 +83,7 @@ def tasks_of(
     """
     if samples.keys().isdisjoint(FLAGS):
         return
-    places = [each for each in map(place_of_ledger, paths) if each is not None and each.kind in DERIVED]
+    places = [each for each in map(place_of_ledger, paths) if each is not None and each.kind.derived]
     chosen = {(each.asset, each.snapshot) for each in places}
     seen: set[tuple[str, str]] = set()
     for each in places:
@@ -123,7 +123,7 @@ def not_as_declared(
     store, found = lake.store(), set[str]()
     for path in paths:
         partition = place_of_ledger(path)
-        if partition is None or partition.kind not in AUDITED:
+        if partition is None or partition.kind.derived:
             continue
         step, findings = _looked_up(lake, shelves, partition)
         why = "a damaged object hides what makes it" if findings else ""

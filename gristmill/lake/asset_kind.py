@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 RESERVED = frozenset({"index", "ledgers", "raw"})
 
@@ -44,6 +45,17 @@ class AssetKind:
             changed once written. `gc` removes the parts that no ledger, index or release names.
         checks: names of the blocking checks that a commit runs before it publishes.
         version_checks: names of those that only versions after v0 have: they compare with the version before.
+        documents: whether its rows are documents, which an id index finds.
+        derived: whether its step alone makes a shard again from raw data and recipe. Audits make the shards of other
+            partitioned kinds again, from what their ledgers say of the recipe.
+        ordered: whether it keeps the order in which partitions are made. They name it as an input of their shards, but
+            their heads do not: its content is not what they are made from.
+        by_digest: whether an input of this kind names one digest of all of it, instead of a shard.
+        whole: name that an input of this kind has in place of a shard's name. Its content is then the fingerprint.
+        reads: what its inputs name: `shards` with their contents; `tables`: a snapshot, and the digest of all its names
+            and contents; or `digest`: one digest of all that was compared.
+        area: part of the lake in which a takedown finds documents in it; empty if it holds none.
+        layer: its layer in the tags of Dagster's assets and runs; empty if it is no asset there.
     """
 
     name: str
@@ -58,6 +70,14 @@ class AssetKind:
     immutable: bool = False
     checks: tuple[str, ...] = ()
     version_checks: tuple[str, ...] = ()
+    documents: bool = False
+    derived: bool = False
+    ordered: bool = False
+    by_digest: bool = False
+    whole: str = ""
+    reads: Literal["shards", "tables", "digest"] = "shards"
+    area: str = ""
+    layer: str = ""
 
     @property
     def partitioned(self) -> bool:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from gristmill.lake.asset_kind import AssetKind
 
-RAW = AssetKind(name="raw", address="sources/{source}/raw")
+RAW = AssetKind(name="raw", address="sources/{source}/raw", layer="raw")
 DOCUMENTS = AssetKind(
     name="documents",
     address="sources/{source}/{version}/documents",
@@ -21,6 +21,10 @@ DOCUMENTS = AssetKind(
     quarantine="sources/{source}/{version}/quarantine/{snapshot}/",
     checks=("ids_unique",),
     version_checks=("ids_stable",),
+    documents=True,
+    derived=True,
+    area="documents",
+    layer="documents",
 )
 ATTRIBUTES = AssetKind(
     name="attributes",
@@ -29,6 +33,9 @@ ATTRIBUTES = AssetKind(
     made_by="sources/{source}",
     ids=True,
     checks=("row_alignment",),
+    derived=True,
+    area="attributes",
+    layer="attributes",
 )
 BLOCKLIST = AssetKind(name="blocklist", address="blocklists/{blocklist}")
 MIX = AssetKind(
@@ -38,6 +45,10 @@ MIX = AssetKind(
     made_by="mixes/{mix}",
     ids=True,
     checks=("blocklist_respected",),
+    documents=True,
+    derived=True,
+    area="mixes",
+    layer="mix",
 )
 MIX_INDEX = AssetKind(
     name="mix index",
@@ -45,12 +56,32 @@ MIX_INDEX = AssetKind(
     ledger="mixes/{mix}/index/ledger.json",
     made_by="mixes/{mix}",
     closes=MIX,
+    layer="mix",
 )
-TOKENIZER = AssetKind(name="tokenizer", address="tokenizers/{tokenizer}", ledger="tokenizers/{tokenizer}/ledger.json")
+TOKENIZER = AssetKind(
+    name="tokenizer",
+    address="tokenizers/{tokenizer}",
+    ledger="tokenizers/{tokenizer}/ledger.json",
+    by_digest=True,
+    whole="tokenizer.json",
+    layer="tokenizer",
+)
 LABELS = AssetKind(
-    name="labelled set", address="labels/{labels}", ledger="labels/{labels}/ledger.json", made_by="labels/{labels}"
+    name="labelled set",
+    address="labels/{labels}",
+    ledger="labels/{labels}/ledger.json",
+    made_by="labels/{labels}",
+    layer="models",
 )
-MODEL = AssetKind(name="model", address="models/{model}", ledger="models/{model}/ledger.json", made_by="models/{model}")
+MODEL = AssetKind(
+    name="model",
+    address="models/{model}",
+    ledger="models/{model}/ledger.json",
+    made_by="models/{model}",
+    by_digest=True,
+    whole="model",
+    layer="models",
+)
 FINGERPRINTS = AssetKind(
     name="fingerprints",
     address="dedupe/{dedupe}/fingerprints/{source}",
@@ -58,6 +89,10 @@ FINGERPRINTS = AssetKind(
     made_by="dedupe/{dedupe}",
     immutable=True,
     checks=("row_alignment",),
+    derived=True,
+    by_digest=True,
+    area="dedupe",
+    layer="duplicates",
 )
 HASH_RUNS = AssetKind(
     name="hash runs",
@@ -65,6 +100,8 @@ HASH_RUNS = AssetKind(
     ledger="dedupe/{dedupe}/ledgers/runs/{source}/{snapshot}.json",
     made_by="dedupe/{dedupe}",
     immutable=True,
+    derived=True,
+    by_digest=True,
 )
 VERDICTS = AssetKind(
     name="verdicts",
@@ -72,6 +109,8 @@ VERDICTS = AssetKind(
     ledger="dedupe/{dedupe}/ledgers/verdicts/{snapshot}.json",
     made_by="dedupe/{dedupe}",
     immutable=True,
+    derived=True,
+    by_digest=True,
 )
 CLUSTERS = AssetKind(
     name="clusters",
@@ -79,6 +118,10 @@ CLUSTERS = AssetKind(
     ledger="dedupe/{dedupe}/ledgers/clusters/{snapshot}.json",
     made_by="dedupe/{dedupe}",
     immutable=True,
+    derived=True,
+    by_digest=True,
+    reads="tables",
+    area="dedupe",
 )
 MARKS = AssetKind(
     name="marks",
@@ -86,6 +129,8 @@ MARKS = AssetKind(
     ledger="dedupe/{dedupe}/ledgers/marks/{source}/{snapshot}.json",
     made_by="dedupe/{dedupe}",
     immutable=True,
+    derived=True,
+    reads="digest",
 )
 RESOLUTION = AssetKind(
     name="resolution",
@@ -93,6 +138,8 @@ RESOLUTION = AssetKind(
     ledger="dedupe/{dedupe}/resolution/ledger.json",
     made_by="dedupe/{dedupe}",
     closes=MARKS,
+    ordered=True,
+    layer="duplicates",
 )
 TOKEN_CACHE = AssetKind(
     name="token cache",
@@ -102,6 +149,8 @@ TOKEN_CACHE = AssetKind(
     splits=("train", "validation"),
     immutable=True,
     checks=("cache_complete",),
+    area="token caches",
+    layer="tokens",
 )
 TOKEN_CACHE_INDEX = AssetKind(
     name="token cache index",
@@ -113,6 +162,7 @@ TOKEN_CACHE_INDEX = AssetKind(
         "token_caches/{mix}/{tokenizer}/index/{rest}",
         "token_caches/{mix}/{tokenizer}/{stream}/{split}/shard_ledger.json",
     ),
+    layer="tokens",
 )
 CONSOLIDATED = AssetKind(
     name="consolidated copies",
@@ -130,6 +180,7 @@ PACKING = AssetKind(
         "token_caches/{mix}/{tokenizer}/index/packing/{plan}-{length}.json",
         "token_caches/{mix}/{tokenizer}/index/packing/{plan}-{length}.npy",
     ),
+    layer="tokens",
 )
 EXPORT = AssetKind(
     name="export",
@@ -138,6 +189,8 @@ EXPORT = AssetKind(
     made_by="mixes/{mix}",
     immutable=True,
     checks=("export_complete",),
+    area="exports",
+    layer="exports",
 )
 EXPORT_INDEX = AssetKind(
     name="export index",
@@ -145,6 +198,7 @@ EXPORT_INDEX = AssetKind(
     ledger="exports/{mix}/{export}/index/ledger.json",
     made_by="mixes/{mix}",
     closes=EXPORT,
+    layer="exports",
 )
 
 KINDS = (

@@ -16,7 +16,7 @@ import msgspec
 from gristmill.execution.plan import plan_changes, read_state
 from gristmill.execution.step import Step
 from gristmill.lake.address import place
-from gristmill.lake.asset_kinds import DOCUMENTS, FINGERPRINTS, MIX, kind_of, ledgers_folder, names_of
+from gristmill.lake.asset_kinds import FINGERPRINTS, kind_of, ledgers_folder, names_of
 from gristmill.lake.ledger.files import list_ledgers, read_head
 from gristmill.lake.ledger.receipts import read_run_note
 from gristmill.lake.store.protocol import Store
@@ -160,7 +160,7 @@ class Estimator:
     def _after(self, step: Step) -> float | None:
         """Bytes that a step reads whose inputs are made first, of those inputs whose bytes its run notes count."""
         prints = [asset for asset in step.reads if kind_of(asset) is FINGERPRINTS]
-        read = prints or [asset for asset in step.reads if kind_of(asset) in {DOCUMENTS, MIX}]
+        read = prints or [asset for asset in step.reads if (kind := kind_of(asset)) and kind.documents]
         lengths = [self._length(asset, step.snapshot) for asset in read]
         known = [length for length in lengths if length is not None]
         return sum(known) if known and len(known) == len(lengths) else None

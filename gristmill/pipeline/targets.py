@@ -6,10 +6,10 @@ from difflib import get_close_matches
 
 from gristmill.errors import RecipeError
 from gristmill.lake.address import tokenizer_asset
-from gristmill.lake.asset_kinds import DOCUMENTS, EXPORT, LABELS, MIX, MODEL, RESOLUTION, TOKEN_CACHE, names_of
+from gristmill.lake.asset_kinds import DOCUMENTS, EXPORT, KINDS, LABELS, MIX, MODEL, RESOLUTION, TOKEN_CACHE, names_of
 from gristmill.recipes.catalogue import Catalogue
 
-_OF_A_MIX = (MIX, TOKEN_CACHE, EXPORT)
+_OF_A_MIX = tuple(dict.fromkeys(kind.top for kind in KINDS if kind.made_by == MIX.made_by))
 """The first folders of the addresses that have the name of a mix in the second place."""
 
 _SHOWN = 6
@@ -99,7 +99,7 @@ def _meanings(catalogue: Catalogue, word: str) -> dict[str, tuple[str, ...]]:
     if word in catalogue.sources:
         found["source"] = (f"{DOCUMENTS.top}{word}",)
     if word.removeprefix(MIX.top) in catalogue.mixes:
-        found["mix"] = tuple(f"{kind.top}{word.removeprefix(MIX.top)}" for kind in _OF_A_MIX)
+        found["mix"] = tuple(f"{top}{word.removeprefix(MIX.top)}" for top in _OF_A_MIX)
     if word in catalogue.exports:
         found["export"] = tuple(f"{EXPORT.top}{mix}/{word}" for mix in catalogue.exports[word].mixes)
     found |= dict(_by_hand(catalogue, word))

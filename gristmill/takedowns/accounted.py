@@ -17,10 +17,8 @@ from gristmill.formats.levanter.checksums import CHECKSUMS
 from gristmill.lake.address import part_at, place
 from gristmill.lake.asset_kind import LEDGERS, expression_of
 from gristmill.lake.asset_kinds import (
-    EXPORT,
-    MIX,
+    KINDS,
     RAW,
-    TOKEN_CACHE,
     kind_of,
     ledger_of_object,
     whole_asset_of,
@@ -38,12 +36,10 @@ from gristmill.releases.moved import lake_left
 from gristmill.releases.pins import named_by_indexes, pins
 from gristmill.stages.export.index import release_folder
 from gristmill.takedowns.own_objects import why_not_own
+from gristmill.takedowns.places import TRAINED
 from gristmill.takedowns.raw_objects import RawObjects
 
-TRAINED_KINDS = (MIX, TOKEN_CACHE, EXPORT)
-"""The kinds of assets that training reads."""
-
-_TRAINED = tuple(kind.top for kind in TRAINED_KINDS)
+_TRAINED = tuple({kind.top for kind in KINDS if kind.area in TRAINED})
 
 _RECEIPTS = re.compile(rf"{LEDGERS}.*\.receipts/")
 _RAW = re.compile(f"{expression_of(RAW.address)}/")

@@ -26,7 +26,7 @@ from gristmill.lake.rows.batches import IdPair, TextRow
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.fingerprints.bucket_sort import buckets_of
 from gristmill.stages.fingerprints.reader import FingerprintPart
-from gristmill.takedowns.places import AREA_OF_KIND, Search
+from gristmill.takedowns.places import Search
 from gristmill.tracing.rows import Partition, find_partition
 
 _DIGEST = re.compile(r"[0-9a-f]{32}")
@@ -230,7 +230,7 @@ def _each(store: Store, search: Search, asked: _Question, *, scan: bool) -> Pair
 
 def _skip(search: Search, partition: Partition, why: object, shard: Shard) -> None:
     where = partition.place
-    search.skip(AREA_OF_KIND[where.kind.name], f"{where.asset} ({where.snapshot}), shard {shard.name}", why)
+    search.skip(where.kind.area, f"{where.asset} ({where.snapshot}), shard {shard.name}", why)
 
 
 def first_versions(store: Store, search: Search) -> Iterator[Partition]:
@@ -254,7 +254,7 @@ def _partitions(store: Store, search: Search, *kinds: AssetKind) -> Iterator[Par
         try:
             partition = find_partition(store, there)
         except GristmillError as error:
-            search.skip(AREA_OF_KIND[there.kind.name], f"{there.asset} ({there.snapshot})", error)
+            search.skip(there.kind.area, f"{there.asset} ({there.snapshot})", error)
             continue
         if partition is not None:
             yield partition

@@ -36,7 +36,7 @@ from gristmill.raw_data.erasures import WITHDRAWN, erasures, text_digest
 from gristmill.stages.token_cache.part import PartRecord
 from gristmill.takedowns.erasing.left_out import left_out_places
 from gristmill.takedowns.id_rows import rows_by_shard, scanned_rows
-from gristmill.takedowns.places import AREA_OF_KIND, Area, FoundPlace, Search, shown_raw, shown_tokens
+from gristmill.takedowns.places import Area, FoundPlace, Search, shown_raw, shown_tokens
 from gristmill.takedowns.refused import quarantine_places, source_of
 from gristmill.takedowns.side_files import (
     column_places,
@@ -108,7 +108,7 @@ class Finder:
         }
         for there in sorted(list_ledgers(self._store), key=lambda each: (rank_of(each.asset), each.snapshot)):
             if there.kind.name in how:
-                area = AREA_OF_KIND[there.kind.name]
+                area = there.kind.area
                 self.search.searched[area] = self.search.searched.get(area, 0) + 1
                 try:
                     partition = find_partition(self._store, there)
@@ -129,7 +129,7 @@ class Finder:
         self.search.found.append(FoundPlace(*pair, area, there.asset, there.snapshot, shard, where))
 
     def _indexed(self, partition: Partition) -> None:
-        there, area = partition.place, AREA_OF_KIND[partition.place.kind.name]
+        there, area = partition.place, partition.place.kind.area
         rows: dict[str, dict[Pair, int]] = {}
         shards = list(partition.shards.values())
         found_rows = rows_by_shard(self._store, there, shards, self._wanted, proven=self._proven, scan=self._scan)

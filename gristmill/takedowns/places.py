@@ -1,7 +1,7 @@
 """The places in a lake that have a document, and what could not be searched for it."""
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -12,31 +12,11 @@ from gristmill.tracing.raw import RawPlace, Shelves, raw_place
 from gristmill.tracing.rows import LocatedRow, Partition, row_of
 from gristmill.tracing.tokens import token_place
 
-Area = Literal[
-    "raw",
-    "quarantine",
-    "documents",
-    "columns",
-    "attributes",
-    "examples",
-    "dedupe",
-    "labels",
-    "mixes",
-    "token caches",
-    "exports",
-]
-"""The part of a lake in which a document was found."""
+Area = str
+"""The part of a lake in which a document was found: `area` of a kind of asset, or what lies beside its shards.
 
-AREA_OF_KIND: dict[str, Area] = {
-    "documents": "documents",
-    "attributes": "attributes",
-    "mix": "mixes",
-    "token cache": "token caches",
-    "export": "exports",
-    "fingerprints": "dedupe",
-    "clusters": "dedupe",
-}
-"""The area of a kind of asset, by the kind's name."""
+That is `raw`, `quarantine`, `columns`, `examples` or `labels`.
+"""
 
 TRAINED: Sequence[Area] = ("mixes", "token caches", "exports")
 """The areas that training reads. A takedown empties them; raw data and v0 keep the document until it is erased."""

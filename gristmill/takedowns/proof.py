@@ -24,7 +24,7 @@ from gristmill.takedowns.finder import Finder
 from gristmill.takedowns.foreign import ForeignFiles, search_foreign, why_not_in_rows
 from gristmill.takedowns.known import unknown, unknown_words
 from gristmill.takedowns.learnt import learnt
-from gristmill.takedowns.places import AREA_OF_KIND, TRAINED, Area, FoundPlace, Search
+from gristmill.takedowns.places import TRAINED, Area, FoundPlace, Search
 from gristmill.takedowns.wanted import Wanted
 from gristmill.tracing.raw import Shelves
 
@@ -148,7 +148,7 @@ def _without_recipe(store: Store, shelves: Shelves) -> list[str]:
         made = {asset for asset, _ in read_catalogue(shelves.packages).slices()}
     except RecipeError:
         return []
-    there = {each.asset for each in list_ledgers(store) if AREA_OF_KIND.get(each.kind.name) in TRAINED}
+    there = {each.asset for each in list_ledgers(store) if each.kind.area in TRAINED}
     return sorted(there - made)
 
 

@@ -145,7 +145,7 @@ def audit_ledger(
     kind = kind_of(whole) if whole else None
     if partition is not None:
         findings = _of_partition(store, partition, say, shelves, known)
-        if partition.kind in {DOCUMENTS, MIX}:
+        if partition.kind.documents:
             edited = edit_findings(store, partition, shelves, say)
             findings = chain(guarded(store, path, findings), guarded(store, path, edited))
     elif whole and kind is TOKENIZER:

@@ -14,17 +14,9 @@ from gristmill.lake.address import Place, part_at, place
 from gristmill.lake.asset_kind import AssetKind
 from gristmill.lake.asset_kinds import (
     BLOCKLIST,
-    CLUSTERS,
-    DOCUMENTS,
-    FINGERPRINTS,
-    HASH_RUNS,
-    MARKS,
-    MIX,
     MODEL,
     RAW,
-    RESOLUTION,
     TOKENIZER,
-    VERDICTS,
     kind_of,
     names_of,
 )
@@ -47,18 +39,6 @@ from gristmill.lake.store.protocol import Store
 from gristmill.releases.pins import pins
 from gristmill.stages.models.ledger import FolderLedger, find_folder
 from gristmill.stages.tokenization.files import TokenizerLedger, read_tokenizer_ledger
-
-_BY_DIGEST = frozenset({TOKENIZER, MODEL, FINGERPRINTS, HASH_RUNS, VERDICTS, CLUSTERS})
-"""Kinds that are read whole, or all parts of a bucket at once: inputs of them name one digest, and no shard.
-
-Marks name documents in the same way: one digest of all whose texts were compared (`confirm=True`).
-"""
-_WHOLE: Mapping[AssetKind | None, str] = {TOKENIZER: "tokenizer.json", MODEL: "model"}
-"""Kinds of which an input names the fingerprint, and the name that it has for a shard."""
-_INDEXED = frozenset({DOCUMENTS, MIX})
-"""Kinds whose shards have an id index."""
-_READS_TABLES = frozenset({CLUSTERS})
-"""Kinds whose parts read whole tables: each input names the snapshot, and the digest of all names and contents."""
 
 
 class LedgerProof:
@@ -139,16 +119,17 @@ class LedgerProof:
         """Findings on fields that no row of the kind has, and on inputs that the head does not name."""
         kind, table = self._place.kind, self._place.table
         given = {"members": shard.members, "index": shard.index, "quarantine": shard.quarantine}
-        may_have = {"members": not kind.immutable, "index": kind in _INDEXED, "quarantine": bool(kind.quarantine)}
+        may_have = {"members": not kind.immutable, "index": kind.documents, "quarantine": bool(kind.quarantine)}
         for name, value in given.items():
             if value and not may_have[name]:
                 yield Finding(table, None, f"shard {shard.name} has the field {name}, but no shard of {kind.name} has")
         known = {each.asset: each.fingerprint for each in head.inputs}
         for read in shard.inputs:
-            if read.asset not in known and kind_of(read.asset) is not RESOLUTION:  # its order is no partition
+            of = kind_of(read.asset)
+            if read.asset not in known and not (of and of.ordered):  # its order is no partition
                 what = f"shard {shard.name} was made from {read.asset}, which is no input of the head"
                 yield Finding(table, None, what)
-            file = _WHOLE.get(kind_of(read.asset))
+            file = of.whole if of else ""
             if file and (read.shard, read.content) != (file, known.get(read.asset)):
                 what = f"shard {shard.name} was made from {read.shard} of {read.asset} as {read.content}"
                 yield Finding(table, None, f"{what}, but the head names {file} as {known.get(read.asset)}")
@@ -172,7 +153,7 @@ class LedgerProof:
             elif current != upstream.fingerprint:
                 what = f"made from {_named(upstream)} as {upstream.fingerprint[:12]}, which is {current[:12]} now"
                 yield Finding(self._place.ledger, None, what, remake(self._store, self._place.asset))
-            elif self._place.kind in _READS_TABLES or not (kind in _BY_DIGEST or self._place.kind is MARKS):
+            elif self._place.kind.reads == "tables" or not (kind.by_digest or self._place.kind.reads == "digest"):
                 yield from self._inputs(upstream)
 
     def _without(self, upstream: Upstream) -> str:
@@ -200,7 +181,7 @@ class LedgerProof:
             contents = {s.name: s.identity for s in read_table(self._store, place(upstream.asset, upstream.snapshot))}
         except DataError:
             return  # the other partition's own audit reports what is wrong with its table
-        whole = kind_of(self._place.asset) in _READS_TABLES
+        whole = self._place.kind.reads == "tables"
         if whole:
             contents = {upstream.snapshot: digest_of([[name, contents[name]] for name in sorted(contents)])}
         for shard in self.shards:

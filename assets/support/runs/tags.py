@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 import dagster as dg
 
 from assets.support.keys import address_of
-from gristmill.lake import asset_kinds as kinds
-from gristmill.lake.asset_kind import AssetKind
+from gristmill.lake.asset_kinds import kind_of, names_of, rank_of
 
 SOURCE, MIX, LAYER = "gristmill/source", "gristmill/mix", "gristmill/layer"
 
@@ -15,23 +14,6 @@ PARTITION, BACKFILL = "dagster/partition", "dagster/backfill"
 RETRY_NUMBER, WILL_RETRY, RETRIED_BY = "dagster/retry_number", "dagster/will_retry", "dagster/auto_retry_run_id"
 """Tags that Dagster itself gives to runs. Its UI shows them, and its documents name them; it exports no constants."""
 
-_LAYERS: Mapping[AssetKind, str] = {
-    kinds.RAW: "raw",
-    kinds.DOCUMENTS: "documents",
-    kinds.ATTRIBUTES: "attributes",
-    kinds.FINGERPRINTS: "duplicates",
-    kinds.RESOLUTION: "duplicates",
-    kinds.LABELS: "models",
-    kinds.MODEL: "models",
-    kinds.MIX: "mix",
-    kinds.MIX_INDEX: "mix",
-    kinds.TOKENIZER: "tokenizer",
-    kinds.TOKEN_CACHE: "tokens",
-    kinds.TOKEN_CACHE_INDEX: "tokens",
-    kinds.PACKING: "tokens",
-    kinds.EXPORT: "exports",
-    kinds.EXPORT_INDEX: "exports",
-}
 _VALUE = re.compile(r"[A-Za-z0-9_.-]{1,63}")
 """What Dagster takes as the value of an asset's tag."""
 
@@ -46,11 +28,11 @@ def asset_tags(address: str, source: str = "") -> dict[str, str]:
     >>> asset_tags("token_caches/starter/bpe-1/web", "crawl")
     {'gristmill/source': 'crawl', 'gristmill/mix': 'starter', 'gristmill/layer': 'tokens'}
     """
-    kind, names = kinds.kind_of(address), kinds.names_of(address)
+    kind, names = kind_of(address), names_of(address)
     found = {
         SOURCE: source or names.get("source", ""),
         MIX: names.get("mix", ""),
-        LAYER: _LAYERS.get(kind, "") if kind else "",
+        LAYER: kind.layer if kind else "",
     }
     return {key: value for key, value in found.items() if _VALUE.fullmatch(value)}
 
@@ -95,7 +77,7 @@ def tag_run(context: dg.OpExecutionContext, sources: Mapping[str, str]) -> None:
     asked = context.run.asset_selection or layer.selected_asset_keys
     tags: dict[str, str] = {}
     if LAYER not in context.run.tags:
-        tags = run_tags(sorted(map(address_of, asked), key=kinds.rank_of), sources)
+        tags = run_tags(sorted(map(address_of, asked), key=rank_of), sources)
     for key in asked:
         if layer.asset_graph.get(key).parent_keys & asked:
             tags[makes(address_of(key))] = ""
