@@ -191,7 +191,7 @@ def no_files(pattern: str) -> str:
     """What is wrong with a snapshot without a checksum file, and the mend.
 
     Args:
-        pattern: of the names of checksum files.
+        pattern: pattern of the names of checksum files.
 
     Returns:
         The message.

@@ -35,10 +35,10 @@ class MediaFile(msgspec.Struct, frozen=True, array_like=True):
     """A media file that a document names. A person removes it, or takes it out of the record if it must stay.
 
     Attributes:
-        source: of the document.
-        id: of the document.
+        source: source of the document.
+        id: id of the document.
         root: the folder of the media, as an export declares it.
-        name: of the file in the folder, as the document has it.
+        name: name of the file in the folder, as the document has it.
     """
 
     source: str

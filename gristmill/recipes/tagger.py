@@ -224,8 +224,9 @@ class Tagger:
             For each label's name, a list or an array of one label for each document, in their order.
 
         Raises:
-            RecipeError: the tagger reads models; look with `tagger.opened(files)`.
-            TaggerFailed: its labels are not those that it declares, or its function failed.
+            TaggerFailed: as in `look`.
+            RecipeError: as in `look`.
+            GristmillError: another one, as in `look`.
         """
         batch = Batch.of(documents)
         if self.batch is not None:

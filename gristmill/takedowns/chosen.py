@@ -95,7 +95,8 @@ def by_url(store: Store, pattern: str, search: Search, *, scan: bool) -> Pairs:
         return unread
 
     def of_row(row: UrlRow) -> bool | None:
-        return None if row.urls is None else any(map(matches, row.urls))
+        urls = row.urls
+        return None if urls is None else any(map(matches, urls))
 
     why = "it has no columns with its URLs (gristmill preview makes them)"
     asked = _Question(of_shard, UrlRow, of_row, why, changed_by=("transforms",))

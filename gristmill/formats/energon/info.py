@@ -68,7 +68,7 @@ def read_info(data: bytes, where: str) -> dict[str, int]:
 
 
 def is_tar(path: str) -> bool:
-    """Whether a path is that of a shard. As for the real tool, hidden files and those in hidden folders are none.
+    """Whether a path is that of a shard. Hidden files, and files in hidden folders, are no shards, as in the real tool.
 
     >>> is_tar("shards/a.tar"), is_tar("shards/a.tar.idx"), is_tar("shards/.a.tar")
     (True, False, False)

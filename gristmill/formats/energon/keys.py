@@ -25,8 +25,8 @@ _PART: Final = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*")
 _SAFE: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 _ESCAPED: Final = re.compile(rb"=([0-9A-F]{2})")
 _UNUSABLE: Final = re.compile(r"[{}\\#%?\x00-\x1f\x7f\u0085\u2028\u2029\ud800-\udfff]")
-_LONGEST_KEY = 900
 _PACKED_TAR: Final = re.compile(r"\.t(?:ar(?:\.(?:gz|bz2|xz|zstd?))?|gz|bz2?|xz|zst)$", re.IGNORECASE)
+_LONGEST_KEY = 900
 """Bytes of a key: readers of archives refuse names of more than 1,000 characters."""
 
 
@@ -105,8 +105,8 @@ def tar_of_id(id_: str, key: str) -> str:
     """The tar of a document whose id begins with the path of its tar, as WebdatasetSamples(shard_in_id=True) makes ids.
 
     Args:
-        id_: of the document.
-        key: of the sample.
+        id_: id of the document.
+        key: key of the sample.
 
     Returns:
         The path of the tar, as it is called unpacked; empty if the id is no path of a tar and this sample.

@@ -233,7 +233,7 @@ def _package(file: Member) -> _Package:
 def _href(item: Mapping[str, str], items: Mapping[str, Mapping[str, str]]) -> str | None:
     """Where the text of an item is: its own file, or that of the item that it names to stand in. None of a picture.
 
-    What is neither a text nor a picture is taken for a text: if it is none, the book is refused.
+    An item of an unknown type is read as a text. If that fails, the book is refused.
     """
     own = item
     for _ in items:

@@ -120,7 +120,7 @@ class Codec:
         """The samples of these files that a release must exclude. It is asked only with `can_exclude`.
 
         Args:
-            sources: as in release().
+            sources: files of the parts, as in release().
             blocked: source and id of the documents on the mix's blocklists, by stream.
             read: the bytes of a file.
 

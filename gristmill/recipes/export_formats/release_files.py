@@ -35,8 +35,8 @@ class ExportedFile(NamedTuple):
         stream: name of the stream that its documents are of.
         path: its object.
         name: its path below the part's folder.
-        sha256: of the object.
-        size: of the object.
+        sha256: digest of the object.
+        size: size of the object, in bytes.
         facts: what its codec knows of it.
     """
 
@@ -120,13 +120,13 @@ class Release(msgspec.Struct, frozen=True, omit_defaults=True):
     Attributes:
         schema: version of this format: 1.
         format: the format with all its options, as JSON.
-        folder: of the release in the lake, with a closing slash.
-        files: see Content; the small files beside them follow from these.
-        named: see Content.
-        built: see Content.
+        folder: folder of the release in the lake, with a closing slash.
+        files: files that are copied, as in Content; the small files beside them follow from these.
+        named: files of parts that are named where they are, as in Content.
+        built: files that the codec writes itself, as in Content.
         weights: the weight of each stream of the mix, by name, if the format needs it.
         repetitions: how often each stream is read in an epoch; empty: streams are drawn by weight.
-        excluded: see Content; and the samples whose documents are on a blocklist of the mix.
+        excluded: what is left out, as in Content; and the samples whose documents are on a blocklist of the mix.
         code: digest of the code of the format, if a plug-in adds it.
     """
 

@@ -141,7 +141,7 @@ def why_due(store: Store, labelled: LabelledSet, ledger: FolderLedger) -> str:
     Args:
         store: the lake.
         labelled: the recipe.
-        ledger: of the set.
+        ledger: ledger of the set.
 
     Raises:
         DataError: a blocklist cannot be read, or a file of the set is damaged.

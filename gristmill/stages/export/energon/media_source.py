@@ -54,7 +54,7 @@ class MediaSource(Protocol):
         """Whether there is a media file of this name.
 
         Args:
-            name: of the file.
+            name: name of the file.
             document: id of the document that names it. If the id tells a tar, the file must be in that tar.
         """
 
@@ -95,7 +95,7 @@ def check_prepared(lake: Store, root: str) -> None:
 
     Args:
         lake: the lake.
-        root: as in open_media(). A folder that is no such dataset is right.
+        root: folder of the media, as in open_media(). One that is no such dataset is right.
 
     Raises:
         DataError: a tar came after the dataset was prepared.

@@ -60,7 +60,7 @@ def test_a_slice_that_another_run_made_is_taken_though_its_snapshot_was_not_know
 
 
 def test_a_slice_of_what_its_stream_read_before_is_not_taken(mill: Mill) -> None:
-    """Its snapshot is none of the new source's, so nothing makes the slice again."""
+    """The new source has no such snapshot, so nothing makes the slice again."""
     mixed(mill, "2023", "2024")
     other = replace(BLEND, streams=(stream(version="v1"),))
     index = index_mix(mill.store, other, {"pages": mill.source()}, {"pages": ("2024",)})
