@@ -22,6 +22,9 @@ DAEMON_ONLY = "MALLOC_"
 """How the names of variables begin that runs do not inherit: glibc's settings, which keep the daemon small and would
 make runs, which take and give back large arrays, slower."""
 
+WAITER = "waits for run"
+"""How the names of the threads begin that wait for the end of a run."""
+
 
 class WatchedRunLauncher(DefaultRunLauncher):
     """Starts each run as a process that depends on no other, and tells Dagster's run monitoring whether it lives.
@@ -61,7 +64,7 @@ class WatchedRunLauncher(DefaultRunLauncher):
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(DAEMON_ONLY)}
         child = subprocess.Popen(command, stdin=subprocess.PIPE, env=inherited, start_new_session=True)  # noqa: S603 - our own module
         self._children.add(run.run_id)
-        begin(self._wait, instance, run.run_id, child, told)
+        begin(self._wait, instance, run.run_id, child, told, name=f"{WAITER} {run.run_id}")
 
     def _wait(self, instance: DagsterInstance, run_id: str, child: "subprocess.Popen[bytes]", told: bytes) -> None:
         """Tells a process what to execute, waits for it, and reports its end if the run has not ended."""

@@ -9,8 +9,10 @@ from gristmill.lake.ledger.folders.whole_folder import is_being_written
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.tokenization.files import (
+    OTHER_TEMPLATE,
     TokenizerLedger,
     brought_files,
+    has_other_template,
     ledger_path,
     read_tokenizer,
     tokenizer_path,
@@ -53,7 +55,10 @@ def look_at(store: Store, tokenizer: Tokenizer) -> TokenizerState:
         return TokenizerState("missing", (KILLED,)) if found.state == "wrong" and _is_left(store, tokenizer) else found
     if _is_left(store, tokenizer):
         return TokenizerState("missing", (KILLED,))
-    return _compared(recorded, tokenizer)
+    try:
+        return _compared(store, recorded, tokenizer)
+    except (DataError, RecipeError) as error:
+        return TokenizerState("wrong" if isinstance(error, DataError) else "refused", (str(error),))
 
 
 def _is_left(store: Store, tokenizer: Tokenizer) -> bool:
@@ -73,13 +78,15 @@ def _diagnosed(store: Store, tokenizer: Tokenizer, error: DataError | StoreError
     return TokenizerState("wrong", (str(error),))
 
 
-def _compared(recorded: TokenizerLedger, tokenizer: Tokenizer) -> TokenizerState:
+def _compared(store: Store, recorded: TokenizerLedger, tokenizer: Tokenizer) -> TokenizerState:
     recipe = recipe_of(tokenizer, tokenizer.training.snapshots if tokenizer.training else {})
     # A run may choose the snapshots to train on, so they are no change.
     changed = [name for name in changed_fields(recorded.recipe, recipe) if name != "snapshots"]
-    if not changed:
+    words = f"the recipe changed: {', '.join(changed)}" if changed else ""
+    if not words and has_other_template(store, tokenizer, recorded):
+        words = OTHER_TEMPLATE
+    if not words:
         return TokenizerState("unsealed", (UNSEALED,)) if recorded.is_to_seal(recipe) else TokenizerState("finished")
-    words = f"the recipe changed: {', '.join(changed)}"
     if recorded.recipe.draft and tokenizer.draft:
         mend = f"`gristmill make LAKE {tokenizer_asset(tokenizer.name)}` makes it again"
         return TokenizerState("changed", (f"{words}; {mend}",))

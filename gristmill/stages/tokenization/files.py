@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -23,6 +24,8 @@ TOKENIZING = 1
 JSON, CONFIG, JINJA = "tokenizer.json", "tokenizer_config.json", "chat_template.jinja"
 BROUGHT = (JSON, CONFIG, JINJA)
 """The files of a tokenizer's folder that are imported."""
+
+OTHER_TEMPLATE = "the folder that file= names has another chat template than the lake"
 
 IN_LAKE = "lake:"
 """Prefix, in a recipe, of a path in the lake."""
@@ -180,14 +183,45 @@ def read_template(store: Store, name: str) -> str | None:
         DataError: the tokenizer is not in the lake, or one of its files changed.
         RecipeError: its configuration has named templates, but no default.
     """
-    ledger, _ = read_tokenizer(store, name)
+    return _stored_template(store, read_tokenizer(store, name)[0])
+
+
+def _stored_template(store: Store, ledger: TokenizerLedger) -> str | None:
     contents: dict[str, bytes] = {}
     for file in (CONFIG, JINJA):
         if file in ledger.files:
-            contents[file] = store.read(tokenizer_path(name, file))
+            path = f"{ledger.asset}/{file}"
+            contents[file] = store.read(path)
             if hashlib.sha256(contents[file]).hexdigest() != ledger.files[file]:
-                raise DataError(f"{tokenizer_path(name, file)}: changed under its name; restore the file")
+                raise DataError(f"{path}: changed under its name; restore the file")
     return template_in(contents.get(CONFIG), contents.get(JINJA))
+
+
+def has_other_template(store: Store, recipe: Tokenizer, ledger: TokenizerLedger) -> bool:
+    """Whether the folder that a tokenizer was imported from has another chat template now than the lake.
+
+    The recipe has the digest of `tokenizer.json` alone. A folder that is gone says nothing: the lake has its files.
+
+    Args:
+        store: the lake.
+        recipe: the tokenizer's declaration.
+        ledger: ledger of the tokenizer in the lake.
+
+    Returns:
+        False too for a tokenizer that was trained here, or whose recipe has the template.
+
+    Raises:
+        RecipeError: the folder's template cannot be read.
+        DataError: a file of the tokenizer in the lake changed.
+        StoreError: a file of the tokenizer in the lake is lost, or the lake does not answer.
+    """
+    if recipe.file is None or recipe.chat_template is not None:
+        return False
+    try:
+        files = _files(store, recipe, (CONFIG, JINJA))
+    except RecipeError:
+        return False
+    return template_in(files.get(CONFIG), files.get(JINJA)) != _stored_template(store, ledger)
 
 
 def template_in(config: bytes | None, jinja: bytes | None) -> str | None:
@@ -199,7 +233,8 @@ def template_in(config: bytes | None, jinja: bytes | None) -> str | None:
         jinja: bytes of `chat_template.jinja`, used if the configuration has no template.
 
     Raises:
-        RecipeError: the configuration is not a JSON object, or has named templates but no default.
+        RecipeError: the configuration is not a JSON object, or has named templates but no default; or the template is
+            not UTF-8.
 
     >>> template_in(b'{"chat_template": [{"name": "default", "template": "{{ messages }}"}]}', None)
     '{{ messages }}'
@@ -218,7 +253,10 @@ def template_in(config: bytes | None, jinja: bytes | None) -> str | None:
             )
     if isinstance(declared, str):
         return declared
-    return jinja.decode() if jinja is not None else None
+    try:
+        return jinja.decode() if jinja is not None else None
+    except UnicodeDecodeError as error:
+        raise RecipeError(f"{JINJA} is not UTF-8 ({error}); mend it") from error
 
 
 def brought_files(store: Store, recipe: Tokenizer) -> dict[str, bytes]:
@@ -234,7 +272,7 @@ def brought_files(store: Store, recipe: Tokenizer) -> dict[str, bytes]:
     Raises:
         RecipeError: there is no such file, or it does not have the sha256 of the recipe.
     """
-    files = _files_in_lake(store, recipe) if (recipe.file or "").startswith(IN_LAKE) else _files_here(recipe)
+    files = _files(store, recipe, BROUGHT)
     sha256 = hashlib.sha256(files[JSON]).hexdigest()
     if sha256 != recipe.sha256:
         raise RecipeError(
@@ -244,28 +282,33 @@ def brought_files(store: Store, recipe: Tokenizer) -> dict[str, bytes]:
     return files
 
 
-def _files_here(recipe: Tokenizer) -> dict[str, bytes]:
+def _files(store: Store, recipe: Tokenizer, names: Sequence[str]) -> dict[str, bytes]:
+    """Those files of an imported tokenizer that are there, by name.
+
+    Raises:
+        RecipeError: its `tokenizer.json` is not there, or a file cannot be read.
+    """
+    path = recipe.file or ""
+    try:
+        return _files_in_lake(store, path, names) if path.startswith(IN_LAKE) else _files_here(path, names)
+    except OSError as error:
+        raise RecipeError(f"tokenizer {recipe.name!r}: {error}; mend file= of the recipe") from error
+
+
+def _files_here(named: str, names: Sequence[str]) -> dict[str, bytes]:
     """The files from a path on this machine."""
-    path = Path(recipe.file or "").expanduser().absolute()
-    if path.is_dir():
-        files = {name: (path / name).read_bytes() for name in BROUGHT if (path / name).is_file()}
-    else:
-        files = {JSON: path.read_bytes()} if path.is_file() else {}
-    if JSON not in files:
-        raise RecipeError(
-            f"tokenizer {recipe.name!r}: no file {path / JSON if path.is_dir() else path}; mend file= of the recipe"
-        )
-    return files
+    path = Path(named).expanduser().absolute()
+    paths = {name: path / name for name in BROUGHT} if path.is_dir() else {JSON: path}
+    if not paths[JSON].is_file():
+        raise FileNotFoundError(f"no file {paths[JSON]}")
+    return {name: path.read_bytes() for name, path in paths.items() if name in names and path.is_file()}
 
 
-def _files_in_lake(store: Store, recipe: Tokenizer) -> dict[str, bytes]:
+def _files_in_lake(store: Store, named: str, names: Sequence[str]) -> dict[str, bytes]:
     """The files from a path in the lake."""
-    path = (recipe.file or "").removeprefix(IN_LAKE).strip("/")
-    whole = store.read_tagged(path) if path.endswith(".json") else None
-    tagged = {JSON: whole} if whole else {name: store.read_tagged(f"{path}/{name}") for name in BROUGHT}
-    files = {name: content[0] for name, content in tagged.items() if content is not None}
-    if JSON not in files:
-        raise RecipeError(
-            f"tokenizer {recipe.name!r}: neither {path} nor {path}/{JSON} is in {store.url}; mend file= of the recipe"
-        )
-    return files
+    path = named.removeprefix(IN_LAKE).strip("/")
+    alone = path.endswith(".json") and store.head(path) is not None
+    paths = {JSON: path} if alone else {name: f"{path}/{name}" for name in BROUGHT}
+    if store.head(paths[JSON]) is None:
+        raise FileNotFoundError(f"neither {path} nor {path}/{JSON} is in {store.url}")
+    return {name: store.read(each) for name, each in paths.items() if name in names and store.head(each) is not None}

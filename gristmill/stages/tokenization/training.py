@@ -32,8 +32,10 @@ from gristmill.stages.tokenization.files import (
     CONFIG,
     JINJA,
     JSON,
+    OTHER_TEMPLATE,
     TokenizerLedger,
     brought_files,
+    has_other_template,
     ledger_path,
     read_reference,
     read_tokenizer,
@@ -84,8 +86,7 @@ def make_tokenizer(
         The tokenizer's ledger, and whether it was made now.
 
     Raises:
-        RecipeError: the lake has another tokenizer of this name, and one of the two is no draft; or the imported file
-            is not valid.
+        RecipeError: the lake has another one of this name, not of a draft; or the imported file is not valid.
         DataError: a snapshot to train on is not in the lake, or there is no document to train on.
         Conflict: another run has written it since this one began. Superseded: a newer run writes it now.
     """
@@ -96,11 +97,12 @@ def make_tokenizer(
     own = {name: sha256 for name, sha256 in (old.files if old else {}).items() if name != REFERENCE_FILE}
     if not is_whole(store, tokenizer_asset(tokenizer.name), own):
         old = None  # a run was killed while it wrote the files
-    if old is not None and (old.recipe.digest == recipe.digest or not (old.recipe.draft and tokenizer.draft)):
-        if old.recipe.digest != recipe.digest:
+    changes = _changes(store, tokenizer, recipe, old) if old else ""
+    if old and not (changes and old.recipe.draft and tokenizer.draft):
+        if changes:
             raise RecipeError(
-                f"{tokenizer_asset(tokenizer.name)} is there already, and was made by another recipe:"
-                f" {told_changes(old.recipe, recipe)}; a tokenizer never changes: declare one of the next number"
+                f"{tokenizer_asset(tokenizer.name)} is there already, and was made by another recipe: {changes};"
+                " a tokenizer never changes: declare one of the next number"
             )
         _, data = read_tokenizer(store, tokenizer.name)
         if old.is_to_seal(recipe):  # from now on it is protected
@@ -118,6 +120,13 @@ def make_tokenizer(
     if old is None:
         _check_same(store, tokenizer.name, brought[JSON])
     return _write(store, tokenizer, recipe, brought, inputs, counts, found), True
+
+
+def _changes(store: Store, tokenizer: Tokenizer, recipe: Recipe, old: TokenizerLedger) -> str:
+    """What a recipe says otherwise than the ledger of the tokenizer in the lake, in words; empty: nothing."""
+    if old.recipe.digest != recipe.digest:
+        return told_changes(old.recipe, recipe)
+    return OTHER_TEMPLATE if has_other_template(store, tokenizer, old) else ""
 
 
 def _check_same(store: Store, name: str, data: bytes) -> None:

@@ -1,15 +1,19 @@
 """What is told of a tokenizer in the lake. With its training data: test_dry_run.py, test_make.py."""
 
 import hashlib
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from testkit import Mill
 from wholelake import TOKENIZER
 
+from gristmill.errors import RecipeError
 from gristmill.pipeline.tokenizers import look_at
 from gristmill.recipes.tokenizer import Tokenizer
-from gristmill.stages.tokenization.files import ledger_path, tokenizer_path
+from gristmill.stages.tokenization.files import OTHER_TEMPLATE, ledger_path, read_template, tokenizer_path
+from gristmill.stages.tokenization.training import make_tokenizer
 
 FILE, LEDGER = tokenizer_path("tiny-1"), ledger_path("tiny-1")
 
@@ -48,3 +52,30 @@ def test_a_file_to_import_is_looked_at_before_it_is_needed(whole: Mill, tmp_path
     path.write_bytes(data + b" ")
     state, why = told(whole, brought)
     assert (state, f"{path} has sha256 " in why) == ("refused", True)
+
+
+@pytest.mark.parametrize("draft", [True, False])
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_folder_that_got_another_chat_template_is_taken_again_or_refused(
+    whole: Mill, tmp_path: Path, *, draft: bool, inside: bool
+) -> None:
+    folder = whole.root / "brought" if inside else tmp_path
+    folder.mkdir(exist_ok=True)
+    data = whole.store.read(FILE)
+    (folder / "tokenizer.json").write_bytes(data)
+    (folder / "chat_template.jinja").write_text("A{{ messages }}")
+    file = "lake:brought" if inside else str(folder)
+    brought = Tokenizer(name="chat-1", draft=draft, file=file, sha256=hashlib.sha256(data).hexdigest())
+    make_tokenizer(whole.store, brought, whole.said.append)
+    assert (told(whole, brought), read_template(whole.store, "chat-1")) == (("finished", ""), "A{{ messages }}")
+    (folder / "chat_template.jinja").write_text("B{{ messages }}")
+    with nullcontext() if draft else pytest.raises(RecipeError, match="has another chat template than the lake"):
+        assert make_tokenizer(whole.store, brought, whole.said.append)[1]
+    assert read_template(whole.store, "chat-1") == ("B" if draft else "A") + "{{ messages }}"
+    state, why = told(whole, brought)
+    assert (state, OTHER_TEMPLATE in why) == (("finished", False) if draft else ("refused", True))
+    assert told(whole, replace(brought, chat_template="A{{ messages }}"))[1].startswith("the recipe changed: chat_temp")
+    (folder / "chat_template.jinja").write_bytes(b"\xff")
+    assert told(whole, brought)[0] == "refused"
+    (folder / "tokenizer.json").unlink()  # the lake has its files
+    assert told(whole, brought) == ("finished", "")

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
@@ -17,6 +18,8 @@ from dagster._core.workspace.context import WorkspaceProcessContext
 from dagster._core.workspace.load_target import GrpcServerTarget
 from deployed import free_port, runs_below
 from paths import python_path
+
+from resources.run_launcher import WAITER
 
 SETTINGS = """
 telemetry: {enabled: false}
@@ -142,6 +145,9 @@ class Launched:
         with suppress(ProcessLookupError):
             os.killpg(self.code.pid, signal.SIGKILL)
         self.code.wait()
+        for thread in threading.enumerate():
+            if thread.name.startswith(WAITER):  # it reports the end of its run into the database
+                thread.join(LONGEST)
         self._open.close()
         for name, value in self._before.items():
             if value is None:
