@@ -49,7 +49,7 @@ def lake_asset(catalogue: Catalogue, checks: Mapping[str, Sequence[str]], whole:
         store, instance = lake.store(), context.instance
         with failures(lake):
             check_lake(instance, store)
-            totals = lake_totals(store, {source.name: source.current for source in catalogue.sources.values()})
+            totals = lake_totals(store, catalogue.sources)
         arrived = dict(_arrived(instance, catalogue))
         red = [
             *red_of(instance, dict(catalogue.slices()), whole, checks),

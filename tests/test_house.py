@@ -195,7 +195,6 @@ UNTESTED: dict[str, str] = {
     "gristmill/lake/store/disk/os_errors.py": "by tests/gristmill/lake/store/test_folder.py",
     "resources/pauses.py": "by tests/assets/test_pausing.py",
     "assets/support/facts/red.py": "by tests/assets/test_lake.py",
-    "gristmill/pipeline/totals.py": "by tests/assets/test_lake.py",
     "sensors/raw_looks.py": "by tests/sensors/test_raw_arrivals.py and tests/sensors/test_raw_ticks.py",
     "sensors/following/units.py": "by tests/sensors/test_automation.py",
     "sensors/following/happenings.py": "by tests/sensors/test_automation.py",

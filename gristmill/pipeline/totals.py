@@ -4,11 +4,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from gristmill.errors import DataError, visible
-from gristmill.lake.address import Place
+from gristmill.lake.address import Place, cache_index
 from gristmill.lake.asset_kinds import DOCUMENTS, TOKEN_CACHE, names_of
 from gristmill.lake.ledger.files import list_ledgers, read_head
 from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.store.protocol import Store
+from gristmill.recipes.source import Source
+from gristmill.stages.mixing.index import chosen_snapshots, index_path, read_index
 from gristmill.threads import thread_pool
 
 READERS = 16
@@ -20,7 +22,7 @@ class Totals:
     """The sum of some partitions.
 
     Attributes:
-        snapshots: the names of the snapshots that have rows.
+        snapshots: the names of the snapshots that have rows; of a source also those of its older editions.
         rows: number of rows.
         tokens: number of tokens.
         bytes: size of the shards.
@@ -45,8 +47,10 @@ class LakeTotals:
     """What a lake holds.
 
     Attributes:
-        sources: the documents of each source in its newest version, by its name.
-        tokens: the tokens of each token cache, by mix and tokenizer.
+        sources: the documents of each source in its newest version, by its name. If its snapshots replace each other,
+            they are those of the newest edition.
+        tokens: the tokens of each token cache, by mix and tokenizer: those that its index names. Without an index,
+            those of all its slices.
         all: everything that has a ledger.
         unread: why the heads of some ledgers cannot be read, by their paths.
     """
@@ -57,25 +61,39 @@ class LakeTotals:
     unread: dict[str, str] = field(default_factory=dict)
 
 
-def lake_totals(store: Store, newest: Mapping[str, str]) -> LakeTotals:
-    """Reads the head of each ledger of a lake.
+def lake_totals(store: Store, sources: Mapping[str, Source]) -> LakeTotals:
+    """Reads the head of each ledger of a lake, and the indexes of its token caches.
 
     Args:
         store: the lake.
-        newest: the newest version of each source, by its name.
+        sources: the recipes, by name.
 
     Raises:
         StoreError: the lake did not answer.
     """
-    found = LakeTotals({source: Totals() for source in newest})
+    found = LakeTotals({name: Totals() for name in sources})
+    documents: dict[str, dict[str, Ledger]] = {name: {} for name in sources}
     for place, ledger in _heads(store, found.unread):
         names = names_of(place.asset)
         found.all.add(place.snapshot, ledger)
-        if place.kind is DOCUMENTS and newest.get(names["source"]) == names["version"]:
-            found.sources[names["source"]].add(place.snapshot, ledger)
+        if place.kind is DOCUMENTS and names["source"] in sources:
+            if sources[names["source"]].current == names["version"]:
+                documents[names["source"]][place.snapshot] = ledger
         elif place.kind is TOKEN_CACHE:
             cache = found.tokens.setdefault((names["mix"], names["tokenizer"]), Totals())
             cache.add(place.snapshot, ledger)
+    for name, ledgers in documents.items():
+        for key in chosen_snapshots(ledgers, sources[name]):
+            found.sources[name].add(key, ledgers[key])
+        found.sources[name].snapshots |= {key for key, each in ledgers.items() if each.totals.get("shards")}
+    for (mix, tokenizer), cache in found.tokens.items():
+        try:
+            index = read_index(store, cache_index(mix, tokenizer))
+        except DataError as error:
+            found.unread[index_path(cache_index(mix, tokenizer))] = visible(str(error))
+            continue
+        if index is not None:
+            cache.rows, cache.tokens = index.totals.get("rows", 0), index.totals.get("tokens", 0)
     return found
 
 

@@ -12,7 +12,7 @@ from assets.support.facts.tables import table, warned
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.reports.duplicate_matrix import draw_matrix, draw_occurrences
-from gristmill.stages.dedupe.duplicate_characters import duplicate_characters
+from gristmill.stages.dedupe.duplicate_characters import duplicate_characters, of_taken
 from gristmill.stages.dedupe.resolution import Resolution, resolution_path
 from gristmill.stages.dedupe.round_facts import why_doubtful
 
@@ -40,7 +40,8 @@ def resolution_facts(store: Store, dedupe: Dedupe, resolution: Resolution) -> di
         for rank, (name, each) in enumerate(zip(names, resolution.snapshots, strict=True))
     ]
     doubtful = why_doubtful(each.counts for each in resolution.snapshots)
-    characters = [each for each in duplicate_characters(store, dedupe, resolution) if each is not None]
+    taken = of_taken(resolution, duplicate_characters(store, dedupe, resolution))
+    characters = [each for each in taken if each is not None]
     return {
         "who repeats whom": _drawn(draw_matrix(names, totals, matrix, dedupe.hashed)),
         "occurrences": _drawn(draw_occurrences(resolution.occurrences, dedupe.hashed, resolution.order.rounds)),

@@ -1,5 +1,7 @@
 """How many characters a mix leaves out if it drops, or cuts out, all that a dedupe recipe marks."""
 
+from collections.abc import Sequence
+
 from gristmill.lake.address import attributes_asset, place
 from gristmill.lake.asset_kinds import FINGERPRINTS, MARKS
 from gristmill.lake.ledger.files import find_ledger
@@ -10,6 +12,7 @@ from gristmill.stages.dedupe.labels.marked_rows import COUNT, OVERLAPPING, Marke
 from gristmill.stages.dedupe.resolution import Resolution, ResolvedSnapshot
 from gristmill.stages.fingerprints.binary_part import read_part_file
 from gristmill.stages.fingerprints.spans import SpanTable
+from gristmill.text.natural_order import natural
 
 
 def duplicate_characters(store: Store, recipe: Dedupe, resolution: Resolution) -> list[int | None]:
@@ -26,6 +29,19 @@ def duplicate_characters(store: Store, recipe: Dedupe, resolution: Resolution) -
         DataError: a ledger is damaged.
     """
     return [_of_snapshot(store, recipe, each) for each in resolution.snapshots]
+
+
+def of_taken(resolution: Resolution, numbers: Sequence[int | None]) -> list[int | None]:
+    """The numbers of the snapshots that a mix takes: of the editions of a `replace` source it takes the newest.
+
+    Args:
+        resolution: the result of a dedupe recipe.
+        numbers: one of each snapshot, by rank.
+    """
+    filled = [each for each in resolution.snapshots if each.edition and each.counts.get("documents")]
+    current = {each.source: each.snapshot for each in sorted(filled, key=lambda each: natural(each.snapshot))}
+    ranked = zip(resolution.snapshots, numbers, strict=True)
+    return [number for each, number in ranked if not each.edition or current.get(each.source) == each.snapshot]
 
 
 def _of_snapshot(store: Store, recipe: Dedupe, resolved: ResolvedSnapshot) -> int | None:

@@ -4,9 +4,10 @@ from gristmill.lake.asset_kinds import RESOLUTION
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.reports.duplicate_matrix import draw_matrix, draw_occurrences
+from gristmill.reports.sizes import counted
 from gristmill.reports.table_page import page_of_tables
 from gristmill.stages.dedupe.cluster_excerpts import ClusterExcerpt, excerpts_of
-from gristmill.stages.dedupe.duplicate_characters import duplicate_characters
+from gristmill.stages.dedupe.duplicate_characters import duplicate_characters, of_taken
 from gristmill.stages.dedupe.resolution import Resolution
 from gristmill.stages.near_duplicates.shared_numbers import shared_numbers
 
@@ -26,7 +27,8 @@ def resolution_report(store: Store, recipe: Dedupe, resolution: Resolution) -> s
     totals = [each.counts.get("compared", 0) for each in resolution.snapshots]
     matrix = {(rank, first): units for rank, first, units in resolution.matrix}
     characters = duplicate_characters(store, recipe, resolution)
-    made = [each for each in characters if each is not None]
+    taken = of_taken(resolution, characters)
+    made = [each for each in taken if each is not None]
     snapshots = [
         {
             "rank": str(rank),
@@ -41,10 +43,12 @@ def resolution_report(store: Store, recipe: Dedupe, resolution: Resolution) -> s
     ]
     lead = f"{recipe.description or recipe.name}. Scope: {recipe.scope}."
     if not recipe.numbered:
+        older = len(names) - len(taken)
         lead += (
             f" A mix that drops all duplicates leaves out {sum(made):,} characters"
-            f" of the {len(made)} of {len(names)} snapshots whose attribute sets are made."
+            f" of the {len(made)} of {len(taken)} snapshots whose attribute sets are made."
         )
+        lead += f" It takes none of {counted(older, 'older edition')}." if older else ""
     rounds, what = resolution.order.rounds, recipe.hashed
     if alike := shared_numbers(store, recipe.name, rounds):
         lead += f" {alike}."

@@ -12,7 +12,7 @@ from gristmill.__main__ import main
 from gristmill.errors import DataError
 from gristmill.lake.asset_kinds import ledger_of_asset
 from gristmill.stages.dedupe.cluster_excerpts import EXCERPT, ClusterExcerpt, excerpts_of
-from gristmill.stages.dedupe.duplicate_characters import duplicate_characters
+from gristmill.stages.dedupe.duplicate_characters import duplicate_characters, of_taken
 from gristmill.stages.dedupe.resolution import Resolution, read_resolution
 from gristmill.stages.dedupe.resolution_report import resolution_report
 
@@ -89,6 +89,20 @@ def test_duplicate_characters_are_those_of_the_sets_that_are_made(pages: Mill) -
     texts = known().dedupes["texts-1"]
     resolved(pages, "dedupe/texts-1")
     assert duplicate_characters(pages.store, texts, resolution(pages, "texts-1")) == [None, None]
+
+
+def test_characters_that_a_mix_leaves_out_are_those_of_the_newest_edition(mill: Mill) -> None:
+    """Of three editions the newest has a text of 3 characters twice, the others have it three times."""
+    editions = known("replace")
+    for snapshot, times in (("3.9", 3), ("3.10", 3), ("3.11", 2)):
+        put(mill, snapshot, "x", *["abc"] * times)
+    resolved(mill, "texts-1", catalogue=editions)
+    found, recipe = resolution(mill, "texts-1"), editions.dedupes["texts-1"]
+    by_rank = duplicate_characters(mill.store, recipe, found)
+    assert sorted(each or 0 for each in by_rank) == [3, 6, 6]
+    assert of_taken(found, by_rank) == [3]
+    page = resolution_report(mill.store, recipe, found)
+    assert "leaves out 3 characters of the 1 of 1 snapshots whose attribute sets are made. It takes none of 2" in page
 
 
 def test_near_duplicates_show_the_document_that_is_kept(mill: Mill) -> None:
