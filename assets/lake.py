@@ -3,11 +3,12 @@
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import dagster as dg
 
 from assets.support.about import owners_of
+from assets.support.arrivals import FOUND
 from assets.support.facts.red import Red, red_of
 from assets.support.facts.tables import table
 from assets.support.keys import LAKE, key_of
@@ -72,30 +73,50 @@ def lake_schedule() -> dg.ScheduleDefinition:
     return dg.ScheduleDefinition(job=job, cron_schedule="43 5 * * *", default_status=dg.DefaultScheduleStatus.RUNNING)
 
 
-def _arrived(instance: dg.DagsterInstance, catalogue: Catalogue) -> Iterator[tuple[str, tuple[str, float]]]:
-    """The newest report of each source's raw data: the snapshot, and its time in seconds."""
+class Arrived(NamedTuple):
+    """The newest report of a source's raw data.
+
+    Attributes:
+        snapshot: its key.
+        when: the time of the report, in seconds.
+        found: whether the lake had the snapshot before this database of Dagster: the time tells nothing of the data.
+    """
+
+    snapshot: str
+    when: float
+    found: bool
+
+    def __str__(self) -> str:
+        at = "before Dagster knew" if self.found else f"{datetime.fromtimestamp(self.when, UTC):%Y-%m-%d %H:%M} UTC"
+        return f"{self.snapshot}, {at}"
+
+
+def _arrived(instance: dg.DagsterInstance, catalogue: Catalogue) -> Iterator[tuple[str, Arrived]]:
+    """The newest report of each source's raw data."""
     for name in catalogue.sources:
         event = instance.get_latest_materialization_event(key_of(raw_asset(name)))
         if event is not None and event.asset_materialization is not None:
-            yield name, (event.asset_materialization.partition or "", event.timestamp)
+            report = event.asset_materialization
+            found = (report.description or "").startswith(f"{FOUND}:")
+            yield name, Arrived(report.partition or "", event.timestamp, found)
 
 
-def _late(catalogue: Catalogue, arrived: Mapping[str, tuple[str, float]]) -> Iterator[str]:
+def _late(catalogue: Catalogue, arrived: Mapping[str, Arrived]) -> Iterator[str]:
     for source in catalogue.sources.values():
         hours, newest = source.expected_hours, arrived.get(source.name)
-        if hours is not None and (newest is None or time.time() - newest[1] > hours * 3600):
+        if hours is not None and (newest is None or time.time() - newest.when > hours * 3600):
             yield source.name
 
 
 def _facts(
-    totals: LakeTotals, arrived: Mapping[str, tuple[str, float]], red: list[Red], held: frozenset[str], now: float
+    totals: LakeTotals, arrived: Mapping[str, Arrived], red: list[Red], held: frozenset[str], now: float
 ) -> dict[str, Any]:
     """The metadata: first in words, then the numbers, which Dagster draws over time, then where they come from."""
     rows = sum(each.rows for each in totals.sources.values())
     tokens = sum(each.tokens for each in totals.tokens.values())
-    newest = max(arrived.items(), key=lambda each: each[1][1], default=None)
+    newest = max(((each.when, name) for name, each in arrived.items() if not each.found), default=None)
     facts: dict[str, Any] = {
-        "in words": dg.MetadataValue.md(_words(totals, rows, tokens, newest, len(red), now)),
+        "in words": dg.MetadataValue.md(_words(totals, rows, tokens, _came(arrived, newest, now), len(red))),
         "red": len(red),
         "paused": ", ".join(sorted(held)) or "none",
         "what is red": table([{"asset": each.asset, "what": each.what, "why": each.why} for each in red[:NAMED]]),
@@ -105,7 +126,7 @@ def _facts(
         "bytes": totals.all.bytes,
     }
     if newest is not None:
-        facts["hours since the newest data"] = round((now - newest[1][1]) / 3600, 1)
+        facts["hours since the newest data"] = round((now - newest[0]) / 3600, 1)
     facts["sources"] = table(
         [
             {
@@ -113,7 +134,7 @@ def _facts(
                 "snapshots": len(each.snapshots),
                 "rows": each.rows,
                 "size": size_in_words(each.bytes),
-                "newest data": _newest(arrived.get(name)),
+                "newest data": str(arrived.get(name, "none has come yet")),
             }
             for name, each in totals.sources.items()
         ]
@@ -127,20 +148,16 @@ def _facts(
     return facts
 
 
-def _newest(arrived: tuple[str, float] | None) -> str:
-    if arrived is None:
-        return "none has come yet"
-    return f"{arrived[0]}, {datetime.fromtimestamp(arrived[1], UTC):%Y-%m-%d %H:%M} UTC"
+def _came(arrived: Mapping[str, Arrived], newest: tuple[float, str] | None, now: float) -> str:
+    """When data came or changed last, as a sentence."""
+    if newest is not None:
+        return f"Data came or changed last {_age(now - newest[0])} ago: {newest[1]}."
+    if arrived:
+        return "When data came last is not known: the lake had them before this database of Dagster."
+    return "No data have come yet."
 
 
-def _words(
-    totals: LakeTotals,
-    rows: int,
-    tokens: int,
-    newest: tuple[str, tuple[str, float]] | None,
-    red: int,
-    now: float,
-) -> str:
+def _words(totals: LakeTotals, rows: int, tokens: int, came: str, red: int) -> str:
     """What one asks first. Dagster's page shows Markdown unfolded if it has less than 1,000 characters."""
     filled = sum(1 for each in totals.sources.values() if each.snapshots)
     first = f"**{counted(red, 'thing')} red**: see below, then {WHERE}." if red else "**Nothing is red.**"
@@ -150,8 +167,7 @@ def _words(
     )
     empty = len(totals.sources) - filled
     none = f" {counted(empty, 'source')} without data." if empty else ""
-    age = f" The newest data came {_age(now - newest[1][1])} ago: {newest[0]}." if newest else " No data have come yet."
-    return f"{first}\n\n{held}{none}{age}"
+    return f"{first}\n\n{held}{none} {came}"
 
 
 def _age(seconds: float) -> str:

@@ -90,7 +90,7 @@ def _arrive(
     arrived = 0
     for source in catalogue.sources.values():
         raw_store = open_raw(source, lake.store(), lake.lake().options)
-        reported, problems = report_arrivals(instance, source, raw_store)
+        reported, problems = report_arrivals(instance, source, raw_store, lake.store())
         arrived += len(reported)
         for snapshot, problem in problems.items():
             warn(f"{raw_asset(source.name)}/{snapshot} is skipped: {problem}")

@@ -21,7 +21,7 @@ from gristmill.errors import DataError
 from gristmill.lake.address import place, raw_asset
 from gristmill.lake.ledger.files import read_head
 from gristmill.lake.store.protocol import Store
-from gristmill.raw_data.changes import RawChanges
+from gristmill.raw_data.changes import RawChanges, find_changes
 from gristmill.raw_data.scan import EMPTY, Seen, present, scan_raw
 from gristmill.recipes.source import Source
 from gristmill.reports.sizes import counted, size_in_words
@@ -30,6 +30,9 @@ ARRIVALS = "raw_arrivals"
 """The name of the sensor that watches the raw data of all sources."""
 
 DATA_VERSION = "dagster/data_version"
+
+FOUND = "found"
+"""How the words of a report begin that tells nothing of the time when the snapshot came: Dagster's database is new."""
 
 _ENDED = {dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED}
 
@@ -110,7 +113,7 @@ def report(
                 break
             seen = due.pop(snapshot)
             changes = compare(snapshot, seen)
-            told[snapshot] = _in_words(seen, last_versions.get(snapshot, EMPTY), changes)
+            told[snapshot] = _in_words(seen, last_versions.get(snapshot), changes)
             facts[snapshot] = (seen, _facts(seen, told[snapshot], changes))
         _record(instance, source, facts)
     return told
@@ -137,13 +140,15 @@ def _record(instance: dg.DagsterInstance, source: Source, found: Mapping[str, tu
     record_events(instance, made)
 
 
-def _in_words(seen: Seen, last_version: str, changes: RawChanges | None) -> str:
+def _in_words(seen: Seen, last_version: str | None, changes: RawChanges | None) -> str:
     """What has happened to a snapshot since its last report."""
     files = f"{counted(seen.objects, 'file')}, {size_in_words(seen.bytes)}"
     differs = str(changes or "")
     if not seen.objects:
         return f"vanished: {differs or 'no file is left'}"
-    if last_version == EMPTY:
+    if last_version is None and changes is not None:
+        return f"{FOUND}: {files}; documents were made of it before Dagster knew of it"
+    if last_version in {None, EMPTY}:
         return f"new: {files}"
     return f"changed: {f'{differs}; ' if differs else ''}{files} now"
 
@@ -156,7 +161,9 @@ def _facts(seen: Seen, words: str, changes: RawChanges | None) -> dict[str, Any]
     return {**facts, "files": seen.objects, "bytes": seen.bytes}
 
 
-def report_arrivals(instance: dg.DagsterInstance, source: Source, store: Store) -> tuple[list[str], dict[str, str]]:
+def report_arrivals(
+    instance: dg.DagsterInstance, source: Source, store: Store, lake: Store | None = None
+) -> tuple[list[str], dict[str, str]]:
     """Scans the raw data of a source once, and reports each snapshot that is new or changed.
 
     A snapshot without the source's marker is not reported. But unlike the sensor, this does not wait for the source's
@@ -167,13 +174,18 @@ def report_arrivals(instance: dg.DagsterInstance, source: Source, store: Store) 
         instance: Dagster's instance.
         source: the recipe.
         store: the store with its raw data: the lake or another one.
+        lake: the lake, so that reports say what differs from what documents were made of; None: they do not.
 
     Returns:
         (snapshots, problems): the reported snapshots; and for each name that is not a valid snapshot, and each snapshot
         that is held back, the reason.
     """
+
+    def compare(snapshot: str, seen: Seen) -> RawChanges | None:
+        return find_changes(source, lake, store, snapshot, seen) if lake is not None else None
+
     scan = scan_raw(source, store)
-    return list(report(instance, source, present(source, scan))), scan.invalid | scan.held
+    return list(report(instance, source, present(source, scan), compare=compare)), scan.invalid | scan.held
 
 
 def forget(

@@ -44,6 +44,22 @@ def test_it_counts_documents_of_the_newest_versions_and_tokens_and_names_what_is
     assert len(words) < 1000  # Dagster's pages unfold no longer ones
 
 
+def test_what_a_new_database_finds_in_the_lake_did_not_come_now(made: Works) -> None:
+    """Documents of 2024 were made before this Dagster. Then 2025 comes."""
+    with dg.DagsterInstance.ephemeral() as fresh:
+        works = Works(made.root, fresh)
+        assert works.run("sync", None).success
+        facts = looked(works)
+        assert facts["sources"][1]["newest data"] == "2024, before Dagster knew"
+        assert "hours since the newest data" not in facts
+        assert facts["in words"].endswith(" is not known: the lake had them before this database of Dagster.")
+        works.raw([{"id": "letter-9", "text": "word", "source": "letters"}], snapshot="2025")
+        works.arrive("letters")
+        facts = looked(works)
+        assert facts["sources"][1]["newest data"].startswith("2025, 2")
+        assert "Data came or changed last 0.0 hours ago: letters." in facts["in words"]
+
+
 def test_it_names_what_is_paused(made: Works) -> None:
     assert looked(made)["paused"] == "none"
     pause(made.instance, ["letters", "blend"])

@@ -78,6 +78,8 @@ def test_a_report_says_what_has_happened_to_the_snapshot(works: Works) -> None:
         (Seen(), RawChanges([], [], ["b"])),
         (Seen(objects=1, bytes=12, digest=2), RawChanges(["b"], [], [])),
     ]
+    found = report(works.instance, source, {"2023": given[0][0]}, compare=lambda *_: RawChanges())
+    assert found["2023"].startswith("found: 2 files, 1.5 kB; documents were made of it")
     told = []
     for each, changes in given:
         answers = iter([changes])
