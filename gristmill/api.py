@@ -10,8 +10,7 @@ from contextlib import closing
 from os import PathLike, fspath
 from typing import Any
 
-from gristmill.engines.kinds import EngineKind
-from gristmill.engines.open import open_engine
+from gristmill.engines.kinds import open_engine
 from gristmill.environment import choose_shelves, read_environment
 from gristmill.execution.finding import Finding
 from gristmill.execution.work import Say
@@ -110,7 +109,7 @@ def make(
     snapshots: Sequence[str] = (),
     *,
     shelves: Sequence[str] | None = None,
-    engine: EngineKind = "inline",
+    engine: str = "inline",
     workers: int = 1,
     address: str = "",
     say: Say = _silent,
@@ -129,7 +128,7 @@ def make(
         snapshots: keys of the snapshots; by default all that the lake has.
         shelves: the packages that hold the recipes; by default those of GRISTMILL_SHELVES or the project.
         engine: `inline` grinds in this process, `local` in worker processes (call it under
-            `if __name__ == "__main__":`), `dask` and `ray` on a cluster.
+            `if __name__ == "__main__":`), `dask` and `ray` on a cluster; others are of packages.
         workers: number of processes of the engine `local`.
         address: address of the Dask scheduler or the Ray head.
         say: takes lines of progress; for example `print`.

@@ -7,10 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from gristmill.engines.kinds import ENGINES, EngineKind, check_address
-from gristmill.errors import RecipeError
+from gristmill.engines.kinds import ENGINES
+from gristmill.errors import RecipeError, known_names
 from gristmill.lake.store.credentials import BucketVariables, bucket_variables
-from gristmill.lake.store.endpoint import absolute_folder, check_endpoint, check_lake_url, check_region
+from gristmill.lake.store.endpoint import (
+    absolute_folder,
+    check_endpoint,
+    check_lake_url,
+    check_no_password,
+    check_region,
+)
 from gristmill.project import FILE, Project, find_project
 from gristmill.recipes.shelf import check_outside
 
@@ -43,7 +49,8 @@ class Environment:
         lake: GRISTMILL_LAKE: a folder or s3://bucket/prefix; by default the project's, without a project `./lake`.
         shelves: GRISTMILL_SHELVES: all packages that hold recipes, separated by commas; by default the project's.
         workers: GRISTMILL_WORKERS: worker processes of a run; by default one per core of the machine.
-        engine: GRISTMILL_ENGINE: local, inline, dask or ray; the default of runs whose configuration names none.
+        engine: GRISTMILL_ENGINE: local, inline, dask, ray, or one of a package; the default of runs whose
+            configuration names none.
         address: GRISTMILL_ENGINE_ADDRESS: of the Dask scheduler or the Ray head.
         endpoint: AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL, for buckets that are not Amazon's.
         region: AWS_REGION or AWS_DEFAULT_REGION.
@@ -66,7 +73,7 @@ class Environment:
     workers: int
     endpoint: str
     region: str
-    engine: EngineKind = "local"
+    engine: str = "local"
     address: str = ""
     interval: int = INTERVAL
 
@@ -120,12 +127,13 @@ def read_environment(variables: Mapping[str, str] | None = None, folder: Path | 
     check_outside(lake, shelves)
     home = given.get("DAGSTER_HOME") or (project.home if project else "")
     check_home(lake, home)
-    chosen = given.get("GRISTMILL_ENGINE") or "local"
-    engine = next((kind for kind in ENGINES if kind == chosen), None)
-    if engine is None:
-        raise RecipeError(f"GRISTMILL_ENGINE is {chosen!r}; give one of {', '.join(ENGINES)}")
+    engine = given.get("GRISTMILL_ENGINE") or "local"
+    if engine not in ENGINES.names:
+        raise RecipeError(f"GRISTMILL_ENGINE is {engine!r}; {known_names(engine, ENGINES.names)}")
     address = given.get("GRISTMILL_ENGINE_ADDRESS") or ""
-    check_address(engine, address, "GRISTMILL_ENGINE_ADDRESS")
+    check_no_password(address, "GRISTMILL_ENGINE_ADDRESS")
+    if engine != "local":  # it needs no address, and is imported when it is opened
+        ENGINES.load(engine).check_address(address, "GRISTMILL_ENGINE_ADDRESS")
     return Environment(
         lake=lake,
         shelves=shelves,

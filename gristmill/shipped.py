@@ -10,6 +10,12 @@ SHIPPED: Mapping[str, Mapping[str, str]] = {
         for module in iter_modules([str(Path(__file__).with_name("commands"))])
         if not module.name.startswith("_")
     },
+    "engines": {
+        "dask": "gristmill.engines.dask:DASK",
+        "inline": "gristmill.engines.local:INLINE",
+        "local": "gristmill.engines.local:LOCAL",
+        "ray": "gristmill.engines.ray:RAY",
+    },
     "exports": {
         "energon-jsonl": "gristmill.stages.export.energon.jsonl:EnergonJsonlCodec",
         "energon-webdataset": "gristmill.stages.export.energon.webdataset:EnergonWebdatasetCodec",

@@ -1,34 +1,27 @@
 """The engine resource: it decides where shards are ground, and with how many workers."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import dagster as dg
 
-from gristmill.engines.kinds import ENGINES, EngineKind
-from gristmill.engines.open import OpenEngine, open_engine
+from gristmill.engines.kinds import ENGINES, open_engine
 from gristmill.environment import MOST_WORKERS, Environment
 from gristmill.errors import RecipeError
-from gristmill.execution.work import Engine
-
-_KINDS: Mapping[EngineKind, str] = {
-    "local": "worker processes on this machine",
-    "inline": "the process of the run, for debugging",
-    "dask": "the cluster at GRISTMILL_ENGINE_ADDRESS",
-    "ray": "the cluster at GRISTMILL_ENGINE_ADDRESS",
-}
+from gristmill.execution.work import Engine, OpenEngine
 
 
 class EngineChoice(NamedTuple):
     """What a run may choose.
 
     Attributes:
-        kind: of the engine.
+        kind: name of the kind of engine.
         workers: number of worker processes of the engine local.
         force: whether every shard is ground again, even if nothing changed.
     """
 
-    kind: EngineKind
+    kind: str
     workers: int
     force: bool
 
@@ -91,8 +84,12 @@ def engine_resource(environment: Environment) -> dg.ResourceDefinition:
 
 
 def _schema(environment: Environment) -> dict[str, dg.Field]:
-    kinds = dg.Enum("Engine", [dg.EnumValue(kind, description=_KINDS[kind]) for kind in ENGINES])
-    said = "; ".join(f"{kind}: {words}" for kind, words in _KINDS.items())
+    known: dict[str, str] = {}
+    for name in ENGINES.names:
+        with suppress(RecipeError):  # a plug-in that cannot be loaded: `gristmill plugins` tells it
+            known[name] = ENGINES.load(name).help
+    kinds = dg.Enum("Engine", [dg.EnumValue(name, description=words) for name, words in known.items()])
+    said = "; ".join(f"{name}: {words}" for name, words in known.items())
     workers = f"Worker processes of a run with the engine local, 1 to {MOST_WORKERS}."
     force = "Grind every shard again, even if nothing changed."
     return {

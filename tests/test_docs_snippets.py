@@ -32,7 +32,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
 TAGGERS = sorted((ROOT / "docs" / "reference" / "taggers").glob("*.md"))
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"# (mycorpus/\S+\.py)\n")
-ENTRY_POINT = re.compile(r"^```toml\n\[project\.entry-points\.\"(.*)\"\]\n(.*?)^```", re.MULTILINE | re.DOTALL)
+ENTRY_POINT = re.compile(r"^```toml\n\[project\.entry-points\.\"([^\"]*)\"\]\n(.*?)^```", re.MULTILINE | re.DOTALL)
 CONFIG = re.compile(r"^```yaml\n(# (mycorpus/\S+\.yaml)\n.*?)^```", re.MULTILINE | re.DOTALL)
 TALES = {
     "mill.txt": "Once upon a time there was a mill by a slow river.",
@@ -225,6 +225,7 @@ def test_the_format_of_the_page_writes_lines_that_are_proven(project: Path, caps
     assert main(["plugins"]) == 0
     shown = capsys.readouterr().out.splitlines()
     assert f"{'exports':12}{'tabbed':22}mycorpus 0.1.0  mycorpus.formats.tabbed:TabbedCodec" in shown
+    assert main(["make", "calm", "--engine", "waterwheel"]) == 0
     assert f"{'transforms':12}{'calmer-1':22}mycorpus 0.1.0  mycorpus.transforms.shouting:CALMER" in shown
 
 

@@ -102,7 +102,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "raw_data": {"environment", "project", "recipes", "formats.oscar", *LAKE},
     "execution": {"installation", "interrupts", "process", "formats.levanter", *LAKE},
-    "engines": {"execution", "interrupts", *LAKE},
+    "engines": {"execution", "plugins", "interrupts", *LAKE},
     "project": {"errors"},
     "shipped": set(),
     "plugins": {"shipped", "errors"},

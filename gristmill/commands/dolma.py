@@ -14,7 +14,7 @@ from typing import Any
 
 from gristmill.commands._shared.progress import Progress
 from gristmill.commands._shared.terminal import add_options, complain, show
-from gristmill.engines.open import open_engine
+from gristmill.engines.kinds import open_engine
 from gristmill.environment import environment_variables, read_environment
 from gristmill.errors import AtWork, GristmillError, RecipeError
 from gristmill.formats.dolma.configuration import HiddenVariables

@@ -5,6 +5,7 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from gristmill.commands._shared.terminal import show
+from gristmill.engines.kinds import ENGINES
 from gristmill.errors import RecipeError
 from gristmill.installation import VERSION
 from gristmill.plugins import COMMANDS, HOME, Door, Plugin
@@ -16,7 +17,7 @@ from gristmill.recipes.tagger import TAGGERS
 
 HELP = "list what installed packages add, such as readers, taggers and commands"
 
-_DOORS: tuple[Door[Any], ...] = (READERS, TAGGERS, TRANSFORMS, EXPORTS, COMMANDS)
+_DOORS: tuple[Door[Any], ...] = (READERS, TAGGERS, TRANSFORMS, EXPORTS, ENGINES, COMMANDS)
 
 
 def declare(parser: ArgumentParser) -> None:

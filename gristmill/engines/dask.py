@@ -12,7 +12,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from gristmill.engines.cluster import PATIENCE, SECONDS, Answer, ConnectionRefused, Lost, greet, spread
-from gristmill.errors import RecipeError, StoreError
+from gristmill.engines.kinds import EngineKind
+from gristmill.errors import StoreError
 from gristmill.execution.remote import grind_bytes
 from gristmill.execution.work import Done, Item, Job
 
@@ -40,10 +41,8 @@ class DaskEngine:
         yield from spread(_Futures(self._connected(), self._address, job.stage), job, items, self._patience)
 
     def _connected(self) -> "Client":
-        try:
-            from distributed import Client  # noqa: PLC0415 - an extra, and a second to import
-        except ImportError as error:
-            raise RecipeError("the engine `dask` needs the package distributed: install the extra `dask`") from error
+        from distributed import Client  # noqa: PLC0415 - an extra, and a second to import
+
         if self._client is not None and self._client.status != "running":
             self.close()
         if self._client is None:
@@ -131,3 +130,13 @@ class _Futures:
 
     def _gone(self, error: object) -> StoreError:
         return StoreError(f"the Dask scheduler at {self._address} does not answer any more: {error}")
+
+
+DASK = EngineKind(
+    name="dask",
+    help="the Dask cluster at GRISTMILL_ENGINE_ADDRESS",
+    open=lambda _, address: DaskEngine(address),
+    address=r"(tcp|tls)://[^/\s]+:\d+",
+    example="tcp://host:8786 or tls://host:8786",
+    needs={"distributed": "gristmill[dask]"},
+)

@@ -1,53 +1,80 @@
-"""The kinds of engines, and the form of the addresses of clusters."""
+"""The kinds of engines, and how one is opened: for Dagster's resource, the command line and plain Python alike."""
 
 import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import Literal, get_args
+from typing import TYPE_CHECKING
 
 from gristmill.errors import RecipeError
 from gristmill.lake.store.endpoint import check_no_password
+from gristmill.plugins import Door
 
-EngineKind = Literal["local", "inline", "dask", "ray"]
-
-ENGINES: tuple[EngineKind, ...] = get_args(EngineKind)
-
-CLUSTERS = {
-    "dask": (re.compile(r"(tcp|tls)://[^/\s]+:\d+"), "tcp://host:8786 or tls://host:8786"),
-    "ray": (re.compile(r"[^/\s]+:\d+"), "host:6379"),
-}
-"""Engines on clusters: for each the pattern of its address, and an example for messages."""
-
-_PACKAGES = {"dask": "distributed", "ray": "ray"}
+if TYPE_CHECKING:
+    from gristmill.execution.work import OpenEngine
 
 
-def check_address(kind: str, address: str, where: str) -> None:
-    """Checks the address of a cluster; other engines need none.
+@dataclass(frozen=True, kw_only=True)
+class EngineKind:
+    """A kind of engine. It is provisional: see docs/reference/compatibility.md.
+
+    Attributes:
+        name: its name, such as `dask`.
+        help: where it grinds, for people.
+        open: takes the number of workers and the address, and returns the engine. The engine connects or starts
+            workers at its first job. An engine that has its own workers ignores their number.
+        address: regular expression of the whole address that it needs; empty: it needs none.
+        example: such an address, for messages.
+        needs: the modules that it imports, each with the package to install, such as `{"ray": "gristmill[ray]"}`.
+    """
+
+    name: str
+    help: str
+    open: Callable[[int, str], "OpenEngine"]
+    address: str = ""
+    example: str = ""
+    needs: Mapping[str, str] = field(default_factory=dict)
+
+    def check_address(self, address: str, where: str) -> None:
+        """Checks the address of a cluster; other engines need none.
+
+        Args:
+            address: address of the cluster's scheduler or head.
+            where: the setting that holds the address, for the message.
+
+        Raises:
+            RecipeError: the address is missing, does not fit this kind of cluster, or holds a password.
+        """
+        check_no_password(address, where)
+        if self.address and not re.fullmatch(self.address, address):
+            raise RecipeError(f"{where} is {address!r}; the engine `{self.name}` needs {self.example}")
+
+
+ENGINES = Door[EngineKind](
+    "engines", "an EngineKind of this name", lambda name, it: isinstance(it, EngineKind) and it.name == name
+)
+"""The kinds of engines: those that ship, and those of installed packages."""
+
+
+def open_engine(name: str, workers: int = 1, address: str = "") -> "OpenEngine":
+    """Opens an engine; its caller closes it.
 
     Args:
-        kind: of the engine.
-        address: of the cluster's scheduler or head.
-        where: the setting that holds the address, for the message.
+        name: name of its kind: `local` grinds in worker processes on this machine, `inline` in this process; `dask` and
+            `ray` on a cluster; others are of packages.
+        workers: number of processes of `local`.
+        address: address of the Dask scheduler or the Ray head.
+
+    Returns:
+        The engine; it connects or starts workers at its first job.
 
     Raises:
-        RecipeError: the address is missing, does not fit this kind of cluster, or holds a password.
+        RecipeError: nothing that is installed has this name, or it cannot be loaded; the address of the cluster is
+            missing, or does not fit; or a package that the engine needs is not installed.
     """
-    check_no_password(address, where)
-    if kind not in CLUSTERS:
-        return
-    pattern, example = CLUSTERS[kind]
-    if not pattern.fullmatch(address):
-        raise RecipeError(f"{where} is {address!r}; the engine `{kind}` needs {example}")
-
-
-def check_installed(kind: str) -> None:
-    """Checks that the package of a cluster is installed; other engines need none.
-
-    Args:
-        kind: of the engine.
-
-    Raises:
-        RecipeError: it is not.
-    """
-    package = _PACKAGES.get(kind)
-    if package and find_spec(package) is None:
-        raise RecipeError(f"the engine `{kind}` needs the package {package}: `pip install 'gristmill[{kind}]'`")
+    kind = ENGINES.load(name)
+    kind.check_address(address, "the engine's address")
+    for module, package in kind.needs.items():
+        if find_spec(module.partition(".")[0]) is None:
+            raise RecipeError(f"the engine `{name}` needs the package {module}: `pip install '{package}'`")
+    return kind.open(workers, address)

@@ -18,6 +18,7 @@ from typing import BinaryIO
 
 import msgspec
 
+from gristmill.engines.kinds import EngineKind
 from gristmill.execution.remote import ONE_CORE
 from gristmill.execution.runner import Inline
 from gristmill.execution.work import Done, Failed, Item, Job, Outcome
@@ -243,3 +244,7 @@ class LocalPool:
             worker.hang_up()  # they end at the same time
         for worker in idle:
             worker.close()
+
+
+INLINE = EngineKind(name="inline", help="the process of the run, for debugging", open=lambda *_: Inline())
+LOCAL = EngineKind(name="local", help="worker processes on this machine", open=lambda workers, _: LocalPool(workers))

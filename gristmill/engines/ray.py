@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from gristmill.engines.cluster import PATIENCE, SECONDS, Answer, ConnectionRefused, Lost, greet, spread
-from gristmill.errors import RecipeError, StoreError
+from gristmill.engines.kinds import EngineKind
+from gristmill.errors import StoreError
 from gristmill.execution.remote import grind_bytes
 from gristmill.execution.work import Done, Item, Job
 
@@ -41,10 +42,8 @@ class RayEngine:
         yield from spread(_Tasks(self._address), job, items, self._patience)
 
     def _connect(self) -> None:
-        try:
-            import ray  # noqa: PLC0415 - an extra
-        except ImportError as error:
-            raise RecipeError("the engine `ray` needs the package ray: install the extra `ray`") from error
+        import ray  # noqa: PLC0415 - an extra
+
         if ray.is_initialized():
             return
         greet(self._address)
@@ -121,3 +120,13 @@ class _Tasks:
     def drop(self, sent: Collection["ObjectRef[bytes]"]) -> None:
         for ref in sent:
             self._ray.cancel(ref, force=True)
+
+
+RAY = EngineKind(
+    name="ray",
+    help="the Ray cluster at GRISTMILL_ENGINE_ADDRESS",
+    open=lambda _, address: RayEngine(address),
+    address=r"[^/\s]+:\d+",
+    example="host:6379",
+    needs={"ray": "gristmill[ray]"},
+)

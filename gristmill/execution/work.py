@@ -116,7 +116,26 @@ class Grinder(Protocol):
 class Engine(Protocol):
     """Where items are ground. It may return results in any order. A failing item must not stop the others."""
 
-    def map(self, job: Job, items: Iterable[Item]) -> Iterator[Done]: ...
+    def map(self, job: Job, items: Iterable[Item]) -> Iterator[Done]:
+        """Grinds the items of a job. It may be called for another job before all results of this one are read.
+
+        Args:
+            job: how to grind them.
+            items: taken one after another as the results are read, so that memory stays bounded.
+
+        Yields:
+            One result for each item. When the caller stops reading, what has not begun is dropped.
+
+        Raises:
+            StoreError: the engine does not answer any more.
+        """
+
+
+class OpenEngine(Engine, Protocol):
+    """An engine that holds worker processes or a connection. It serves all steps of a run until it is closed."""
+
+    def close(self) -> None:
+        """Ends the workers of this machine, or the connection to a cluster."""
 
 
 def raw(value: Any) -> msgspec.Raw:

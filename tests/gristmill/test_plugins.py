@@ -11,6 +11,10 @@ from shutil import copytree
 import pytest
 from paths import ROOT
 
+from gristmill.environment import read_environment
+from gristmill.plugins import look_again
+from resources.engine import engine_resource
+
 SITE = ROOT / "tests" / "support" / "plugins"
 RECIPES = {
     "sources/verses.py": """
@@ -55,11 +59,11 @@ class Songs:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)
 
-    def run(self, *words: str) -> tuple[int, str]:
+    def run(self, *words: str, **variables: str) -> tuple[int, str]:
         """The exit code of a command, and all that it printed."""
         path = os.pathsep.join((str(self.site), str(ROOT)))
         command = [sys.executable, "-m", "gristmill", *words]
-        environment = os.environ | {"PYTHONPATH": path, "GRISTMILL_ENGINE": "inline"}
+        environment = os.environ | {"PYTHONPATH": path, "GRISTMILL_ENGINE": "inline", **variables}
         done = subprocess.run(
             command,
             cwd=self.top,
@@ -124,6 +128,8 @@ def test_a_broken_package_stops_what_asks_for_it_by_name_and_nothing_else(songs:
         ("exports", "oscar", "millbroken"): "the package gristmill has this name too",
         ("exports", "titles", "millextras"): "",
         ("exports", "torn", "millbroken"): "0 (it called sys.exit)",
+        ("engines", "still", "millbroken"): "0 (it called sys.exit)",
+        ("engines", "waterwheel", "millextras"): "",
         ("commands", "stop", "millbroken"): "0 (it called sys.exit)",
         ("commands", "tally", "millextras"): "",
     }
@@ -170,3 +176,38 @@ def test_a_transform_of_a_package_is_on_the_shelf_that_imports_it_and_compared_b
     code, said = songs.run("plan", "calm")
     line = "a module of your shelf transforms/ that says `from millextras.calmer import CALMER` has it"
     assert (code, line in said) == (2, True), said
+
+
+def test_an_engine_of_a_package_grinds_all_steps_of_a_run(songs: Songs) -> None:
+    told = songs.top / "told"
+    code, said = songs.run("make", "songs", "--engine", "waterwheel")
+    assert (code, "address is ''; the engine `waterwheel` needs river:FILE" in said) == (2, True), said
+    code, said = songs.run("make", "songs", GRISTMILL_ENGINE="waterwheel", GRISTMILL_ENGINE_ADDRESS="elsewhere")
+    assert (code, "GRISTMILL_ENGINE_ADDRESS is 'elsewhere'; the engine `waterwheel` needs" in said) == (2, True), said
+    code, said = songs.run("make", "songs", "--engine", "waterweel")
+    assert (code, "adds 'waterweel' to gristmill.engines; did you mean 'waterwheel'" in said) == (2, True), said
+    code, said = songs.run("make", "songs", "--engine", "still")
+    assert (code, "the plug-in 'still' (gristmill.engines) of the package millbroken 0.1" in said) == (2, True), said
+    assert not told.exists()
+    code, said = songs.run("make", "songs", "--engine", "waterwheel", GRISTMILL_ENGINE_ADDRESS=f"river:{told}")
+    assert code == 0, said
+    assert told.read_text().split() == ["opened", "conversion", "mixing", "export", "closed"]
+
+
+def test_a_run_of_dagster_may_choose_an_engine_of_a_package_that_can_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(SITE)
+    look_again()
+    try:
+        environment = read_environment({"GRISTMILL_ENGINE": "waterwheel", "GRISTMILL_ENGINE_ADDRESS": "river:/told"})
+        schema = engine_resource(environment).config_schema.as_field().config_type.fields["kind"]  # type: ignore[attr-defined]
+        assert [each.config_value for each in schema.config_type.enum_values] == [
+            "dask",
+            "inline",
+            "local",
+            "ray",
+            "waterwheel",
+        ]
+        assert schema.default_value == "waterwheel"
+    finally:
+        monkeypatch.undo()
+        look_again()

@@ -3,10 +3,10 @@
 import sys
 from argparse import ArgumentParser, Namespace
 
-from gristmill.engines.kinds import ENGINES
-from gristmill.engines.open import OpenEngine, open_engine
+from gristmill.engines.kinds import ENGINES, open_engine
 from gristmill.environment import read_environment
 from gristmill.errors import RecipeError, visible
+from gristmill.execution.work import OpenEngine
 from gristmill.lake.store.endpoint import check_options
 from gristmill.lake.store.open import Lake
 from gristmill.project import find_project
@@ -102,7 +102,9 @@ def shelves_of(arguments: Namespace) -> tuple[str, ...]:
 
 def add_engine(parser: ArgumentParser) -> None:
     """Adds the engine, which decides where shards are ground."""
-    parser.add_argument("--engine", choices=ENGINES, help="where shards are ground (GRISTMILL_ENGINE)")
+    parser.add_argument(
+        "--engine", metavar="NAME", help=f"where shards are ground (GRISTMILL_ENGINE): {', '.join(ENGINES.names)}"
+    )
     parser.add_argument("--workers", type=int, metavar="N", help="processes of the local engine (GRISTMILL_WORKERS)")
 
 
@@ -110,7 +112,8 @@ def engine_of(arguments: Namespace) -> OpenEngine:
     """Opens the engine of the arguments, by default that of the environment. The caller must close it.
 
     Raises:
-        RecipeError: the number of workers is wrong, or the cluster's address (GRISTMILL_ENGINE_ADDRESS) is missing.
+        RecipeError: the number of workers is wrong, the cluster's address (GRISTMILL_ENGINE_ADDRESS) is missing, or
+            nothing that is installed has the engine's name.
     """
     environment = read_environment()
     workers = environment.workers if arguments.workers is None else int(arguments.workers)

@@ -13,7 +13,7 @@ import dagster as dg
 import msgspec
 import pytest
 from dagster_kit import BLEND_LETTERS, TINY_LETTERS, Works, letters
-from faulty import came, meeting, opened, shards, work
+from faulty import OF_TWO_JOBS, came, meeting, of_two_jobs, opened, shards, work
 from testkit import Mill
 
 from bench.stages.clusters import Cluster, DaskCluster, RayCluster, descendants, kill
@@ -55,6 +55,10 @@ def engine(cluster: Cluster) -> Iterator[Engine]:
     made = cluster.engine()
     yield made
     made.close()
+
+
+def test_results_of_two_jobs_are_read_in_turns(mill: Mill, engine: Engine) -> None:
+    assert of_two_jobs(mill, engine) == OF_TWO_JOBS
 
 
 def test_a_run_chooses_its_engine_and_has_the_same_bytes_on_each(cluster: Cluster, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from faulty import came, meeting, opened, shards, work
+from faulty import OF_TWO_JOBS, came, meeting, of_two_jobs, opened, shards, work
 from testkit import Mill
 
 from gristmill.engines.local import LocalPool
@@ -49,6 +49,11 @@ def test_results_are_those_of_one_process(mill: Mill, pool: LocalPool, tmp_path:
     assert mill.tag("words-1", engine=pool) == other.tag("words-1")
     assert mill.tree() == other.tree()
     assert workers()
+
+
+@pytest.mark.slow
+def test_results_of_two_jobs_are_read_in_turns(mill: Mill, pool: LocalPool) -> None:
+    assert of_two_jobs(mill, pool) == OF_TWO_JOBS
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ from pathlib import Path
 from testkit import Mill, make_documents
 
 from gristmill.execution.step import StoredPlan, plan
-from gristmill.execution.work import Item
+from gristmill.execution.work import Engine, Item
 
 
 def shards(mill: Mill, **words: str) -> None:
@@ -18,15 +18,26 @@ def shards(mill: Mill, **words: str) -> None:
     mill.convert()
 
 
-def work(mill: Mill, token: str = "token") -> tuple[StoredPlan, list[Item]]:
-    """The planned work of the faulty tagger."""
-    step = mill.tagging("faulty-1")
+def work(mill: Mill, token: str = "token", tagger: str = "faulty-1") -> tuple[StoredPlan, list[Item]]:
+    """The planned work of a tagger."""
+    step = mill.tagging(tagger)
     planned = plan(step, mill.lake, token)
     found = step.plan(mill.store)
     names = {target.place.asset: target.wants for target in found.targets}
     return planned, found.items(names, {})
 
 
+def of_two_jobs(mill: Mill, engine: Engine) -> set[tuple[str, str]]:
+    """The assets and shards that an engine has ground, whose results of two jobs are read in turns."""
+    shards(mill)
+    jobs = [work(mill, "token", tagger) for tagger in ("words-1", "characters-1")]
+    results = zip(*(engine.map(planned.job, items) for planned, items in jobs), strict=True)
+    done = [each for both in results for each in both]
+    assert not any(each.outcome.failed for each in done)
+    return {(each.asset.rpartition("/")[2], each.receipt.row.name) for one in done for each in one.outcome.ground}
+
+
+OF_TWO_JOBS = {(tagger, name) for tagger in ("words-1", "characters-1") for name in "abcdef"}
 MANY = 99
 """More than ever come: who waits for so many stands before a closed gate."""
 
