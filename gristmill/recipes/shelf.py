@@ -20,7 +20,7 @@ from typing import TypeVar
 
 from gristmill.errors import RecipeError, is_failure, known_names, words_of
 from gristmill.plugins import plugins_of
-from gristmill.recipes.code.digest import declare
+from gristmill.recipes.code.digest import declare, prepare_import
 
 T = TypeVar("T")
 
@@ -56,6 +56,7 @@ def read_shelf(kind: str, declared: type[T], packages: Sequence[str] = (HOME,)) 
     recipes: dict[str, T] = {}
     for package in packages:
         declared_by: list[tuple[object, str]] = []
+        prepare_import(package)
         for module in _modules(f"{package}.{kind}", required=package == HOME):
             recipe = _only(module, declared)
             name: str = recipe.name  # type: ignore[attr-defined]  # every shelf's type has a name

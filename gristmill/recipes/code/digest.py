@@ -11,7 +11,6 @@ beside them changes nothing.
 
 import ast
 import importlib.util
-import os
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import is_dataclass
@@ -23,6 +22,7 @@ from gristmill.errors import RecipeError
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.code import Code, joined
 from gristmill.plugins import plugin_modules
+from gristmill.recipes.code.imports import import_from_source, seen, stamp_of
 from gristmill.recipes.code.options import options_digest
 from gristmill.recipes.code.reachable import imported, reachable, without_docstrings
 
@@ -35,9 +35,6 @@ FUNCTIONS = ("convert", "document", "batch", "open")
 HOME = "gristmill"
 _NOT_CODE = frozenset({"ctx", "kind", "type_comment", "type_ignores"})
 
-_Stamp = tuple[int, int, int]
-_seen: dict[str, _Stamp] = {}
-"""The stamp of each file of recipes when this process first saw it, which is just after its import."""
 _declared: dict[int, tuple[object, str]] = {}
 """Each recipe that was read from a shelf, with its module. The recipe is kept, so that no other gets its id."""
 _by_package: dict[str, dict[int, tuple[object, str]]] = {}
@@ -56,6 +53,16 @@ class WithCode(Protocol):
         """The author's words on why the output is the same."""
 
 
+def prepare_import(package: str) -> None:
+    """Lets the code of a package of shelves, and what is beside it, be imported from source files alone.
+
+    Args:
+        package: the package, which is not imported yet. Of gristmill itself nobody edits the code.
+    """
+    if package.partition(".")[0] != HOME:
+        import_from_source(package, _folder(package.partition(".")[0]))
+
+
 def declare(recipes: Iterable[tuple[object, str]], package: str) -> None:
     """Remembers recipes that were just read from a shelf, and the stamps of the imported files of their package.
 
@@ -71,8 +78,8 @@ def declare(recipes: Iterable[tuple[object, str]], package: str) -> None:
     for name, module in list(sys.modules.items()):
         if name == top or name.startswith(inside):  # asked first, because a process has thousands of modules
             file = getattr(module, "__file__", None)
-            if file and file not in _seen:
-                _seen[file] = _stamp(file)
+            if file and file not in seen:
+                seen[file] = stamp_of(file)
 
 
 def declare_again(packages: Iterable[str]) -> None:
@@ -93,15 +100,6 @@ def file_of(recipe: object) -> str:
     """
     module = _declared.get(id(recipe), (None, ""))[1]
     return str(getattr(sys.modules.get(module), "__file__", None) or "")
-
-
-def _stamp(file: str) -> _Stamp:
-    """Size in bytes, time of the last write, and time of the last change, which cannot be set by hand."""
-    try:
-        found = os.stat(file)  # noqa: PTH116 - a string from an import
-    except OSError:
-        return (-1, -1, -1)
-    return found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def code_of(recipe: WithCode) -> Code:
@@ -142,7 +140,7 @@ def code_of_plugin(kind: type, recipe: WithCode | None = None) -> Code:
 
 def _code(recipe: WithCode | None, module: str, functions: tuple[str, ...], options: str) -> Code:
     digest, files = _digest(module, functions)
-    newer = next((file for file in files if _seen.setdefault(file, (now := _stamp(file))) != now), None)
+    newer = next((file for file in files if seen.setdefault(file, (now := stamp_of(file))) != now), None)
     if newer is not None:
         return Code(
             module=module,
