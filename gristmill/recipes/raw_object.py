@@ -2,8 +2,9 @@
 
 import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import IO, NamedTuple
+
+from msgspec import UNSET, UnsetType
 
 from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.lake.rows.document import Document
@@ -12,6 +13,7 @@ from gristmill.lake.rows.raw_spans import RawSpan
 from gristmill.lake.rows.shard_file import unpacked
 from gristmill.lake.rows.streamed_file import StreamedFile
 from gristmill.lake.store.hashing import Hashes
+from gristmill.lake.store.plain_files import first_link
 from gristmill.lake.store.protocol import ObjectVersion
 from gristmill.lake.store.read_ahead import Streams
 
@@ -25,8 +27,7 @@ MOST_SEEKABLE = 16 << 30
 """Size in bytes above which an object is not copied to a temporary file, unless its converter says otherwise."""
 
 _FLOOR = 256 << 20  # bytes to which every raw object may unpack
-_PER_ROW = 256
-"""Bytes for which each row counts besides its own, where the size of an unpacked object is judged."""
+_PER_ROW = 256  # bytes for which each row counts besides its own, where the size of an unpacked object is judged
 _COUNTERS = 100  # that are told apart, of a raw object
 
 
@@ -121,13 +122,13 @@ class RawObject:
         digest: takes its bytes; by default a sha256 alone.
 
     Attributes:
-        raw_span: where the document is that the converter yields next. A converter may set it, for `trace`. It is reset
-            after each document.
+        raw_span: where the document is that the converter yields next. A converter may set it, for `trace`, each time.
         refused: rows that a reader has refused by itself. They are taken when the converter yields or ends.
         counts: counters by name; see count(). The ledger's table has their sums over the objects of a shard.
         edges: of a part: where its first record begins and its last one ends, or twice None if no record begins in it.
             The reader sets them before it ends.
         sums: of a part of a bz2 file: the checksums of its blocks.
+        told_link: what `link` said; unset: nobody asked.
     """
 
     def __init__(
@@ -151,14 +152,13 @@ class RawObject:
         self._seen, self._hashed = 0, part.start if part else 0
         self._pieces: Iterator[bytes] | None = None
         self.raw_span: RawSpan | None = None
+        self.told_link: str | UnsetType = UNSET
 
     @property
     def link(self) -> str:
         """The first part of its name that is a link; empty if no part is one, or the store is a bucket."""
-        root, parts = getattr(self._store, "url", ""), self.name.split("/")
-        names = ("/".join(parts[:n]) for n in range(1, len(parts) + 1)) if root and "://" not in root else ()
-        top = Path(root, self.path.removesuffix(self.name))
-        return next((name for name in names if Path(top, name).is_symlink()), "")
+        self.told_link = first_link(getattr(self._store, "url", ""), self.path, self.name.count("/") + 1)
+        return self.told_link
 
     def take_raw_span(self) -> RawSpan | None:
         """The raw span of the document that was just yielded. It is reset afterwards."""

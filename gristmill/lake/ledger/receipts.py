@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from gristmill.errors import StoreError
 from gristmill.lake.address import Place
@@ -19,17 +20,24 @@ from gristmill.lake.store.protocol import Entry, ObjectVersion, Store
 
 
 class RawVersion(msgspec.Struct, frozen=True, gc=False):
-    """The version of a raw object that was read: as in ObjectVersion, and its sha256."""
+    """The version of a raw object that was read: as in ObjectVersion, and what else decided what was made of it.
+
+    Attributes:
+        sha256: of its bytes.
+        link: the first part of its name that is a link; empty: none is. Unset: its reader did not ask, or an earlier
+            version of Gristmill read it.
+    """
 
     size: int
     etag: str
     sha256: str
     changed: int = 0
+    link: str | UnsetType = UNSET
 
     @classmethod
-    def of(cls, version: ObjectVersion, sha256: str) -> "RawVersion":
+    def of(cls, version: ObjectVersion, sha256: str, link: str | UnsetType = UNSET) -> "RawVersion":
         """The version of an object with this sha256."""
-        return cls(version.size, version.etag, sha256, version.changed)
+        return cls(version.size, version.etag, sha256, version.changed, link)
 
     def same(self, entry: Entry) -> bool:
         """See ObjectVersion.same()."""

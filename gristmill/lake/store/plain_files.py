@@ -58,6 +58,26 @@ _KINDS = {
 }
 
 
+def first_link(root: str, path: str, below: int, is_link: Callable[[str], bool] = os.path.islink) -> str:
+    """The first of the last parts of a path that is a link.
+
+    Args:
+        root: root of the store, as Store.url gives it. A bucket has no links.
+        path: of an object in the store.
+        below: number of parts, from the end, that are looked at.
+        is_link: function that says whether a path is a link, such as one that remembers what it has seen.
+
+    Returns:
+        The parts up to the link, joined by "/"; empty if none is one.
+    """
+    if not root or "://" in root:
+        return ""
+    parts = path.split("/")
+    top, names = os.path.join(root, *parts[:-below]), parts[-below:]  # noqa: PTH118 - once for each object of a plan
+    each = ("/".join(names[:n]) for n in range(1, below + 1))
+    return next((name for name in each if is_link(f"{top}/{name}")), "")
+
+
 def sorted_items(folder: str, prefix: str, tell: Tell | None) -> list["os.DirEntry[str]"]:
     """The items of a folder by name. A folder that does not exist has none, but a link to one is told.
 

@@ -31,6 +31,7 @@ from gristmill.recipes.raw_object import TOO_LONG, Converted, Copied, LeftOut, R
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
 from gristmill.stages.conversion.converter import converted
+from gristmill.stages.conversion.links import may_leave
 from gristmill.stages.conversion.parts import edges_of, uncut, with_edges
 from gristmill.stages.conversion.quarantine import QuarantineWriter
 
@@ -172,7 +173,7 @@ class _Output(DocumentWriter):
         sha256 = raw.sha256()
         self.edges = edges_of(raw)
         self.read.append(Input(asset, entry.name, sha256))
-        self._raw[entry.name] = RawVersion.of(entry.version, sha256)
+        self._raw[entry.name] = RawVersion.of(entry.version, sha256, raw.told_link)
 
     def close(self) -> Receipt:
         self.flush()
@@ -255,7 +256,8 @@ class ConversionGrinder(ShardGrinder[ConversionSpec, ConversionItem]):
             sha256 = raw.sha256()
             if digests.get(entry.name) != sha256:
                 return None
-            stamps[entry.name] = RawVersion.of(entry.version, sha256)
+            before = body.before.raw.get(entry.name)
+            stamps[entry.name] = RawVersion.of(entry.version, sha256, before.link if before else UNSET)
         return Receipt(body.before.row, body.before.stamps, stamps, self._spec.code)
 
     def _convert(self, body: ConversionItem, output: _Output) -> None:
@@ -273,6 +275,8 @@ class ConversionGrinder(ShardGrinder[ConversionSpec, ConversionItem]):
                     output.add(row, raw.take_raw_span())
             output.refuse(raw.take_refused())
             add_counts(output.counts, raw.counts)
+            if raw.told_link is UNSET and may_leave(self._source.reader, entry.name):
+                _ = raw.link  # so that it is recorded
             output.end(asset, entry, raw)
             self._check_hashes(entry)
         output.flush()

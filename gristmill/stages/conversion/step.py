@@ -4,13 +4,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from gristmill.errors import DataError
+from gristmill.errors import DataError, StoreError
 from gristmill.execution.checks import Check, Verdict, ids_unique
 from gristmill.execution.one_asset import OneAssetPlan, OneAssetStep
 from gristmill.execution.plan import PartitionState, Target, Want
 from gristmill.execution.work import Item, raw
 from gristmill.lake.address import Place, documents_asset, raw_asset
 from gristmill.lake.identity import digest_of
+from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Input, Recipe, Shard, Upstream
 from gristmill.lake.ledger.receipts import RawVersion, Receipt, raw_stamps
 from gristmill.lake.store.protocol import Store
@@ -24,6 +25,7 @@ from gristmill.raw_data.snapshots import CONFIRM
 from gristmill.recipes.code.digest import code_of
 from gristmill.recipes.source import CONVERSION, Source, Split
 from gristmill.stages.conversion.grinder import ConversionItem, ConversionSpec, RawEntry
+from gristmill.stages.conversion.links import Links
 from gristmill.stages.conversion.named_source import check_named
 from gristmill.stages.conversion.parts import parts_meet
 
@@ -111,7 +113,8 @@ class ConversionStep(OneAssetStep):
             raise DataError(no_files(self.source.checksums))
         shards = by_shard(self.source, listing)
         _check_twins(self.source, listing, shards, stamps)
-        known = _Known(asset, listing, stamps, raw_store)
+        links = Links(self.source.reader, raw_store.url, listing.entries, stamps, partial(_left_out, store, partition))
+        known = _Known(asset, listing, stamps, raw_store, links)
         wants = tuple(known.want(shard, names) for shard, names in shards.items())
         checked = digest_of_files(self.source, raw_store, listing.checksums)
         hashes = partial(named_hashes, self.source, raw_store, listing.checksums)
@@ -133,6 +136,14 @@ def _is_erased(store: Store, partition: Place, top: str) -> bool:
     """Whether erasures have removed all raw objects of which a snapshot was made: nothing of it is lost."""
     read = {f"{top}{name}" for name in raw_stamps(store, partition)}
     return bool(read) and read <= removed_objects(store)
+
+
+def _left_out(store: Store, partition: Place) -> dict[str, dict[str, int]]:
+    """The counts of left-out rows of each finished shard."""
+    try:
+        return {row.name: row.dropped for row in read_ledger(store, partition)[1]}
+    except (DataError, StoreError):  # nothing is finished, or its shards are made again
+        return {}
 
 
 def _check_twins(
@@ -164,11 +175,14 @@ class _Known:
         listing: the objects as they are.
         stamps: the objects as they were read, by name.
         store: holds the objects. Those of which only the ctime is another are hashed, if they are not more than LOOK.
+        links: tells which are links, and were none, or the other way.
     """
 
-    def __init__(self, asset: str, listing: RawListing, stamps: Mapping[str, RawVersion], store: Store) -> None:
+    def __init__(
+        self, asset: str, listing: RawListing, stamps: Mapping[str, RawVersion], store: Store, links: Links
+    ) -> None:
         self._asset, self._entries, self._stamps, self._store = asset, listing.entries, stamps, store
-        self._listing = listing
+        self._listing, self._links = listing, links
         doubtful = (
             listing.size(n)
             for n, e in self._entries.items()
@@ -178,14 +192,17 @@ class _Known:
 
     def want(self, shard: str, names: Sequence[str]) -> Want:
         """The shard that these raw objects make."""
+        if self._links.changed(shard, names):
+            return Want(shard, None)
         contents = {name: self._content(name) for name in names}
         inputs = tuple(Input(self._asset, name, sha256) for name, sha256 in contents.items() if sha256)
         if len(inputs) < len(names):
             sizes = [self._stamps[name].size if name in self._stamps else -1 for name in names]
             again = sizes == [self._entries[name].size for name in names] and names[0] not in self._listing.parts
             return Want(shard, None, again=again)
-        versions = {i.shard: RawVersion.of(self._entries[i.shard].version, i.content) for i in inputs}
-        return Want(shard, inputs, raw={name: each for name, each in versions.items() if each != self._stamps[name]})
+        versions = {i.shard: (self._entries[i.shard].version, i.content, self._stamps[i.shard].link) for i in inputs}
+        stamps = {name: RawVersion.of(*each) for name, each in versions.items()}
+        return Want(shard, inputs, raw={name: each for name, each in stamps.items() if each != self._stamps[name]})
 
     def _content(self, name: str) -> str | None:
         """The sha256 of a raw object; None if only reading it tells."""
