@@ -3,7 +3,7 @@
 """
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,8 +14,9 @@ from gristmill.commands._shared.selected_mix import selected_mix
 from gristmill.commands._shared.selected_version import selected_version
 from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
 from gristmill.errors import DataError, RecipeError
-from gristmill.lake.address import documents_asset
+from gristmill.lake.address import documents_asset, mix_index
 from gristmill.lake.store.protocol import Store
+from gristmill.pipeline.expected_tokens import closed_now
 from gristmill.previews.changed_selection import changed
 from gristmill.previews.comparison import compare_mixes, lines_of_differences
 from gristmill.previews.expected_reading import expected_reading
@@ -31,7 +32,7 @@ from gristmill.previews.token_ratio import TokenRatio, token_ratio
 from gristmill.previews.words import lines_of
 from gristmill.project import is_lake
 from gristmill.recipes.mix import Mix
-from gristmill.recipes.shelf import find
+from gristmill.recipes.shelf import find, read_shelf
 from gristmill.recipes.source import Source
 from gristmill.recipes.sql.process import start_early
 from gristmill.reports.sizes import size_in_words
@@ -97,18 +98,28 @@ def run(arguments: Namespace) -> int:
         for line in lines_of(previews[-1]):
             show(line)
         show()
-    mix = selected_mix(shelves_of(arguments), words[0]) if "/" not in words[0] else None
-    if mix and mix.validation and not arguments.stream:
-        show(f"mix {mix.name}: validation: {_held_out(mix, previews)}")
-    if mix and mix.solves and not arguments.stream:
-        title, reading = expected_reading(store, mix, previews)
-        for line in reading_lines(title, mix, reading):
+    if "/" not in words[0]:
+        for line in _of_mix(store, arguments, selected_mix(shelves_of(arguments), words[0]), previews):
             show(line)
     if arguments.output:
         with output_file(arguments.output, lake.url) as path:
             path.write_text(preview_page(f"Preview of {words[0]}", previews), encoding="utf-8")
         show(f"{arguments.output}: the page")
     return 0
+
+
+def _of_mix(store: Store, arguments: Namespace, mix: Mix, previews: Sequence[StreamPreview]) -> Iterator[str]:
+    """What is said of a mix as a whole: editions that its index does not take, what is held out, how it is read."""
+    sources = read_shelf("sources", Source, shelves_of(arguments))
+    for why in closed_now(store, sources, mix, mix_index(mix.name)).held:
+        yield f"note: the index of the mix: {why}"
+    if arguments.stream:
+        return
+    if mix.validation:
+        yield f"mix {mix.name}: validation: {_held_out(mix, previews)}"
+    if mix.solves:
+        title, reading = expected_reading(store, mix, previews)
+        yield from reading_lines(title, mix, reading)
 
 
 def _held_out(mix: Mix, previews: Sequence[StreamPreview]) -> str:

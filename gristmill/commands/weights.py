@@ -2,7 +2,7 @@
 
 The tokens are those of the finished slices of each token cache of the mix. Without a cache, they are estimated from the
 bytes of the mix's documents. The command writes nothing. Exit code 1 if a stream has fewer tokens than
-the budget needs.
+the budget needs, or if its newest edition is too small to replace the one before.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -37,7 +37,7 @@ def declare(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Shows a table for each token cache. Returns 1 if a budget cannot be met, else 0.
+    """Shows a table for each token cache. Returns 1 if a budget cannot be met or an edition is held back, else 0.
 
     Raises:
         RecipeError: there is no such mix or tokenizer, or a share is too small to appear in a block of sequences.
@@ -64,5 +64,7 @@ def run(arguments: Namespace) -> int:
             show(f"  {line}")
         for absent in each.index.absent:
             show(f"  not finished yet: {absent}")
-        met = met and not each.reading.shortages
+        for why in each.held:
+            show(f"  {why}")
+        met = met and not each.reading.shortages and not each.held
     return 0 if met else 1

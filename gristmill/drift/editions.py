@@ -36,7 +36,7 @@ def why_too_small(stream: str, heads: Mapping[str, Ledger], edition: str, source
             keys = ", ".join(head.snapshot for head in reversed(before))
             return (
                 f"stream {stream!r}: edition {edition} has {size:,} {name}, less than half of {level:,.10g}, the median"
-                f" of {keys}; the index keeps what it has. Mend the raw data of {edition}; or, if it is right, say"
+                f" of {keys}; the index takes an older edition. Mend the raw data of {edition}; or, if it is right, say"
                 f" accept={edition!r} in the recipe of source {source.name!r}, and make the index again"
             )
     return ""

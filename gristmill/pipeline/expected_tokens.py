@@ -1,6 +1,6 @@
 """How training would read a mix, from its token caches; before the first one, estimated from the bytes of documents."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from gristmill.errors import DataError, RecipeError, known_names
@@ -13,8 +13,9 @@ from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.mixture.token_shares import BEFORE_PACKING, Reading
 from gristmill.recipes.shelf import known
+from gristmill.recipes.source import Source
 from gristmill.stages.cache_index.index import cache_reading, tokens_by_stream
-from gristmill.stages.mixing.index import Index, close_slices, closed_stream, slices_of
+from gristmill.stages.mixing.index import Closed, Index, closed_slices, closed_stream, slices_of
 
 BYTES_OF_A_TOKEN = 4
 """Bytes of a row of documents that count as a token, where no token cache has counted."""
@@ -31,12 +32,14 @@ class Expected:
     Attributes:
         title: where the tokens were counted.
         index: the index as it would be closed now.
+        held: why the newest editions of streams are not in it.
         tokens: of each stream.
         reading: how training reads them.
     """
 
     title: str
     index: Index
+    held: tuple[str, ...]
     tokens: dict[str, int]
     reading: Reading
 
@@ -65,13 +68,13 @@ def expected_tokens(store: Store, catalogue: Catalogue, mix: Mix, tokenizer: str
         names = [tokenizer]
     found = False
     for name in names:
-        index = _index(store, catalogue, mix, cache_index(mix.name, name))
+        index, held = closed_now(store, catalogue.sources, mix, cache_index(mix.name, name))
         if index.slices:
             found = True
-            yield Expected(f"tokenizer {name}", index, tokens_by_stream(index), cache_reading(store, mix, index))
+            yield Expected(f"tokenizer {name}", index, held, tokens_by_stream(index), cache_reading(store, mix, index))
     if found:
         return
-    index = _index(store, catalogue, mix, mix_index(mix.name))
+    index, held = closed_now(store, catalogue.sources, mix, mix_index(mix.name))
     if not index.slices:
         raise NoSlice(f"mix {mix.name!r}: no slice of it is finished; make one first: `gristmill make {mix.name}`")
     estimated: dict[str, int] = {}
@@ -79,15 +82,25 @@ def expected_tokens(store: Store, catalogue: Catalogue, mix: Mix, tokenizer: str
         estimated[each.stream] = estimated.get(each.stream, 0) + each.totals.get("length", 0) // BYTES_OF_A_TOKEN
     title = f"no token cache yet, estimated at {BYTES_OF_A_TOKEN} bytes a token"
     title += f", {BEFORE_PACKING}" if mix.packed and mix.sequence_length else ""
-    yield Expected(title, index, estimated, mix.reading(estimated))
+    yield Expected(title, index, held, estimated, mix.reading(estimated))
 
 
-def _index(store: Store, catalogue: Catalogue, mix: Mix, asset: str) -> Index:
-    """An index over the slices that are finished in the lake."""
+def closed_now(store: Store, sources: Mapping[str, Source], mix: Mix, asset: str) -> Closed:
+    """An index over the slices that are finished in the lake.
+
+    Args:
+        store: the lake.
+        sources: the recipes, by name.
+        mix: the mix.
+        asset: address of its index, or of that of a token cache.
+
+    Raises:
+        RecipeError: a stream names no source.
+    """
     streams = {stream.key: closed_stream(asset, stream.key) for stream in mix.streams}
     there = {
         key: [each.snapshot for each in list_ledgers(store, ledger_folder(of)) if each.asset == of]
         for key, of in streams.items()
     }
-    sources = {stream.key: known("source", catalogue.sources, stream.source, mix.name) for stream in mix.streams}
-    return close_slices(asset, slices_of(store, asset, mix, there), there, sources)
+    by_stream = {stream.key: known("source", sources, stream.source, mix.name) for stream in mix.streams}
+    return closed_slices(store, asset, slices_of(store, asset, mix, there), there, by_stream)

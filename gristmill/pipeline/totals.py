@@ -10,7 +10,8 @@ from gristmill.lake.ledger.files import list_ledgers, read_head
 from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.source import Source
-from gristmill.stages.mixing.index import chosen_snapshots, index_path, read_index
+from gristmill.stages.mixing.index import index_path, read_index
+from gristmill.text.natural_order import newest
 from gristmill.threads import thread_pool
 
 READERS = 16
@@ -83,9 +84,10 @@ def lake_totals(store: Store, sources: Mapping[str, Source]) -> LakeTotals:
             cache = found.tokens.setdefault((names["mix"], names["tokenizer"]), Totals())
             cache.add(place.snapshot, ledger)
     for name, ledgers in documents.items():
-        for key in chosen_snapshots(ledgers, sources[name]):
+        filled = [key for key, each in ledgers.items() if each.totals.get("shards")]
+        for key in [newest(filled)] if filled and sources[name].snapshots == "replace" else filled:
             found.sources[name].add(key, ledgers[key])
-        found.sources[name].snapshots |= {key for key, each in ledgers.items() if each.totals.get("shards")}
+        found.sources[name].snapshots |= set(filled)
     for (mix, tokenizer), cache in found.tokens.items():
         try:
             index = read_index(store, cache_index(mix, tokenizer))

@@ -15,23 +15,20 @@ from gristmill.errors import DataError, NewerSchema, RecipeError
 from gristmill.execution.finding import Finding, guarded, unreadable
 from gristmill.execution.mend import REMOVE_STRAY, reindex, remake
 from gristmill.execution.work import Say
-from gristmill.lake.address import SPLITS, place
+from gristmill.lake.address import place
 from gristmill.lake.asset_kinds import (
     CONSOLIDATED,
     EXPORT_INDEX,
     PACKING,
     RESOLUTION,
-    TOKEN_CACHE,
     TOKEN_CACHE_INDEX,
     kind_of,
     ledger_of_object,
-    names_of,
     whole_asset_of,
 )
 from gristmill.lake.ledger.files import dump, read_head
 from gristmill.lake.ledger.index_ledger import IndexLedger, changed_files, compose_index, parse_index_ledger
 from gristmill.lake.ledger.model import Ledger, Upstream
-from gristmill.lake.ledger.walk import list_assets
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.export.index import old_release
 from gristmill.stages.mixing.index import (
@@ -42,6 +39,7 @@ from gristmill.stages.mixing.index import (
     read_index,
     totals_of_slices,
 )
+from gristmill.stages.token_cache.merged_ledger import unnamed_merged
 from gristmill.verification.derived_files.as_written import why_not_as_written
 from gristmill.verification.derived_files.expected_files import file_contradictions
 from gristmill.verification.derived_files.export_release import undeclared_release
@@ -130,10 +128,8 @@ def _strays(store: Store, path: str, ledger: IndexLedger) -> Iterator[Finding]:
         if ledger_of_object(entry.path) == path and entry.path not in named:
             yield Finding(entry.path, None, "no ledger names this object", REMOVE_STRAY)
     if kind_of(ledger.asset) is TOKEN_CACHE_INDEX:
-        for stream in list_assets(store, TOKEN_CACHE, **names_of(ledger.asset)):
-            for merged in (f"{stream}/{split}/shard_ledger.json" for split in SPLITS):
-                if merged not in named and store.head(merged) is not None:
-                    yield Finding(merged, None, "its index does not name this merged ledger", REMOVE_STRAY)
+        for merged in unnamed_merged(store, ledger.asset, named):
+            yield Finding(merged, None, "its index does not name this merged ledger", reindex(store, path))
 
 
 def _renamed(store: Store, path: str) -> Iterator[Finding]:

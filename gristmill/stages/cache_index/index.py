@@ -17,7 +17,7 @@ from gristmill.recipes.mixture.declared_tokens import declared_tokens
 from gristmill.recipes.mixture.token_shares import MIXTURE, Reading
 from gristmill.recipes.source import Source
 from gristmill.recipes.tokenizer import Tokenizer
-from gristmill.stages.mixing.index import Index, closed_slices, inputs_of, slices_of, why_open
+from gristmill.stages.mixing.index import Closed, Index, closed_slices, inputs_of, slices_of, why_open
 from gristmill.stages.mixing.sound_mix import check_closed_mix
 from gristmill.stages.packing.plans import plan_slices
 from gristmill.stages.packing.sequences import planned_sequences, sequences_of
@@ -29,7 +29,7 @@ from gristmill.stages.token_cache.levanter_config import (
     data_yaml,
     is_earlier_catalog,
 )
-from gristmill.stages.token_cache.merged_ledger import merge_slices
+from gristmill.stages.token_cache.merged_ledger import merge_slices, unnamed_merged
 from gristmill.stages.token_cache.token_stream import open_split
 
 MEND = "give the streams more data or a larger most_epochs, or the mix a smaller token_budget"
@@ -54,36 +54,48 @@ def index_cache(
         tokenizer: the tokenizer's recipe.
         sources: the source of each stream.
         known: the snapshots of each stream's source.
-        consolidated: whether each stream and split is also copied into one cache, with a `data.yaml` of its own.
+        consolidated: whether each stream and split is also copied into one cache, with its own `data.yaml`.
 
     Returns:
         The index, as it was written.
 
     Raises:
-        DataError: the mix fails a check of its own index, a ledger is wrong, a part to be copied is damaged, the budget
-            cannot be met, or a document or row does not fit the length of a sequence.
+        DataError: a ledger is wrong, a part to be copied is damaged, the budget cannot be met, a row does not fit the
+            length of a sequence, or the mix fails a check of its own index; for editions see index_mix.
         StoreError: a slice is being rebuilt, or the lake does not answer.
         Conflict: another run wrote the index meanwhile.
     """
     store.sweep()
     writer = IndexWriter(store, cache_index(mix.name, tokenizer.name))
     copies = IndexWriter(store, CONSOLIDATED.at(mix=mix.name, tokenizer=tokenizer.name)) if consolidated else None
-    index = _of_cache(store, mix, tokenizer, sources, known)
+    index, _ = closed = _of_cache(store, mix, tokenizer, sources, known)
     check_closed_mix(store, mix, [(each.stream, each.snapshot) for each in index.slices])
     files, merged = reading_files(store, mix, tokenizer, index, sources), dict[str, dict[str, CacheLedger]]()
     for stream, split in _splits(mix):
-        asset = cache_asset(mix.name, tokenizer.name, stream)
-        snapshots = [s.snapshot for s in index.slices if s.stream == stream]
+        asset, snapshots = cache_asset(mix.name, tokenizer.name, stream), _snapshots(index, stream)
         merged.setdefault(split, {})[stream] = ledger = merge_slices(store, asset, split, snapshots)
         writer.put(f"{asset}/{split}/{LEDGER_NAME}", dump_ledger(ledger))
     if _why_not_planned(store, mix, index):
         plan_slices(store, mix, tokenizer, mix.sequence_length or 0, inputs_of(index), _silent)
     for name, data in {CATALOG: _catalog(store, mix, tokenizer, merged), **files, "index.json": dump(index)}.items():
         writer.put(f"{index.asset}/{name}", data)
-    writer.close(inputs_of(index))
+    _close(store, writer, index)
     if copies is not None:
         _consolidate(store, mix, tokenizer, index, merged, copies)
+    closed.check()
     return index
+
+
+def _snapshots(index: Index, stream: str) -> list[str]:
+    """The snapshots of a stream's slices."""
+    return [each.snapshot for each in index.slices if each.stream == stream]
+
+
+def _close(store: Store, writer: IndexWriter, index: Index) -> None:
+    """Writes the ledger of the index, and removes merged ledgers that it does not name: they keep old parts."""
+    written = writer.close(inputs_of(index))
+    path, stray = ledger_of_asset(index.asset), unnamed_merged(store, index.asset, written.files)
+    store.delete(stray, lambda: read_index_ledger(store, path) == written)
 
 
 def _catalog(store: Store, mix: Mix, tokenizer: Tokenizer, merged: Mapping[str, Mapping[str, CacheLedger]]) -> bytes:
@@ -199,7 +211,7 @@ def _consolidate(
 
 def _of_cache(
     store: Store, mix: Mix, tokenizer: Tokenizer, sources: Mapping[str, Source], known: Mapping[str, Sequence[str]]
-) -> Index:
+) -> Closed:
     asset = cache_index(mix.name, tokenizer.name)
     return closed_slices(store, asset, slices_of(store, asset, mix, known), known, sources)
 
@@ -222,7 +234,7 @@ def why_cache_open(
     Raises:
         NewerSchema: a newer version of Gristmill wrote the index.
     """
-    index = _of_cache(store, mix, tokenizer, sources, known)
+    index, _ = closed = _of_cache(store, mix, tokenizer, sources, known)
     if unplanned := _why_not_planned(store, mix, index):
         return unplanned  # what the files should be is not counted only to say that they are due
     files: dict[str, bytes | None] = {
@@ -232,7 +244,8 @@ def why_cache_open(
     files |= {
         f"{index.asset}/{name}": data for name, data in reading_files(store, mix, tokenizer, index, sources).items()
     }
-    why = why_open(store, index, files)
+    stray = [f"{path}: no stream of the mix has this split" for path in unnamed_merged(store, index.asset, files)]
+    why = tuple(stray) or why_open(store, closed, files)
     catalog = None if why else store.read_tagged(f"{index.asset}/{CATALOG}")
     if catalog is not None and is_earlier_catalog(catalog[0], tokenizer.name):
         return (f"{index.asset}/{CATALOG} names the tokenizer otherwise than {DATA_YAML}",)

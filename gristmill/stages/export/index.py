@@ -57,7 +57,7 @@ def index_export(
     Raises:
         DataError: the mix fails a check of its own index, a ledger is wrong, an object of a part is shorter than it
             says, the format refused every document of the mix, or a release of the lake names a file of the export's
-            release with other bytes.
+            release with other bytes. Or, after all was written: see index_mix.
         RecipeError: a slice was made with other options of the format.
         StoreError: a slice is being rebuilt, an object of a part is damaged, or the lake does not answer.
         TokensMissing: the format asks for an epoch, and the token cache does not have a slice yet.
@@ -69,7 +69,7 @@ def index_export(
     writer = IndexWriter(store, asset)
     slices = slices_of(store, asset, mix, known)
     _check_slices(mix, export, slices)
-    index = closed_slices(store, asset, slices, known, sources)
+    index, _ = closed = closed_slices(store, asset, slices, known, sources)
     check_closed_mix(store, mix, [(each.stream, each.snapshot) for each in index.slices])
     release = declared_release(store, mix, export, index)
     _check_release(mix, export, release, slices)
@@ -83,6 +83,7 @@ def index_export(
             remove_mark(store, writing, mark)
         raise
     remove_mark(store, writing, mark)
+    closed.check()
     return index
 
 
@@ -111,7 +112,7 @@ def why_export_open(
         DataError: a ledger of a slice is wrong.
     """
     asset = export_index(mix.name, export.name)
-    index = closed_slices(store, asset, slices_of(store, asset, mix, known), known, sources)
+    index, _ = closed = closed_slices(store, asset, slices_of(store, asset, mix, known), known, sources)
     try:
         release = declared_release(store, mix, export, index)
     except TokensMissing as error:
@@ -121,7 +122,7 @@ def why_export_open(
     if digests is not None:
         files |= small_files(release, export.format, digests)
     killed = ("a run that wrote it was killed",) if store.head(f"{index.asset}/{WRITING}") else ()
-    return (*why_open(store, index, files, large=release.sizes), *killed)
+    return (*why_open(store, closed, files, large=release.sizes), *killed)
 
 
 def declared_release(store: Store, mix: Mix, export: Export, index: Index) -> Release:

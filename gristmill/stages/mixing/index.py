@@ -1,7 +1,8 @@
 """Indexes: the index of a mix names its finished slices, and lists those that are absent."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
+from typing import NamedTuple
 
 import msgspec
 
@@ -22,7 +23,7 @@ from gristmill.recipes.mix import Mix
 from gristmill.recipes.source import Source
 from gristmill.stages.mixing.held_out import check_one_key
 from gristmill.stages.mixing.sound_mix import check_mix
-from gristmill.text.natural_order import newest
+from gristmill.text.natural_order import natural
 
 
 class Slice(msgspec.Struct, frozen=True):
@@ -186,44 +187,54 @@ def has_documents(store: Store, head: Head) -> bool:
     return True
 
 
-def chosen_snapshots(ledgers: Mapping[str, Head], source: Source) -> list[str]:
-    """The finished snapshots that belong to the index: all, or only the newest edition if editions replace each other.
+def chosen_snapshots(
+    stream: str, ledgers: Mapping[str, Head], source: Source, named: Collection[str]
+) -> tuple[list[str], str]:
+    """The finished snapshots that belong to the index: all, or only one edition if editions replace each other.
 
-    Snapshots without shards do not belong to it: their raw data has vanished.
+    This is the newest edition that is not too small to replace others, or that the index has already. Snapshots without
+    shards do not belong to it: their raw data has vanished.
 
     Args:
-        ledgers: the heads of the finished slices of a stream, by snapshot.
+        stream: key of the stream.
+        ledgers: the heads of the finished slices of the stream, by snapshot.
         source: the source of the stream.
+        named: the fingerprints of the slices that the index in the lake names.
+
+    Returns:
+        The snapshots, and why the newest edition is none of them; empty if it is.
     """
     finished = sorted(key for key, ledger in ledgers.items() if ledger.totals.get("shards"))
-    return [newest(finished)] if finished and source.snapshots == "replace" else finished
+    if source.snapshots != "replace":
+        return finished, ""
+    held = ""
+    for key in sorted(finished, key=natural, reverse=True):
+        small = ledgers[key].fingerprint not in named and why_too_small(stream, ledgers, key, source)
+        if not small:
+            return [key], held
+        held = held or small
+    return [], held
 
 
-def close_slices(
-    asset: str,
-    by_stream: Mapping[str, Mapping[str, Head]],
-    known: Mapping[str, Sequence[str]],
-    sources: Mapping[str, Source],
-) -> Index:
-    """The index over slices, not yet written.
+class Closed(NamedTuple):
+    """An index as it would be closed now.
 
-    Args:
-        asset: address of the index.
-        by_stream: the heads of the finished slices of each stream, by snapshot.
-        known: the snapshots of each stream's source.
-        sources: the source of each stream.
+    Attributes:
+        content: the index, not yet written.
+        held: why the newest editions of streams are not in it.
     """
-    slices: list[Slice] = []
-    absent: list[str] = []
-    left: list[str] = []
-    for stream, ledgers in by_stream.items():
-        chosen = chosen_snapshots(ledgers, sources[stream])
-        slices += [Slice(stream, key, ledgers[key].fingerprint, ledgers[key].totals) for key in chosen]
-        absent += [f"{stream}/{key}" for key in sorted(set(known[stream]) - set(ledgers))]
-        finished = {key for key, ledger in ledgers.items() if ledger.totals.get("shards")}
-        left += [f"{stream}/{key}" for key in sorted(finished - set(chosen))]
-    fingerprint = fingerprint_of_slices(asset, slices)
-    return Index(1, asset, fingerprint, tuple(slices), tuple(absent), tuple(left), totals_of_slices(slices))
+
+    content: Index
+    held: tuple[str, ...]
+
+    def check(self) -> None:
+        """Checks that it has the newest edition of each stream.
+
+        Raises:
+            DataError: an edition would replace others of more than twice its size.
+        """
+        if self.held:
+            raise DataError(f"{self.content.asset}: {'; '.join(self.held)}")
 
 
 def closed_slices(
@@ -232,32 +243,31 @@ def closed_slices(
     by_stream: Mapping[str, Mapping[str, Head]],
     known: Mapping[str, Sequence[str]],
     sources: Mapping[str, Source],
-) -> Index:
-    """The index over slices as close_slices() gives it, if it may be written.
+) -> Closed:
+    """The index over slices, not yet written.
 
     Args:
-        store: the lake. Its index of this address may have an edition already: that is not held back any more.
-        asset: see close_slices(), as the next three.
-        by_stream: the heads of slices.
-        known: the keys of snapshots.
+        store: the lake. Its index of this address may have a small edition already: that is not held back any more.
+        asset: address of the index.
+        by_stream: the heads of the finished slices of each stream, by snapshot.
+        known: the snapshots of each stream's source.
         sources: the source of each stream.
-
-    Raises:
-        DataError: an edition would replace others of more than twice its size.
     """
-    index = close_slices(asset, by_stream, known, sources)
-    for each in index.slices:
-        source = sources[each.stream]
-        if source.snapshots == "replace":
-            why = why_too_small(each.stream, by_stream[each.stream], each.snapshot, source)
-            if why and not _has(read_index(store, asset), each):
-                raise DataError(f"{asset}: not written: {why}")
-    return index
-
-
-def _has(index: Index | None, part: Slice) -> bool:
-    named = (part.stream, part.snapshot, part.fingerprint)
-    return index is not None and any((s.stream, s.snapshot, s.fingerprint) == named for s in index.slices)
+    slices: list[Slice] = []
+    absent: list[str] = []
+    left: list[str] = []
+    held: list[str] = []
+    before = read_index(store, asset)
+    named = {each.fingerprint for each in before.slices} if before else set[str]()
+    for stream, ledgers in by_stream.items():
+        chosen, small = chosen_snapshots(stream, ledgers, sources[stream], named)
+        slices += [Slice(stream, key, ledgers[key].fingerprint, ledgers[key].totals) for key in chosen]
+        absent += [f"{stream}/{key}" for key in sorted(set(known[stream]) - set(ledgers))]
+        older = {key for key, ledger in ledgers.items() if ledger.totals.get("shards")} - set(chosen)
+        left += [f"{stream}/{key}" for key in sorted(older) if natural(key) < natural(chosen[-1])]
+        held += [small] if small else []
+    fingerprint, totals = fingerprint_of_slices(asset, slices), totals_of_slices(slices)
+    return Closed(Index(1, asset, fingerprint, tuple(slices), tuple(absent), tuple(left), totals), tuple(held))
 
 
 def fingerprint_of_slices(asset: str, slices: Sequence[Slice]) -> str:
@@ -283,15 +293,17 @@ def index_mix(store: Store, mix: Mix, sources: Mapping[str, Source], known: Mapp
         The index.
 
     Raises:
-        DataError: two streams share documents, a stream keeps no row, or a key holds out nothing or nearly everything.
+        DataError: two streams share documents, a stream keeps no row, or a key holds out nothing or nearly everything;
+            or, after the index was written, it has no edition that would replace others of more than twice its size.
         Conflict: another run wrote the index meanwhile.
     """
     store.sweep()
     writer = IndexWriter(store, mix_index(mix.name))
-    index = mix_index_of(store, mix, sources, known)
+    index, _ = closed = mix_index_of(store, mix, sources, known)
     check_mix(store, mix, [(each.stream, each.snapshot) for each in index.slices])
     writer.put(index_path(index.asset), dump(index))
     writer.close(inputs_of(index))
+    closed.check()
     return index
 
 
@@ -299,13 +311,12 @@ def why_mix_open(
     store: Store, mix: Mix, sources: Mapping[str, Source], known: Mapping[str, Sequence[str]]
 ) -> tuple[str, ...]:
     """Why the index of a mix would be written again; empty if the lake has it. The arguments are those of index_mix."""
-    index = mix_index_of(store, mix, sources, known)
-    return why_open(store, index, {})
+    return why_open(store, mix_index_of(store, mix, sources, known), {})
 
 
 def why_open(
     store: Store,
-    index: Index,
+    closed: Closed,
     files: Mapping[str, bytes | None],
     large: Mapping[str, int | None] = MappingProxyType({}),
 ) -> tuple[str, ...]:
@@ -313,20 +324,25 @@ def why_open(
 
     Args:
         store: the lake.
-        index: as it would be closed now.
+        closed: the index as it would be closed now.
         files: the content of each other file as it would be written now; None if it follows from the slices alone.
         large: size of each file, by its path, of which only the size is compared; None: only whether it exists.
 
     Raises:
+        DataError: it would not be written again, but lacks the newest edition of a stream.
         NewerSchema: a newer version of Gristmill wrote the index.
     """
+    index, held = closed
     if read_index(store, index.asset) is None and store.head(ledger_of_asset(index.asset)) is None:
-        return ("never made",)
+        return ("never made", *held)
     files = {**files, index_path(index.asset): dump(index)}
-    return tuple(why_unlike(store, index.asset, inputs_of(index), files, large))
+    why = tuple(why_unlike(store, index.asset, inputs_of(index), files, large))
+    if not why:
+        closed.check()
+    return (*why, *held)
 
 
-def mix_index_of(store: Store, mix: Mix, sources: Mapping[str, Source], known: Mapping[str, Sequence[str]]) -> Index:
+def mix_index_of(store: Store, mix: Mix, sources: Mapping[str, Source], known: Mapping[str, Sequence[str]]) -> Closed:
     """The index of a mix as it would be closed now. The arguments are those of index_mix."""
     streams = slices_of(store, mix_index(mix.name), mix, known)
     check_one_key({stream: tuple(heads.values()) for stream, heads in streams.items()})

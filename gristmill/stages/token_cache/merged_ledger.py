@@ -1,14 +1,30 @@
 """The merged ledger of a split: the parts of all slices of a stream's token cache, in order."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from gristmill.errors import DataError
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, CacheLedger, load_ledger, merge
-from gristmill.lake.address import place
+from gristmill.lake.address import SPLITS, place
+from gristmill.lake.asset_kinds import TOKEN_CACHE, names_of
 from gristmill.lake.ledger.files import read_ledger
+from gristmill.lake.ledger.walk import list_assets
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.token_cache.part import PartObjects
+
+
+def unnamed_merged(store: Store, index: str, named: Collection[str]) -> Iterator[str]:
+    """The merged ledgers that the index of a token cache does not name: of a split or a stream that is gone.
+
+    Args:
+        store: the lake.
+        index: address of the index.
+        named: paths of the files of the index.
+    """
+    for stream in list_assets(store, TOKEN_CACHE, **names_of(index)):
+        for path in (f"{stream}/{split}/{LEDGER_NAME}" for split in SPLITS):
+            if path not in named and store.head(path) is not None:
+                yield path
 
 
 def merge_slices(store: Store, asset: str, split: str, snapshots: Sequence[str]) -> CacheLedger:

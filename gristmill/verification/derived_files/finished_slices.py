@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
-from gristmill.drift.editions import why_too_small
 from gristmill.errors import DataError, RecipeError
 from gristmill.execution.work import Say
 from gristmill.lake.address import cache_index, documents_asset
@@ -69,11 +68,12 @@ def _taken(
     streams = _streams(shelves, names_of(ledger.asset)["mix"])
     if streams is None:
         return _by_index(store, ledger, finished, say)
-    return {
-        (stream.key, key)
-        for stream, source in streams
-        for key in _by_recipe(stream.key, source, _own(store, stream, finished.get(stream.key, {})), ledger)
-    }
+    found: set[tuple[str, str]] = set()
+    named = {each.fingerprint for each in ledger.inputs}
+    for stream, source in streams:
+        own = _own(store, stream, finished.get(stream.key, {}))
+        found |= {(stream.key, key) for key in chosen_snapshots(stream.key, own, source, named)[0]}
+    return found
 
 
 def _own(store: Store, stream: Stream, heads: Mapping[str, Ledger]) -> dict[str, Ledger]:
@@ -141,13 +141,6 @@ def _streams(shelves: Sequence[str], name: str) -> list[tuple[Stream, Source]] |
         return None
     mix = catalogue.mixes.get(name)
     return None if mix is None else [(stream, catalogue.sources[stream.source]) for stream in mix.streams]
-
-
-def _by_recipe(stream: str, source: Source, heads: Mapping[str, Ledger], ledger: IndexLedger) -> list[str]:
-    """The snapshots that the recipe takes. An edition that is too small to replace others is not taken yet."""
-    chosen = chosen_snapshots(heads, source)
-    held_back = source.snapshots == "replace" and chosen and why_too_small(stream, heads, chosen[0], source)
-    return [each.snapshot for each in ledger.inputs if each.asset.endswith(f"/{stream}")] if held_back else chosen
 
 
 def _by_index(

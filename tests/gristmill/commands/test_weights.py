@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 from packedlake import indexes_of, make_caches, mix_of
-from testkit import Mill
-from wholelake import CACHE
+from testkit import Mill, make_documents
+from wholelake import CACHE, TOKENIZER, even
 
 from gristmill.__main__ import main
 from gristmill.commands._shared.reading_lines import reading_lines
@@ -15,6 +15,7 @@ from gristmill.recipes.catalogue import read_catalogue
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.mixture.token_shares import Sequences
 from gristmill.recipes.row_format import Text
+from gristmill.stages.token_cache.step import TokenCacheStep
 
 SHELF = ["--shelves", "gristmill,testshelf"]
 
@@ -29,6 +30,32 @@ def test_the_tokens_of_each_cache_are_shown_with_epochs(whole: Mill, capsys: pyt
     assert headings.split() == ["stream", "tokens", "share", "read", "rate", "epochs"]
     assert row.split() == ["pages", f"{tokens:,}", "1", f"{5 * tokens:,}", "1", "5"]
     assert warning == "  warning: stream 'pages' is read 5 times; more than 4 times teaches little"
+
+
+def test_an_edition_that_no_index_takes_is_not_what_training_reads(
+    whole: Mill, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three editions have 8 documents, and the newest has 1: indexes, `weights` and the preview stay at 2024."""
+    pages = read_catalogue(("gristmill", "testshelf")).sources["pages"]
+    monkeypatch.setitem(vars(pages), "snapshots", "replace")
+    rows = make_documents(40)
+    for snapshot, some in (("2022", rows), ("2023", rows), ("2025", rows[:5])):
+        whole.raw("a.jsonl.gz", some, snapshot=snapshot)
+    assert main(["make", str(whole.root), "even", *SHELF]) == 1
+    for snapshot in ("2022", "2023", "2025"):
+        whole.make(TokenCacheStep(even(), "pages", TOKENIZER, snapshot, tuple(SHELF[1].split(","))))
+    read = read_head(whole.store, CACHE)
+    assert read is not None
+    capsys.readouterr()
+    assert main(["weights", str(whole.root), "even", *SHELF]) == 1
+    title, *_, why = capsys.readouterr().out.splitlines()
+    assert title == f"mix even, tokenizer tiny-1: training reads {read.totals['train tokens']:,} tokens"
+    held = (
+        "stream 'pages': edition 2025 has 1 rows, less than half of 8, the median of 2022, 2023, 2024; the index takes"
+    )
+    assert why.startswith(f"  {held}")
+    assert main(["preview", str(whole.root), "even", "--rows", "0", *SHELF]) == 0
+    assert f"note: the index of the mix: {held}" in capsys.readouterr().out
 
 
 @pytest.mark.slow

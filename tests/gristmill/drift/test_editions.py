@@ -35,7 +35,7 @@ def why(editions: dict[str, Ledger], edition: str, accept: str = "") -> str:
 def test_an_edition_below_half_is_held_back_with_the_numbers(editions: dict[str, Ledger]) -> None:
     said = why(editions, "2024")
     assert said.startswith(
-        "stream 'pages': edition 2024 has 9 rows, less than half of 20, the median of 2021, 2022, 2023; the index keeps"
+        "stream 'pages': edition 2024 has 9 rows, less than half of 20, the median of 2021, 2022, 2023; the index takes"
     )
     assert "say accept='2024' in the recipe of source 'pages'" in said
 

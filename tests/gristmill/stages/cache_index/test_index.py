@@ -53,6 +53,18 @@ def test_an_index_is_open_if_its_slices_or_its_recipe_would_give_other_files(who
     assert reason == f"{INDEX}/data.yaml should have another content"
 
 
+def test_a_merged_ledger_of_a_split_or_a_stream_that_is_gone_is_due_and_is_removed(whole: Mill) -> None:
+    """It names old parts, so gc would keep them for ever, and a trainer that reads the folder would read them."""
+    top = INDEX.removesuffix("/index")
+    before = whole.tree()
+    stale = [f"{top}/before/train/shard_ledger.json", f"{top}/pages/validation/shard_ledger.json"]
+    for path in stale:
+        whole.store.put(path, whole.store.read(f"{top}/pages/train/shard_ledger.json"))
+    assert why(whole) == tuple(f"{path}: no stream of the mix has this split" for path in stale)
+    index_cache(whole.store, even(), TOKENIZER, {"pages": whole.source()}, KNOWN)
+    assert (whole.tree(), why(whole)) == (before, ())
+
+
 def test_an_index_over_the_same_parts_writes_nothing_anew(whole: Mill) -> None:
     before = whole.stamps()
     index_cache(whole.store, even(), TOKENIZER, {"pages": whole.source()}, KNOWN)

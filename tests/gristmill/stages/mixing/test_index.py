@@ -4,10 +4,10 @@ import pytest
 from streams import stream
 from testkit import Mill, make_documents
 
-from gristmill.errors import NewerSchema
+from gristmill.errors import DataError, NewerSchema
 from gristmill.lake.address import mix_index
 from gristmill.recipes.mix import Mix
-from gristmill.stages.mixing.index import Index, index_mix, read_index
+from gristmill.stages.mixing.index import Index, index_mix, read_index, why_mix_open
 from gristmill.stages.mixing.step import stream_step
 
 BLEND = Mix(name="blend", streams=(stream(),))
@@ -15,9 +15,13 @@ BLEND = Mix(name="blend", streams=(stream(),))
 
 def mixed(mill: Mill, *snapshots: str) -> None:
     for number, snapshot in enumerate(snapshots):
-        mill.raw("a.jsonl.gz", make_documents(3 + number, start=10 * number), snapshot=snapshot)
-        mill.convert(snapshot=snapshot)
-        mill.make(stream_step(BLEND, "pages", snapshot, ("gristmill", "testshelf")))
+        sized(mill, snapshot, 3 + number, start=10 * number)
+
+
+def sized(mill: Mill, snapshot: str, rows: int, start: int = 0) -> None:
+    mill.raw("a.jsonl.gz", make_documents(rows, start=start), snapshot=snapshot)
+    mill.convert(snapshot=snapshot)
+    mill.make(stream_step(BLEND, "pages", snapshot, ("gristmill", "testshelf")))
 
 
 def close(mill: Mill, *known: str, snapshots: str = "accumulate") -> Index:
@@ -38,6 +42,42 @@ def test_of_editions_that_replace_each_other_the_newest_alone_is_taken(mill: Mil
     index = close(mill, "2023", "2024", "2025", snapshots="replace")
     assert [each.snapshot for each in index.slices] == ["2024"]
     assert (index.absent, index.left) == (("pages/2025",), ("pages/2023",))
+
+
+def test_an_index_that_holds_an_edition_back_has_the_newest_of_the_others_as_it_is_now(mill: Mill) -> None:
+    """Editions of 3, 4 and 5 rows come before one of a single row, which is less than half of 4."""
+    mixed(mill, "2021", "2022", "2023")
+    sized(mill, "2024", 1)
+
+    def held() -> dict[str, int]:
+        with pytest.raises(
+            DataError, match=r"index: stream 'pages': edition 2024 has 1 rows, .* takes an older edition"
+        ):
+            close(mill, "2021", "2022", "2023", "2024", snapshots="replace")
+        index = read_index(mill.store, mix_index("blend"))
+        assert index is not None
+        assert index.left == tuple(f"pages/{key}" for key in ("2021", "2022", "2023") if key < index.slices[0].snapshot)
+        return {each.snapshot: each.totals["rows"] for each in index.slices}
+
+    assert held() == {"2023": 5}
+    stamps = mill.stamps()
+    assert held() == {"2023": 5}
+    assert mill.stamps() == stamps
+    sized(mill, "2023", 4)  # as after a takedown
+    assert why(mill)[-1].startswith("stream 'pages': edition 2024 has 1 rows")
+    assert held() == {"2023": 4}
+    with pytest.raises(DataError, match="edition 2024 has 1 rows"):
+        why(mill)
+    sized(mill, "2023", 1)
+    assert held() == {"2022": 4}
+    sized(mill, "2024", 2)
+    assert [each.snapshot for each in close(mill, "2024", snapshots="replace").slices] == ["2024"]
+
+
+def why(mill: Mill) -> tuple[str, ...]:
+    """Why the index of editions would be written again."""
+    source = replace(mill.source(), snapshots="replace")
+    return why_mix_open(mill.store, BLEND, {"pages": source}, {"pages": ("2021", "2022", "2023", "2024")})
 
 
 def test_an_index_of_the_same_slices_has_the_same_fingerprint_and_is_not_written_again(mill: Mill) -> None:
