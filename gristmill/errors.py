@@ -16,7 +16,8 @@
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from traceback import walk_tb
 from types import FrameType, FunctionType, MethodType
@@ -101,6 +102,26 @@ def _is_interrupt(error: BaseException) -> bool:
     if isinstance(error, Exception):
         return False
     return isinstance(error, KeyboardInterrupt) or type(error).__module__.startswith("dagster.")
+
+
+@contextmanager
+def undone_at_failure(*undo: Callable[[], object]) -> Iterator[None]:
+    """Undoes what was begun if the work inside fails, or is stopped. Then the error goes on.
+
+    Args:
+        undo: functions that undo it, called in their order.
+
+    >>> from contextlib import suppress
+    >>> with suppress(LookupError), undone_at_failure(lambda: print("aborted")):
+    ...     raise LookupError
+    aborted
+    """
+    try:
+        yield
+    except BaseException:
+        for each in undo:
+            each()
+        raise
 
 
 def words_of(error: BaseException) -> str:

@@ -8,22 +8,26 @@ replaced without --force.
 
 import os
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gristmill.commands._shared.progress import Progress
-from gristmill.commands._shared.terminal import add_options, complain, show
+from gristmill.commands._shared.terminal import add_options, complain, options_of, show
 from gristmill.engines.kinds import open_engine
 from gristmill.environment import environment_variables, read_environment
 from gristmill.errors import AtWork, GristmillError, RecipeError
+from gristmill.execution.work import OpenEngine
 from gristmill.formats.dolma.configuration import HiddenVariables
 from gristmill.formats.dolma.mixer_config import MIX_FIELDS, mixer_config
-from gristmill.lake.store.endpoint import check_options
 from gristmill.lake.store.open import open_store
 from gristmill.stages.dolma_dedupe.config import DEDUPE_FIELDS, UNNEEDED, dedupe_config
-from gristmill.stages.dolma_tagging.attribute_folder import AttributeFolder, some_of
+from gristmill.stages.dolma_tagging.attribute_folder import some_of
 from gristmill.stages.dolma_tagging.config import FIELDS, read_config, tag_config, without_taggers
+
+if TYPE_CHECKING:
+    from gristmill.stages.dolma_tagging.file_run import FilePlan
 
 HELP = "the Dolma toolkit's command line on plain paths: tag, dedupe, mix"
 
@@ -87,7 +91,8 @@ def run(arguments: Namespace) -> int:
     """
     variables = HiddenVariables(environment_variables())
     try:
-        return {"dedupe": _dedupe, "tag": _tag, "mix": _mix}[arguments.dolma_command](arguments, variables)
+        options = options_of(arguments, read_environment())
+        return {"dedupe": _dedupe, "tag": _tag, "mix": _mix}[arguments.dolma_command](arguments, options, variables)
     except AtWork as error:
         complain(variables.hidden(str(error)))
         return AT_WORK
@@ -96,47 +101,33 @@ def run(arguments: Namespace) -> int:
         raise
 
 
-def _tag(arguments: Namespace, variables: HiddenVariables) -> int:
+def _tag(arguments: Namespace, options: dict[str, str], variables: HiddenVariables) -> int:
     from gristmill.stages.dolma_tagging.tagging import plan_tagging, run_tagging  # noqa: PLC0415 - others start sooner
 
-    options = _options(arguments)
     config = without_taggers(tag_config(_fields(arguments, options, FIELDS, variables)), arguments.leave_out)
     plan = plan_tagging(config, options, force=arguments.force)
-    for pattern in plan.missed:
-        show(variables.hidden(f"no file matches {pattern}"))
-    for output in plan.outputs:
-        show(f"{output.root}: {', '.join(output.taggers)}")
-    show(f"{len(plan.items):,} files to tag, {plan.done:,} files of attributes are done")
-    _show_others(plan.outputs, variables)
+    named = [f"{folder.root}: {', '.join(folder.taggers)}" for folder in plan.folders]
+    _announce(plan, named, f"{len(plan.items):,} files to tag, {plan.done:,} files of attributes are done", variables)
     if config.dryrun:
         return 0
-    progress = Progress()
-    engine = open_engine("local", _workers(config.processes, len(plan.items)))
-    try:
+    with _at_work(config.processes, plan.items, "local") as (engine, progress):
         documents = run_tagging(plan, engine, options, progress)
-    finally:
-        engine.close()
-        progress.end()
     show(f"{documents:,} documents in {len(plan.items):,} files tagged")
     return 0
 
 
-def _dedupe(arguments: Namespace, variables: HiddenVariables) -> int:
+def _dedupe(arguments: Namespace, options: dict[str, str], variables: HiddenVariables) -> int:
     from gristmill.stages.dolma_dedupe.deduping import plan_dedupe, run_dedupe  # noqa: PLC0415 - others start sooner
 
-    options = _options(arguments)
     fields = _fields(arguments, options, DEDUPE_FIELDS, variables)
     config = dedupe_config(fields)
     unneeded = [name for name in UNNEEDED if fields.get(name)]
     if unneeded:
         show(f"accepted, and not needed here: {', '.join(unneeded)}")
     plan = plan_dedupe(config, options, force=arguments.force)
-    for pattern in plan.missed:
-        show(variables.hidden(f"no file matches {pattern}"))
-    for output in plan.outputs:
-        show(f"{output.root}: {config.numbered(config.attribute)}")
-    show(f"{len(plan.missing):,} files to compare, {plan.done:,} files of attributes are done")
-    _show_others(plan.outputs, variables)
+    named = [f"{folder.root}: {config.numbered(config.attribute)}" for folder in plan.folders]
+    counts = f"{len(plan.missing):,} files to compare, {plan.done:,} files of attributes are done"
+    _announce(plan, named, counts, variables)
     if plan.keys:
         show(f"{config.numbered(config.bloom_file)}: their keys are saved here")
     if config.dryrun:
@@ -150,32 +141,21 @@ def _dedupe(arguments: Namespace, variables: HiddenVariables) -> int:
     return 0
 
 
-def _mix(arguments: Namespace, variables: HiddenVariables) -> int:
+def _mix(arguments: Namespace, options: dict[str, str], variables: HiddenVariables) -> int:
     from gristmill.stages.dolma_mixing.mixing import absent_attributes, plan_mixing, run_mixing  # noqa: PLC0415 - others start sooner
 
-    options = _options(arguments)
     path = arguments.config or arguments.config_before
     if not path:
         raise RecipeError("dolma mix: give the streams in a configuration, with -c")
     given = {name: getattr(arguments, name) for name in MIX_FIELDS}
     config = mixer_config(_read(path, options), path, given, variables)
     plan = plan_mixing(config, options, force=arguments.force)
-    for pattern in plan.missed:
-        show(variables.hidden(f"no file matches {pattern}"))
-    for stream in config.streams:
-        show(f"{stream.name}: {plan.outputs[stream.name]:,} files in {stream.output.path}")
-    show(f"{len(plan.items):,} files to write, {plan.done:,} are done")
-    _show_others(plan.folders, variables)
+    named = [f"{each.name}: {plan.outputs[each.name]:,} files in {each.output.path}" for each in config.streams]
+    _announce(plan, named, f"{len(plan.items):,} files to write, {plan.done:,} are done", variables)
     if config.dryrun:
         return 0
-    progress = Progress()
-    workers = _workers(config.processes, len(plan.items))
-    engine = open_engine("local" if workers > 1 else "inline", workers)
-    try:
+    with _at_work(config.processes, plan.items, "inline") as (engine, progress):
         facts = run_mixing(plan, engine, options, progress, strict=arguments.strict)
-    finally:
-        engine.close()
-        progress.end()
     for words in absent_attributes(plan, facts):
         show(f"warning: {words}")
     if plan.items:
@@ -183,20 +163,34 @@ def _mix(arguments: Namespace, variables: HiddenVariables) -> int:
     return 0
 
 
-def _show_others(outputs: Sequence[AttributeFolder], variables: HiddenVariables) -> None:
-    """Lines on outputs of earlier runs that are removed, and on those that stay: another step may need them."""
-    stale = sum(len(output.stale) for output in outputs)
+def _announce(plan: "FilePlan", named: Sequence[str], counts: str, variables: HiddenVariables) -> None:
+    """Shows what is to be done, and which outputs of earlier runs are removed or stay: another step may need them."""
+    for pattern in plan.missed:
+        show(variables.hidden(f"no file matches {pattern}"))
+    for words in (*named, counts):
+        show(words)
+    stale = sum(len(folder.stale) for folder in plan.folders)
     if stale:
         show(f"{stale:,} files of an earlier run are removed")
-    left = [f"{output.root}/{name}" for output in outputs for name in output.left]
+    left = [f"{folder.root}/{name}" for folder in plan.folders for name in folder.left]
     if left:
         words = f"{len(left):,} files of attributes are left that no document gives any more"
         show(variables.hidden(f"{words}; remove them if nobody needs them: {some_of(left)}"))
 
 
-def _workers(processes: int, items: int) -> int:
-    """Published configurations ask for 190 processes of a large machine; more than one for each core gains nothing."""
-    return max(1, min(processes, items, os.cpu_count() or 1))
+@contextmanager
+def _at_work(processes: int, items: Sequence[object], alone: str) -> Iterator[tuple[OpenEngine, Progress]]:
+    """An engine and the progress. `alone`: the kind of engine for one worker.
+
+    Published configurations ask for 190 processes of a large machine; more than one for each core gains nothing.
+    """
+    workers = max(1, min(processes, len(items), os.cpu_count() or 1))
+    progress = Progress()
+    with closing(open_engine("local" if workers > 1 else alone, workers)) as engine:
+        try:
+            yield engine, progress
+        finally:
+            progress.end()
 
 
 def _fields(
@@ -217,19 +211,3 @@ def _read(path: str, options: dict[str, str]) -> bytes:
         return Path(path).read_bytes()
     except OSError as error:
         raise RecipeError(f"{path}: {error.strerror or error}; give the path of a configuration") from error
-
-
-def _options(arguments: Namespace) -> dict[str, str]:
-    """The options of the bucket's client.
-
-    Raises:
-        RecipeError: one is wrong.
-    """
-    options = read_environment().options
-    for option in arguments.option:
-        key, equals, value = str(option).partition("=")
-        if not key or not equals:
-            raise RecipeError("--option takes KEY=VALUE, such as endpoint=http://host:port")
-        check_options("--option", {key: value})
-        options[key] = value
-    return options

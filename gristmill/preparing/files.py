@@ -4,11 +4,11 @@ import errno
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from gristmill.errors import StoreError
+from gristmill.errors import StoreError, undone_at_failure
 from gristmill.lake.store.disk.file_lock import open_locked
 from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.protocol import PIECE, Store
@@ -32,26 +32,18 @@ def write_pieces(store: Store, path: str, pieces: Iterable[bytes]) -> None:
     """
     if not isinstance(store, FolderStore):
         upload = store.upload(path)
-        try:
+        with undone_at_failure(upload.abort):
             for piece in pieces:
                 upload.write(piece)
-        except BaseException:
-            upload.abort()
-            raise
         upload.close()
         return
     try:
         file = store.new_incoming()
-        try:
+        with closing(file), undone_at_failure(file.remove):
             for piece in pieces:
                 file.write(piece)
             os.fsync(file.fd)
             file.place(path)
-        except BaseException:
-            file.remove()
-            raise
-        finally:
-            file.close()
     except OSError as error:
         raise StoreError(
             f"{path}: {error.strerror or error} (look at the disk and at the folder's rights, then run again)"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from gristmill.errors import DataError
 from gristmill.formats.energon.dataset_yaml import DATASET_YAML
-from gristmill.formats.energon.split import SPLIT_JSON, SPLIT_YAML, read_split
+from gristmill.formats.energon.split import SPLIT_YAML, read_split
 from gristmill.formats.energon.sqlite_index import index_tables, media_filters, media_rows
 from gristmill.formats.energon.yaml_text import read_yaml
 from gristmill.lake.store.protocol import Store
@@ -14,7 +14,7 @@ from gristmill.preparing.files import fetch, read_optional, scratch_folder
 from gristmill.preparing.index_file import as_index_of_dataset
 from gristmill.preparing.jsonl import jsonl_samples
 from gristmill.preparing.prepare import read_counts
-from gristmill.preparing.split_file import read_samples
+from gristmill.preparing.split_file import find_split, read_samples
 
 
 def info_lines(
@@ -59,11 +59,7 @@ def _tar_lines(dataset: DatasetPath, store: Store, split_config: str, dataset_co
     if len(sizes) < len(counts):
         yield f"missing  {len(counts) - len(sizes):,} shards: run lint"
     yield f"type     {_type(store, meta_path(dataset_config))}"
-    path = meta_path(split_config)
-    data = read_optional(store, path)
-    if data is None and split_config == SPLIT_YAML:
-        path = meta_path(SPLIT_JSON)
-        data = read_optional(store, path)
+    path, data = find_split(store, split_config)
     if data is None:
         yield "splits   no split file: run prepare"
         return

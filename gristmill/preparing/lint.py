@@ -15,7 +15,7 @@ from gristmill.formats.energon.dataset_yaml import DATASET_YAML
 from gristmill.formats.energon.info import INFO, is_tar
 from gristmill.formats.energon.keys import unusable_characters
 from gristmill.formats.energon.samples import index_name
-from gristmill.formats.energon.split import SPLIT_JSON, SPLIT_YAML, SplitFile, read_split
+from gristmill.formats.energon.split import SPLIT_YAML, SplitFile, read_split
 from gristmill.formats.energon.sqlite_index import absent_indexes, index_damage, index_rows
 from gristmill.lake.store.protocol import Store
 from gristmill.preparing.dataset import INDEX, UUID, DatasetPath, listed, meta_path
@@ -26,7 +26,7 @@ from gristmill.preparing.index_file import as_index_of_dataset, build_index, dro
 from gristmill.preparing.jsonl import offsets_of
 from gristmill.preparing.prepare import Watch, count_flaws, read_counts
 from gristmill.preparing.shards import ShardTask, WalkedShard, kept_offsets, no_shard, walk_shards
-from gristmill.preparing.split_file import sample_flaws, split_file_flaws
+from gristmill.preparing.split_file import find_split, sample_flaws, split_file_flaws
 
 _AGAIN = "prepare the dataset again with --force-overwrite"
 _INDEX_AGAIN = "run prepare with --tar-index-only"
@@ -120,11 +120,7 @@ def _other_tars(store: Store, counts: Mapping[str, int]) -> Iterator[Flaw]:
 
 def _read_split(store: Store, name: str) -> tuple[tuple[str, SplitFile] | None, list[Flaw]]:
     """The split file and its path, or why it cannot be read."""
-    path = meta_path(name)
-    data = read_optional(store, path)
-    if data is None and name == SPLIT_YAML:
-        path = meta_path(SPLIT_JSON)
-        data = read_optional(store, path)
+    path, data = find_split(store, name)
     if data is None:
         return None, [Flaw(meta_path(name), "there is no split file", _AGAIN)]
     try:

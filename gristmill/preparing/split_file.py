@@ -4,12 +4,33 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
-from gristmill.formats.energon.split import SplitFile, without_split
+from gristmill.formats.energon.split import SPLIT_JSON, SPLIT_YAML, SplitFile, without_split
 from gristmill.formats.energon.sqlite_index import missing_samples
+from gristmill.lake.store.protocol import Store
+from gristmill.preparing.dataset import meta_path
+from gristmill.preparing.files import read_optional
 from gristmill.preparing.flaw import Flaw
 
 _EDIT = "edit the file, or prepare the dataset again"
 _NAMED = 5
+
+
+def find_split(store: Store, name: str) -> tuple[str, bytes | None]:
+    """The split file of a dataset. Without a `split.yaml`, the loader takes `split.json`.
+
+    Args:
+        store: store of the dataset.
+        name: name of the file.
+
+    Returns:
+        The path and the bytes of the file; None for the bytes if there is no such file.
+    """
+    path = meta_path(name)
+    data = read_optional(store, path)
+    if data is None and name == SPLIT_YAML:
+        path = meta_path(SPLIT_JSON)
+        data = read_optional(store, path)
+    return path, data
 
 
 def split_file_flaws(path: str, split: SplitFile, counts: Mapping[str, int], splits: Collection[str]) -> Iterator[Flaw]:

@@ -6,7 +6,7 @@ from typing import IO, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
-from gristmill.errors import DataError, RecipeError, StoreError
+from gristmill.errors import DataError, RecipeError, StoreError, undone_at_failure
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.raw_parts import BlockSum, Edge, RawPart
 from gristmill.lake.rows.raw_spans import RawSpan
@@ -269,15 +269,12 @@ class RawObject:
         if not seekable:
             return StreamedFile(pieces, self.path)
         file: IO[bytes] = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 - the caller closes it
-        try:
+        with undone_at_failure(file.close):
             if not unpack:
                 self._check_room(self.size, most)
             for piece in pieces:
                 file.write(piece)
                 self._check_room(file.tell(), most)
-        except BaseException:
-            file.close()
-            raise
         file.seek(0)
         return file
 

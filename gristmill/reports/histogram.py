@@ -88,14 +88,7 @@ def draw(histogram: Histogram, title: str, unit: str) -> str:
     room = HEIGHT - TOP - BOTTOM
     step = (WIDTH - LEFT - 8) / len(histogram.counts)
     base = HEIGHT - BOTTOM
-    size = f'width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}"'
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="11">',
-        text_at(8, 16, title, size=13),
-        text_at(LEFT - 6, TOP + 8, f"{most:,}", anchor="end"),
-        text_at(LEFT - 6, base, "0", anchor="end"),
-        f'<line x1="{LEFT}" y1="{base}" x2="{WIDTH - 8}" y2="{base}" stroke="{FAINT}"/>',
-    ]
+    parts = begun_drawing(title, most)
     every = -(-len(histogram.counts) // 14)  # labels must not overlap
     for number, count in enumerate(histogram.counts):
         left, tall = LEFT + number * step, room * count / most
@@ -108,6 +101,27 @@ def draw(histogram: Histogram, title: str, unit: str) -> str:
             parts.append(text_at(left, base + 14, _short(histogram.edges[number])))
     parts.append(text_at(LEFT, HEIGHT - 8, f"{unit}; {histogram.total:,} in all"))
     return "".join([*parts, "</svg>"])
+
+
+def begun_drawing(title: str, most: int) -> list[str]:
+    """The first elements of a drawing of bars as SVG: its title, its scale and the line below the bars.
+
+    Args:
+        title: text above the bars.
+        most: number that the highest bar stands for.
+
+    Returns:
+        The elements. The bars, other elements and `</svg>` follow them.
+    """
+    base = HEIGHT - BOTTOM
+    size = f'width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}"'
+    return [
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="11">',
+        text_at(8, 16, title, size=13),
+        text_at(LEFT - 6, TOP + 8, f"{most:,}", anchor="end"),
+        text_at(LEFT - 6, base, "0", anchor="end"),
+        f'<line x1="{LEFT}" y1="{base}" x2="{WIDTH - 8}" y2="{base}" stroke="{FAINT}"/>',
+    ]
 
 
 def text_at(x: float, y: float, words: str, *, anchor: str = "start", size: int = 11) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from gristmill.reports.histogram import BAR, BOTTOM, FAINT, HEIGHT, LEFT, TOP, WIDTH, text_at
+from gristmill.reports.histogram import BAR, BOTTOM, HEIGHT, LEFT, TOP, WIDTH, begun_drawing, text_at
 
 BINS = 40
 
@@ -20,14 +20,7 @@ def draw_scores(edges: Sequence[float], counts: Sequence[int], title: str, legen
     room = HEIGHT - TOP - BOTTOM
     step = (WIDTH - LEFT - 8) / len(counts)
     base = HEIGHT - BOTTOM
-    size = f'width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}"'
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="11">',
-        text_at(8, 16, title, size=13),
-        text_at(LEFT - 6, TOP + 8, f"{most:,}", anchor="end"),
-        text_at(LEFT - 6, base, "0", anchor="end"),
-        f'<line x1="{LEFT}" y1="{base}" x2="{WIDTH - 8}" y2="{base}" stroke="{FAINT}"/>',
-    ]
+    parts = begun_drawing(title, most)
     for number, count in enumerate(counts):
         if count:
             tall = max(room * count / most, 1)  # a single row among a billion can be seen

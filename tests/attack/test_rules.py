@@ -14,12 +14,12 @@ from testkit import Mill
 from gristmill.engines.local import LocalPool
 from gristmill.errors import DataError, RecipeError
 from gristmill.recipes.rules import Rule, field
-from gristmill.recipes.sql.worker import RuleLimits
+from gristmill.recipes.sql.worker import ProcessLimits
 from gristmill.stages.mixing.rule_engine import RuleEngine, RuleFailed, RulesStopped
 
 COLUMNS = (field("text"), field("metadata.n", "BIGINT"), field("metadata.tags", "VARCHAR[]"))
 TEXT = "ab" * 100_000
-LIMITS = RuleLimits(1.5, 600 << 20)
+LIMITS = ProcessLimits(1.5, 600 << 20)
 EACH = "str_split(text, '')"
 PIECES = "list_transform(str_split(text, ''), lambda x: "
 

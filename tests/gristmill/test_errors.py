@@ -10,7 +10,18 @@ import pytest
 from dagster._core.errors import DagsterExecutionInterruptedError
 from panics import panic
 
-from gristmill.errors import defined_at, failed_at, is_failure, is_panic, package_of, raised_at, shorten, words_of
+from gristmill.errors import (
+    DataError,
+    defined_at,
+    failed_at,
+    is_failure,
+    is_panic,
+    package_of,
+    raised_at,
+    shorten,
+    undone_at_failure,
+    words_of,
+)
 from gristmill.taggers.length import tag
 
 
@@ -93,3 +104,19 @@ def test_the_package_of_a_recipe_of_ours_is_its_shelf() -> None:
     assert package_of(tag) == "gristmill.taggers"
     assert re.fullmatch(r"/.*/gristmill/taggers/length\.py, line \d+", defined_at(functools.partial(tag)))
     assert defined_at(Convert()) == f"package {__name__.partition('.')[0]}"
+
+
+@pytest.mark.parametrize("error", [DataError("d"), KeyboardInterrupt()])
+def test_what_was_begun_is_undone_in_order_after_a_failure_or_a_stop_and_stays_after_success(
+    error: BaseException,
+) -> None:
+    undone: list[str] = []
+    with undone_at_failure(lambda: undone.append("never")):
+        undone.append("done")
+    with (
+        pytest.raises(type(error)) as raised,
+        undone_at_failure(lambda: undone.append("first"), lambda: undone.append("second")),
+    ):
+        raise error
+    assert raised.value is error
+    assert undone == ["done", "first", "second"]

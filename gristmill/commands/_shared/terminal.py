@@ -4,7 +4,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from gristmill.engines.kinds import ENGINES, open_engine
-from gristmill.environment import read_environment
+from gristmill.environment import Environment, read_environment
 from gristmill.errors import RecipeError, visible
 from gristmill.execution.work import OpenEngine
 from gristmill.lake.store.endpoint import check_options
@@ -65,16 +65,30 @@ def lake_of(arguments: Namespace) -> Lake:
     project = find_project()
     if project:
         project.check_outside(url)
+    return Lake(url, options_of(arguments, environment, url))
+
+
+def options_of(arguments: Namespace, environment: Environment, lake: str | None = None) -> dict[str, str]:
+    """The options of the bucket's client. Those that are not given come from the environment.
+
+    Args:
+        arguments: arguments of a command that called add_options().
+        environment: environment of the command.
+        lake: folder or address of the lake that they are for; None: any bucket.
+
+    Raises:
+        RecipeError: an option is not KEY=VALUE or is a secret, or the lake is a folder.
+    """
     options = environment.options
     for option in arguments.option:
         key, equals, value = str(option).partition("=")
         if not key or not equals:
             raise RecipeError("--option takes KEY=VALUE, such as endpoint=http://host:port")
         check_options("--option", {key: value})
-        if "://" not in url:
-            raise RecipeError(f"--option {key}: the lake {url} is a folder, which has no options; leave it out")
+        if lake is not None and "://" not in lake:
+            raise RecipeError(f"--option {key}: the lake {lake} is a folder, which has no options; leave it out")
         options[key] = value
-    return Lake(url, options)
+    return options
 
 
 def add_shelves(parser: ArgumentParser) -> None:

@@ -4,9 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gristmill.errors import DataError, StoreError
-from gristmill.formats.energon.split import SPLIT_JSON, SPLIT_YAML, read_split
+from gristmill.formats.energon.split import read_split
 from gristmill.preparing.dataset import INDEX, DatasetPath, is_prepared, is_release, meta_path
-from gristmill.preparing.files import read_optional
 from gristmill.preparing.flaw import Flaw, flaw_of
 from gristmill.preparing.jsonl import lint_jsonl
 from gristmill.preparing.lint import LintOptions, lint_tars
@@ -14,6 +13,7 @@ from gristmill.preparing.metadataset.leaves import Leaf, MetadatasetPath, place_
 from gristmill.preparing.metadataset.view import ViewedFolder
 from gristmill.preparing.prepare import Watch
 from gristmill.preparing.shards import WalkedShard
+from gristmill.preparing.split_file import find_split
 
 _VERIFY = "`gristmill verify` says what to make again"
 
@@ -133,11 +133,7 @@ def _check_leaf(
 
 def _part_flaws(dataset: DatasetPath, config: str, named: Sequence[Leaf]) -> Iterator[Flaw]:
     """Flaws of the splits that are read: each must have a shard."""
-    path, store = meta_path(config), dataset.store()
-    data = read_optional(store, path)
-    if data is None and config == SPLIT_YAML:
-        path = meta_path(SPLIT_JSON)
-        data = read_optional(store, path)
+    path, data = find_split(dataset.store(), config)
     if data is None:
         return
     try:

@@ -2,21 +2,17 @@
 
 import atexit
 import os
-import signal
-import subprocess
-import sys
-from multiprocessing import Pipe
 
 import msgspec
 
-from gristmill.errors import DataError
-from gristmill.interrupts import children_deaf
-from gristmill.recipes.sql.worker import HEARD, CheckRules, EvaluateRules, RuleAnswer, RuleLimits
+from gristmill.errors import DataError, undone_at_failure
+from gristmill.recipes.sql.limited_process import LimitedProcess, why_ended
+from gristmill.recipes.sql.worker import HEARD, CheckRules, EvaluateRules, ProcessLimits, RuleAnswer
 
-LIMITS = RuleLimits(seconds=60.0, memory=2 << 30)
+LIMITS = ProcessLimits(seconds=60.0, memory=2 << 30)
 """For the rules of a selection, over one slice of a batch (rule_engine.py) or one row that is larger."""
 
-CHECK_LIMITS = RuleLimits(seconds=5.0, memory=LIMITS.memory)
+CHECK_LIMITS = ProcessLimits(seconds=5.0, memory=LIMITS.memory)
 """For the check of a selection's rules when its recipe loads. Ten rules take two or three milliseconds."""
 
 _TRIES = 3
@@ -33,58 +29,30 @@ class RuleStopped(DataError):  # noqa: N818 - named like RuleFailed
     """The process ended before it had answered: a rule passed its limits, or broke DuckDB. The message says which."""
 
 
-class _RuleProcess:
-    """A process that runs rules, and the connection to it."""
+class _RuleProcess(LimitedProcess):
+    """A process that runs rules."""
 
     def __init__(self) -> None:
-        paths = os.pathsep.join(p or os.getcwd() for p in sys.path)  # noqa: PTH109 - '' in sys.path means the working directory
-        kept = {name: value for name, value in os.environ.items() if name in _KEPT}
-        self._connection, theirs = Pipe()
-        with children_deaf():
-            self._process = subprocess.Popen(  # noqa: S603 - our own module; its argument is a number
-                [sys.executable, "-m", "gristmill.recipes.sql.worker", str(theirs.fileno())],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                pass_fds=[theirs.fileno()],
-                env={**kept, **_SMALL, "PYTHONPATH": paths},
-            )
-        theirs.close()
-
-    @property
-    def alive(self) -> bool:
-        return self._process.poll() is None
+        super().__init__("gristmill.recipes.sql.worker", kept=_KEPT, variables=_SMALL)
 
     def hears(self, request: CheckRules | EvaluateRules, rows: bytes) -> bool:
         """Sends a request. False: the process ended before it began to work on it."""
         try:
-            self._connection.send_bytes(msgspec.json.encode(request))
+            self.connection.send_bytes(msgspec.json.encode(request))
             if isinstance(request, EvaluateRules):
-                self._connection.send_bytes(rows)
-            return self._connection.recv_bytes() == HEARD
+                self.connection.send_bytes(rows)
+            return self.connection.recv_bytes() == HEARD
         except (EOFError, OSError):
             return False
 
     def answer(self, request: CheckRules | EvaluateRules) -> tuple[RuleAnswer, bytes] | None:
         """The answer, and its decisions; None if the process has ended."""
         try:
-            answer = msgspec.json.decode(self._connection.recv_bytes(), type=RuleAnswer)
+            answer = msgspec.json.decode(self.connection.recv_bytes(), type=RuleAnswer)
             more = isinstance(request, EvaluateRules) and not answer.wrong
-            return answer, self._connection.recv_bytes() if more else b""
+            return answer, self.connection.recv_bytes() if more else b""
         except (EOFError, OSError):
             return None
-
-    def end(self) -> int:
-        """Ends the process, and returns its exit code: negative for a signal."""
-        self._connection.close()
-        try:
-            return self._process.wait(timeout=5)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            return self._process.wait()
-
-    def kill(self) -> None:
-        self._process.kill()
-        self.end()
 
 
 _idle: dict[int, list[_RuleProcess]] = {}
@@ -128,16 +96,13 @@ def ask(request: CheckRules | EvaluateRules, rows: bytes = b"") -> tuple[RuleAns
             process = idle.pop()
         except IndexError:
             process = _RuleProcess()
-        try:
+        with undone_at_failure(process.kill):  # when this process is being stopped, the answer would come too late
             heard = process.hears(request, rows)
             answered = process.answer(request) if heard else None
-        except BaseException:  # this process is being stopped; the answer would come too late
-            process.kill()
-            raise
         if answered is None:
             code = process.end()
             if heard:
-                raise RuleStopped(_why(code, request.limits))
+                raise RuleStopped(why_ended(code, request.limits, "DuckDB"))
             continue
         if answered[0].wrong in {"memory", "broken"}:
             process.kill()
@@ -147,11 +112,3 @@ def ask(request: CheckRules | EvaluateRules, rows: bytes = b"") -> tuple[RuleAns
             raise RuleStopped(f"broke DuckDB ({answered[0].words})")
         return answered
     raise RuleStopped("could not be asked: the process that runs rules ends at once")
-
-
-def _why(code: int, limits: RuleLimits) -> str:
-    if -code == signal.SIGPROF:
-        return f"takes more than {limits.seconds:g} s of CPU time"
-    if -code in {signal.SIGKILL, signal.SIGABRT}:
-        return f"needs more memory than there is, or than the limit of {limits.memory >> 20:,} MiB"
-    return f"ended DuckDB with signal {-code}" if code < 0 else f"ended DuckDB with code {code}"

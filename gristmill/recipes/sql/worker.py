@@ -30,12 +30,12 @@ TABLE = "__rows"
 """Name of the rows in SQL; a column cannot have it, because column names begin with a letter."""
 
 
-class RuleLimits(msgspec.Struct, frozen=True):
-    """What one request may use.
+class ProcessLimits(msgspec.Struct, frozen=True):
+    """What one request, or one row of an expression in jq, may use.
 
     Attributes:
         seconds: CPU time. A busy machine does not shorten it.
-        memory: bytes that the whole process may have, about 0.1 GB for itself. Only Linux enforces it.
+        memory: bytes that the whole process may have. DuckDB needs about 0.1 GB of them. Only Linux enforces it.
     """
 
     seconds: float
@@ -53,7 +53,7 @@ class CheckRules(msgspec.Struct, frozen=True, tag=True):
 
     columns: tuple[tuple[str, str], ...]
     wheres: tuple[str, ...]
-    limits: RuleLimits
+    limits: ProcessLimits
 
 
 class EvaluateRules(msgspec.Struct, frozen=True, tag=True):
@@ -65,7 +65,7 @@ class EvaluateRules(msgspec.Struct, frozen=True, tag=True):
     """
 
     query: str
-    limits: RuleLimits
+    limits: ProcessLimits
 
 
 class RuleAnswer(msgspec.Struct, frozen=True):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from gristmill.errors import RecipeError
+from gristmill.errors import RecipeError, undone_at_failure
 from gristmill.execution.work import ProgressLine, Say
 from gristmill.lake.identity import digest_of
 from gristmill.lake.rows.foreign_file import ForeignFile
@@ -21,11 +21,12 @@ from gristmill.stages.dolma_dedupe.config import DedupeConfig
 from gristmill.stages.dolma_dedupe.files import compared_files
 from gristmill.stages.dolma_dedupe.marking import Marker
 from gristmill.stages.dolma_dedupe.saved_keys import SavedKeys
-from gristmill.stages.dolma_tagging.attribute_folder import AttributeFolder, claimed
+from gristmill.stages.dolma_tagging.attribute_folder import AttributeFolder
+from gristmill.stages.dolma_tagging.file_run import FilePlan, claimed
 from gristmill.stages.dolma_tagging.inputs import Inputs
 from gristmill.stages.dolma_tagging.packing import PackedUpload
 from gristmill.stages.dolma_tagging.paths import TaggedFile, real_output
-from gristmill.stages.dolma_tagging.records import FileRecord, begin, open_outputs, publish
+from gristmill.stages.dolma_tagging.records import FileRecord, RecordedUpload, open_outputs
 
 MADE_BY = "gristmill dolma dedupe"
 _TAGGER = "dedupe"
@@ -49,25 +50,19 @@ class KeysToSave:
     replaces: str | None
 
 
-@dataclass(frozen=True)
-class DedupePlan:
+@dataclass(frozen=True, kw_only=True)
+class DedupePlan(FilePlan):
     """What is to be done.
 
     Attributes:
-        outputs: the folders of attributes.
         files: the files to read, in the order of comparison.
         missing: those of them whose attributes are missing.
-        done: how many files of attributes are done already.
-        missed: patterns that match no file.
         known: the keys that the documents are compared with; None: they are compared with each other.
         keys: the keys to save; None: none, or they are saved.
     """
 
-    outputs: Sequence[AttributeFolder]
     files: Sequence[TaggedFile]
     missing: frozenset[TaggedFile]
-    done: int
-    missed: Sequence[str]
     known: KnownKeys | None = None
     keys: KeysToSave | None = None
 
@@ -96,14 +91,16 @@ def plan_dedupe(config: DedupeConfig, options: Mapping[str, str], *, force: bool
         chain.update(msgspec.json.encode([file.url, file.version.size, file.version.etag, *changed]))
         recipe = known.digest if known else chain.hexdigest()
         folders.setdefault(real_output(file.output), {})[file.name] = file, recipe[:16]
-    outputs = [_looked_up(root, named, config, inputs, options, force=force) for root, named in folders.items()]
-    done = {file for output in outputs for file in output.files if file.name in output.done}
-    missing = frozenset(files) - done
+    looked_up = [_looked_up(root, named, config, inputs, options, force=force) for root, named in folders.items()]
+    missing = frozenset(files) - {file for folder in looked_up for file in folder.files if file.name in folder.done}
+    keys = None
     if known:
-        return DedupePlan(outputs, [f for f in files if f in missing], missing, len(done), missed, known)
-    keys = _keys(saved, config, chain.hexdigest(), force=force) if saved else None
-    last = max((number for number, file in enumerate(files, 1) if file in missing), default=0)
-    return DedupePlan(outputs, files if keys else files[:last], missing, len(done), missed, keys=keys)
+        read = [file for file in files if file in missing]
+    else:
+        keys = _keys(saved, config, chain.hexdigest(), force=force) if saved else None
+        last = max((number for number, file in enumerate(files, 1) if file in missing), default=0)
+        read = files if keys else files[:last]
+    return DedupePlan(folders=looked_up, missed=missed, files=read, missing=missing, known=known, keys=keys)
 
 
 def _inputs(files: Sequence[TaggedFile], saved: SavedKeys | None, config: DedupeConfig) -> Inputs:
@@ -179,16 +176,14 @@ def run_dedupe(plan: DedupePlan, config: DedupeConfig, options: Mapping[str, str
         StoreError: a store does not answer.
     """
     documents = 0
-    with claimed(plan.outputs, options) as outputs:
+    with claimed(plan.folders, options) as folders:
         marker = Marker(config, plan.known.file.load(plan.known.digest) if plan.known and plan.files else None)
-        homes = {file: output for output in outputs for file in output.files}
+        homes = {file: folder for folder in folders for file in folder.files}
         for number, file in enumerate(plan.files):
             documents += _marked(marker, file, homes[file] if file in plan.missing else None, config, options)
             say(ProgressLine(f"{number + 1:,} of {len(plan.files):,} files, {marker.distinct:,} different keys"))
         if plan.keys:
             plan.keys.file.save(marker.seen, plan.keys.documents, plan.keys.inputs, plan.keys.replaces)
-        for output in outputs:
-            output.conclude(options)
     return documents
 
 
@@ -202,14 +197,10 @@ def _marked(
         return read.rows
     store = open_outputs(home.root, options)
     record = FileRecord(file.url, file.version, home.recipe_of(file.name))
-    begun = begin(store, file.name, record, foreign=file.name in home.foreign)
-    upload = PackedUpload(store, file.name, config.packing)
-    try:
+    upload = RecordedUpload(store, file.name, record, config.packing, foreign=file.name in home.foreign)
+    with undone_at_failure(upload.abort):
         _compare(marker, read, upload)
-        publish(store, file.name, begun, upload, read.sha256)
-    except BaseException:
-        upload.abort()
-        raise
+        upload.publish(read.sha256)
     return read.rows
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from gristmill.errors import AtWork, Conflict, DataError, RecipeError
+from gristmill.errors import AtWork, Conflict, DataError, RecipeError, undone_at_failure
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Entry, NoFolder
@@ -161,13 +161,10 @@ class SavedKeys:
         if self.etag() != replaces:
             upload.abort()
             raise self._taken()
-        try:
+        with undone_at_failure(upload.abort):
             upload.write(msgspec.json.encode(header, order="sorted") + b"\n")
             for piece in _pieces(keys):
                 upload.write(piece)
-        except BaseException:
-            upload.abort()
-            raise
         try:
             upload.close()
         except Conflict as error:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from gristmill.errors import undone_at_failure
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.formats.dolma.mixer_config import PACKINGS, StreamSpec
 from gristmill.lake.rows.row_blocks import blocks
@@ -13,7 +14,7 @@ from gristmill.stages.dolma_mixing.line_feed import ForeignRows
 from gristmill.stages.dolma_mixing.mixed_files import InputFile, MixedFile, PlacedFile
 from gristmill.stages.dolma_mixing.stream_mixer import StreamMixer
 from gristmill.stages.dolma_tagging.packing import PackedUpload
-from gristmill.stages.dolma_tagging.records import FileRecord, begin, open_outputs, publish
+from gristmill.stages.dolma_tagging.records import FileRecord, RecordedUpload, open_outputs
 
 _BLOCK = 1 << 18
 """Bytes of rows that are worked on at once: they remain in the processor's cache, and malloc gives the same pages."""
@@ -39,18 +40,13 @@ class MixGrinder:
         one = body.file.as_one
         store = open_outputs(body.file.root, self._options)
         record = FileRecord(one.url, one.version, body.recipe)
-        begun = begin(store, body.file.name, record, foreign=body.foreign)
         mixer = StreamMixer(body.stream)
-        upload = PackedUpload(store, body.file.name, fast=True)
+        upload = RecordedUpload(store, body.file.name, record, foreign=body.foreign, fast=True)
         read = 0
-        try:
+        with undone_at_failure(upload.abort):
             for each in body.file.inputs:
                 read += self._mix(mixer, each, body.stream, upload)
-            seen = msgspec.structs.replace(begun, read=read, unseen=tuple(sorted(mixer.unseen)))
-            publish(store, body.file.name, seen, upload, one.version.etag)
-        except BaseException:
-            upload.abort()
-            raise
+            upload.publish(one.version.etag, read=read, unseen=tuple(sorted(mixer.unseen)))
         facts = {"documents": read, "kept": upload.rows, f"read {body.recipe}": read}
         return Outcome((), facts=facts | {f"unseen {body.recipe} {name}": read for name in mixer.unseen})
 

@@ -11,7 +11,8 @@ from typing import Any
 from gristmill.errors import RecipeError
 from gristmill.formats.dolma.jq_fields import fields_of_jq
 from gristmill.formats.dolma.jq_tree import names_of_jq
-from gristmill.stages.dolma_mixing.jq_process import LIMITS, JqLimits, check_by_process, values_by_process
+from gristmill.recipes.sql.worker import ProcessLimits
+from gristmill.stages.dolma_mixing.jq_process import LIMITS, check_by_process, values_by_process
 
 _PURE = """
 IN INDEX JOIN abs acos acosh add all any arrays ascii_downcase ascii_upcase asin asinh atan atan2 atanh booleans
@@ -58,7 +59,7 @@ class JqProgram:
         RecipeError: jq does not read it, it depends on more than the row, or Dolma's engine does something else.
     """
 
-    def __init__(self, text: str, limits: JqLimits = LIMITS) -> None:
+    def __init__(self, text: str, limits: ProcessLimits = LIMITS) -> None:
         self.text, self._limits = text, limits
         _check_names(text)
         self.fields = fields_of_jq(text)

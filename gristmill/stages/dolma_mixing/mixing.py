@@ -5,37 +5,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gristmill.errors import DataError, RecipeError
-from gristmill.execution.runner import grind_all, raise_failures
-from gristmill.execution.work import Engine, Item, Job, Say, raw
+from gristmill.execution.work import Engine, Item, Say, raw
 from gristmill.formats.dolma.mixer_config import MixerConfig, StreamSpec
-from gristmill.lake.store.open import Lake
 from gristmill.stages.dolma_mixing.grinder import MixItem
 from gristmill.stages.dolma_mixing.mixed_files import MixedFile, mixed_files
 from gristmill.stages.dolma_mixing.stream_mixer import StreamMixer
-from gristmill.stages.dolma_tagging.attribute_folder import AttributeFolder, claimed
+from gristmill.stages.dolma_tagging.attribute_folder import AttributeFolder
+from gristmill.stages.dolma_tagging.file_run import FilePlan, grind_files
 from gristmill.stages.dolma_tagging.inputs import Inputs
 from gristmill.stages.dolma_tagging.records import open_outputs, remove_receipts
 
 MADE_BY = "gristmill dolma mix"
 
 
-@dataclass(frozen=True)
-class MixPlan:
+@dataclass(frozen=True, kw_only=True)
+class MixPlan(FilePlan):
     """What is to be done.
 
     Attributes:
-        folders: the folders of outputs.
-        items: the files that are missing.
-        done: how many files are done already.
-        missed: patterns that match no file.
         outputs: for each stream how many files it gives.
         recipes: the streams by their digests.
     """
 
-    folders: Sequence[AttributeFolder]
-    items: Sequence[Item]
-    done: int
-    missed: Sequence[str]
     outputs: Mapping[str, int]
     recipes: Mapping[str, StreamSpec]
 
@@ -64,11 +55,10 @@ def plan_mixing(config: MixerConfig, options: Mapping[str, str], *, force: bool 
         for file in files:
             roots.setdefault(file.root, []).append((stream, file))
     inputs = _inputs(config, roots)
-    folders, items, done = [], list[Item](), 0
+    folders, items = [], list[Item]()
     for root, made in roots.items():
         folder = _folder(root, made, inputs, options, force=force)
         folders.append(folder)
-        done += len(folder.done)
         items += [
             Item(
                 f"{root}/{file.name}", file.size, raw(MixItem(file, stream, stream.digest, file.name in folder.foreign))
@@ -76,7 +66,8 @@ def plan_mixing(config: MixerConfig, options: Mapping[str, str], *, force: bool 
             for stream, file in made
             if file.name not in folder.done
         ]
-    return MixPlan(folders, items, done, missed, outputs, {stream.digest: stream for stream in config.streams})
+    recipes = {stream.digest: stream for stream in config.streams}
+    return MixPlan(folders=folders, missed=missed, items=items, outputs=outputs, recipes=recipes)
 
 
 def _check_expressions(stream: StreamSpec) -> None:
@@ -136,20 +127,17 @@ def run_mixing(
         GristmillError: files could not be mixed. The others are done, and the next run keeps them.
         DataError: strict, and an expression names an attribute that no row has. The files of this run are removed.
     """
-    with claimed(plan.folders, options) as folders:
-        job = Job("dolma_mixing", Lake(plan.folders[0].root, dict(options)), (), raw({}))
-        tally = grind_all(engine, job, plan.items, say)
-        raise_failures(tally.failed, len(plan.items))
-        absent = absent_attributes(plan, tally.facts) if strict else []
+
+    def check(facts: Mapping[str, int]) -> None:
+        absent = absent_attributes(plan, facts) if strict else []
         if absent:
-            for folder in folders:
+            for folder in plan.folders:
                 _remove(folder, [item.name for item in plan.items], options)
             raise DataError(
                 f"{'; '.join(absent)}. The files of this run are removed. Mend the name, or leave out --strict"
             )
-        for folder in folders:
-            folder.conclude(options)
-    return tally.facts
+
+    return grind_files(plan, "dolma_mixing", engine, options, say, check)
 
 
 def absent_attributes(plan: MixPlan, facts: Mapping[str, int]) -> list[str]:

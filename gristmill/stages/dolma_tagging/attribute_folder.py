@@ -1,13 +1,12 @@
 """AttributeFolder: the files of attributes below one folder, those that are done, and their records."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from gristmill.errors import AtWork, DataError, GristmillError, RecipeError, StoreError
+from gristmill.errors import AtWork, DataError, GristmillError, RecipeError
 from gristmill.lake.identity import digest_of
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.open import open_store
@@ -266,28 +265,6 @@ class AttributeFolder:
     def _is_same(self, record: FileRecord) -> bool:
         """Whether a file was made with these options."""
         return record.recipe.startswith(self.recipe)
-
-
-@contextmanager
-def claimed(folders: Sequence[AttributeFolder], options: Mapping[str, str]) -> Iterator[Sequence[AttributeFolder]]:
-    """Begins some folders. If that or the work fails with an error of ours, their claims go.
-
-    Else a run on another machine, which cannot see that this process has ended, would have to wait for it.
-
-    Args:
-        folders: that were looked up.
-        options: of the bucket's client.
-    """
-    begun: list[AttributeFolder] = []
-    try:
-        for folder in folders:
-            begun.append(folder.begun(options))  # noqa: PERF401 - if the second fails, the first has a claim
-        yield begun
-    except GristmillError:
-        with suppress(StoreError):  # what failed is told
-            for folder in begun:
-                open_outputs(folder.root, options).delete([folder.claim] if folder.claim else [])
-        raise
 
 
 def _same(record: FileRecord, file: TaggedFile, options: Mapping[str, str]) -> bool:

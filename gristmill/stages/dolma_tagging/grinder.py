@@ -1,23 +1,20 @@
 """The grinder of `dolma tag`: it reads a file of documents once, and writes its files of attributes."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import msgspec
 
-from gristmill.errors import DataError, GristmillError, failed_at
+from gristmill.errors import DataError, GristmillError, failed_at, undone_at_failure
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.lake.rows.batches import decode_rows
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.foreign_file import ForeignFile
 from gristmill.lake.store.open import open_store
-from gristmill.lake.store.protocol import Store
 from gristmill.recipes.batch import Batch
 from gristmill.stages.dolma_tagging.catalogue import looks
 from gristmill.stages.dolma_tagging.config import variable_name
-from gristmill.stages.dolma_tagging.packing import PackedUpload
 from gristmill.stages.dolma_tagging.paths import TaggedFile
-from gristmill.stages.dolma_tagging.records import FileRecord, begin, open_outputs, publish
+from gristmill.stages.dolma_tagging.records import FileRecord, RecordedUpload, open_outputs
 from gristmill.stages.dolma_tagging.spans import Look
 
 
@@ -52,16 +49,6 @@ class DolmaRow(msgspec.Struct):
     source: str = ""
 
 
-@dataclass
-class _AttributeFile:
-    """One file of attributes that is being written."""
-
-    spec: OutputSpec
-    store: Store
-    upload: PackedUpload
-    begun: FileRecord
-
-
 class DolmaGrinder:
     """Tags files with Dolma's taggers."""
 
@@ -73,28 +60,19 @@ class DolmaGrinder:
         file = body.file
         source = open_store(file.root, self._options, foreign=True)
         read = ForeignFile(source.stream(file.path, file.version), file.url)
-        outputs = [self._open(file, spec) for spec in body.outputs]
-        try:
+        outputs = [(spec, self._upload(file, spec)) for spec in body.outputs]
+        with undone_at_failure(*(upload.abort for _, upload in outputs)):
             self._tag(read, outputs)
-            for output in outputs:
-                self._close(file, read, output)
-        except BaseException:
-            for output in outputs:
-                output.upload.abort()
-            raise
+            for _, upload in outputs:
+                upload.publish(read.sha256)
         return Outcome((), facts={"documents": read.rows})
 
-    def _open(self, file: TaggedFile, spec: OutputSpec) -> _AttributeFile:
-        """Leaves a receipt before anything is written: what a killed run leaves is known as its own."""
-        store = open_outputs(spec.root, self._options)
-        begun = begin(store, file.name, FileRecord(file.url, file.version, spec.recipe), foreign=spec.foreign)
-        return _AttributeFile(spec, store, PackedUpload(store, file.name), begun)
+    def _upload(self, file: TaggedFile, spec: OutputSpec) -> RecordedUpload:
+        record = FileRecord(file.url, file.version, spec.recipe)
+        return RecordedUpload(open_outputs(spec.root, self._options), file.name, record, foreign=spec.foreign)
 
-    def _close(self, file: TaggedFile, read: ForeignFile, output: _AttributeFile) -> None:
-        publish(output.store, file.name, output.begun, output.upload, read.sha256)
-
-    def _tag(self, read: ForeignFile, outputs: Sequence[_AttributeFile]) -> None:
-        names = list(dict.fromkeys(name for output in outputs for name, _ in output.spec.taggers))
+    def _tag(self, read: ForeignFile, outputs: Sequence[tuple[OutputSpec, RecordedUpload]]) -> None:
+        names = list(dict.fromkeys(name for spec, _ in outputs for name, _ in spec.taggers))
         taggers = looks(names)
         decoder = msgspec.json.Decoder(DolmaRow)
         first = 0
@@ -102,9 +80,9 @@ class DolmaGrinder:
             rows = decode_rows(decoder, block, read.path, first)
             batch = Batch([Document(id=row.id, text=row.text, source=row.source) for row in rows])
             labels = {name: _looked(look, name, batch, read.path, first) for name, look in taggers.items()}
-            for output in outputs:
-                for line in _lines(batch, output.spec, labels):
-                    output.upload.write(line)
+            for spec, upload in outputs:
+                for line in _lines(batch, spec, labels):
+                    upload.write(line)
             first += len(rows)
 
 

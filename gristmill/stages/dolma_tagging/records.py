@@ -176,20 +176,38 @@ def begin(store: Store, name: str, record: FileRecord, *, foreign: bool = False)
     return begun
 
 
-def publish(store: Store, name: str, begun: FileRecord, upload: PackedUpload, input_sha256: str) -> None:
-    """Publishes a file. A receipt tells its digest before it appears, so that a killed run's file is known as its own.
+class RecordedUpload(PackedUpload):
+    """Writes an output, and leaves its receipts. What a killed run leaves is so known as its own.
 
     Args:
-        store: of the attributes.
-        name: of the file.
-        begun: result of begin().
-        upload: has all rows.
-        input_sha256: see FileRecord.
+        store: store of the outputs.
+        name: name of the file below its root.
+        record: what the file is made from.
+        packing: see PackedUpload.
+        foreign: see begin().
+        fast: see PackedUpload.
     """
-    sha256 = upload.end()
-    leave_record(store, name, msgspec.structs.replace(begun, coming=sha256))
-    ended = {"input_sha256": input_sha256, "rows": upload.rows, "sha256": sha256, "output": upload.close()}
-    leave_record(store, name, msgspec.structs.replace(begun, **ended))
+
+    def __init__(
+        self, store: Store, name: str, record: FileRecord, packing: str = "", *, foreign: bool, fast: bool = False
+    ) -> None:
+        self._store, self._name = store, name
+        self._record = begin(store, name, record, foreign=foreign)
+        super().__init__(store, name, packing, fast=fast)
+
+    def publish(self, input_sha256: str, *, read: int = 0, unseen: tuple[str, ...] = ()) -> None:
+        """Publishes the file. A receipt names its digest before it appears.
+
+        Args:
+            input_sha256: see FileRecord.
+            read: see FileRecord.
+            unseen: see FileRecord.
+        """
+        record = msgspec.structs.replace(self._record, read=read, unseen=unseen)
+        sha256 = self.end()
+        leave_record(self._store, self._name, msgspec.structs.replace(record, coming=sha256))
+        ended = {"input_sha256": input_sha256, "rows": self.rows, "sha256": sha256, "output": self.close()}
+        leave_record(self._store, self._name, msgspec.structs.replace(record, **ended))
 
 
 def receipts(store: Store) -> Mapping[str, FileRecord]:

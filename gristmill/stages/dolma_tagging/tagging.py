@@ -1,17 +1,16 @@
 """One run of `dolma tag`: finds the files, leaves out what is done, tags the others, and writes the manifests."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from msgspec import structs
 
-from gristmill.execution.runner import grind_all, raise_failures
-from gristmill.execution.work import Engine, Item, Job, Say, raw
+from gristmill.execution.work import Engine, Item, Say, raw
 from gristmill.lake.identity import digest_of
-from gristmill.lake.store.open import Lake
-from gristmill.stages.dolma_tagging.attribute_folder import AttributeFolder, claimed
+from gristmill.stages.dolma_tagging.attribute_folder import AttributeFolder
 from gristmill.stages.dolma_tagging.catalogue import digest_of_tagger, looks
 from gristmill.stages.dolma_tagging.config import TagConfig, variable_name
+from gristmill.stages.dolma_tagging.file_run import FilePlan, grind_files
 from gristmill.stages.dolma_tagging.grinder import OutputSpec, TagItem
 from gristmill.stages.dolma_tagging.inputs import Inputs
 from gristmill.stages.dolma_tagging.paths import TaggedFile, output_of, real_output, tagged_files
@@ -19,24 +18,7 @@ from gristmill.stages.dolma_tagging.paths import TaggedFile, output_of, real_out
 MADE_BY = "gristmill dolma tag"
 
 
-@dataclass(frozen=True)
-class TagPlan:
-    """What is to be done.
-
-    Attributes:
-        outputs: the folders of attributes.
-        items: the files that are missing.
-        done: how many files of attributes are done already.
-        missed: patterns that match no file.
-    """
-
-    outputs: Sequence[AttributeFolder]
-    items: Sequence[Item]
-    done: int
-    missed: Sequence[str]
-
-
-def plan_tagging(config: TagConfig, options: Mapping[str, str], *, force: bool = False) -> TagPlan:
+def plan_tagging(config: TagConfig, options: Mapping[str, str], *, force: bool = False) -> FilePlan:
     """Finds the files, and what is missing.
 
     Args:
@@ -50,24 +32,24 @@ def plan_tagging(config: TagConfig, options: Mapping[str, str], *, force: bool =
     """
     looks(config.taggers)
     groups = _groups(config, options)
-    outputs: list[AttributeFolder] = []
+    folders: list[AttributeFolder] = []
     lacking: dict[TaggedFile, list[OutputSpec]] = {}
     for root, taggers, files in groups.outputs:
         digests = {name: digest_of_tagger(name) for name, _ in taggers}
         spec = OutputSpec(root, taggers, digest_of([taggers, digests]))
-        output = AttributeFolder(root, MADE_BY, config.experiment or "", digests, spec.recipe, files).looked_up(
+        folder = AttributeFolder(root, MADE_BY, config.experiment or "", digests, spec.recipe, files).looked_up(
             options, groups.inputs, force=force, again=config.ignore_existing
         )
-        outputs.append(output)
-        for file in output.files:
-            if file.name not in output.done:
-                foreign = file.name in output.foreign
+        folders.append(folder)
+        for file in folder.files:
+            if file.name not in folder.done:
+                foreign = file.name in folder.foreign
                 lacking.setdefault(file, []).append(structs.replace(spec, foreign=foreign))
     items = [
         Item(file.url, file.version.size, raw(TagItem(file, tuple(specs))))
         for file, specs in sorted(lacking.items(), key=lambda pair: pair[0].url)
     ]
-    return TagPlan(outputs, items, sum(len(output.done) for output in outputs), groups.missed)
+    return FilePlan(folders=folders, items=items, missed=groups.missed)
 
 
 @dataclass(frozen=True)
@@ -100,7 +82,7 @@ def _groups(config: TagConfig, options: Mapping[str, str]) -> _Groups:
     )
 
 
-def run_tagging(plan: TagPlan, engine: Engine, options: Mapping[str, str], say: Say) -> int:
+def run_tagging(plan: FilePlan, engine: Engine, options: Mapping[str, str], say: Say) -> int:
     """Tags the files that are missing, and writes the manifests.
 
     Args:
@@ -115,10 +97,4 @@ def run_tagging(plan: TagPlan, engine: Engine, options: Mapping[str, str], say: 
     Raises:
         GristmillError: files could not be tagged. The others are done, and the next run keeps them.
     """
-    with claimed(plan.outputs, options) as outputs:
-        job = Job("dolma_tagging", Lake(plan.outputs[0].root, dict(options)), (), raw({}))
-        tally = grind_all(engine, job, plan.items, say)
-        raise_failures(tally.failed, len(plan.items))
-        for output in outputs:
-            output.conclude(options)
-    return tally.facts.get("documents", 0)
+    return grind_files(plan, "dolma_tagging", engine, options, say).get("documents", 0)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gristmill.errors import DataError, RecipeError, shorten
 from gristmill.recipes.rules import Column, Rule, check_rules
 from gristmill.recipes.sql.process import LIMITS, RuleStopped, ask
-from gristmill.recipes.sql.worker import TABLE, EvaluateRules, RuleLimits
+from gristmill.recipes.sql.worker import TABLE, EvaluateRules, ProcessLimits
 
 if TYPE_CHECKING:
     import numpy as np
@@ -206,7 +206,7 @@ class RuleEngine:
         columns: Sequence[Column],
         include: Sequence[Rule],
         exclude: Sequence[Rule],
-        limits: RuleLimits | None = None,
+        limits: ProcessLimits | None = None,
     ) -> None:
         check_rules(columns, include, exclude)
         if not columns:
@@ -314,7 +314,7 @@ class RuleEngine:
         return ask_about(query, table, self._limits)
 
 
-def ask_about(query: str, table: "pa.Table", limits: RuleLimits) -> tuple[str, bytes]:
+def ask_about(query: str, table: "pa.Table", limits: ProcessLimits) -> tuple[str, bytes]:
     """What is wrong, or the values of the query's column `decision` for a slice of rows.
 
     Raises:

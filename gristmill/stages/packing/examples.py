@@ -66,20 +66,21 @@ def examples_of(
     packed: Packing | None = None,
     see_others: bool = False,
 ) -> TrainingExamples:
-    """The examples of a split.
+    """The examples of a split, with the same elements that the trainer gives to the model.
 
     Args:
-        stream: the split.
+        stream: the split, as open_split() gives it.
         form: the format of its rows.
         length: tokens of one example. Prebuilt rows have a length of their own.
         eos: the token id that ends a document. Documents that are not packed get their segments by it. None: no
             segments.
-        packed: a plan that exists already. By default the plan is made now, from the lengths of all documents.
+        packed: a plan that exists already, such as read_plan() gives. By default the plan is made now, from the lengths
+            of all documents.
         see_others: whether tokens attend to other documents of their example (Levanter's
             `block_cross_document_attention: false`).
 
     Returns:
-        The examples, in the order of the split.
+        The examples, in the order of the split: `tokens`, `loss_weight` and `segment_ids`, each of `length` elements.
 
     Raises:
         DataError: a document is too long and must not be cut, the plan was made by another rule or for
@@ -227,7 +228,7 @@ Decode = Callable[[Sequence[int]], str]
 """A function that gives token ids as text, special tokens included."""
 
 
-def show(example: TrainingExample, decode: Decode) -> str:
+def show_example(example: TrainingExample, decode: Decode) -> str:
     """Prints an example for people, segment by segment.
 
     Text that the model learns to predict is put into ⟦ ⟧, with its weight if that is not 1. A token is learnt if the
@@ -235,7 +236,7 @@ def show(example: TrainingExample, decode: Decode) -> str:
 
     Args:
         example: the example.
-        decode: gives token ids as text.
+        decode: gives token ids as text; for example `tokenizers.Tokenizer.decode`.
 
     Returns:
         The text, a heading line and a text line for each segment. Padding has a heading only.
@@ -243,7 +244,7 @@ def show(example: TrainingExample, decode: Decode) -> str:
     Example:
         >>> tokens, segments = np.array([97, 98, 99, 0], np.int32), np.array([0, 0, 0, -1], np.int32)
         >>> example = TrainingExample(tokens, causal(tokens, None, segments), segments)
-        >>> print(show(example, lambda ids: bytes(ids).decode()), end="")
+        >>> print(show_example(example, lambda ids: bytes(ids).decode()), end="")
         --- segment 0, tokens 0 to 3
         a⟦bc⟧
         --- padding, tokens 3 to 4

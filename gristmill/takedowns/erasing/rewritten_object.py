@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from gristmill.errors import DataError, StoreError
+from gristmill.errors import DataError, StoreError, undone_at_failure
 from gristmill.lake.rows.raw_spans import RawSpan
 from gristmill.lake.store.disk.old_file import OldFile
 from gristmill.lake.store.folder import FolderStore
@@ -171,15 +171,12 @@ def _outcome(row: Converted, plan: ObjectPlan, wanted: Wanted, raw_span: RawSpan
 def _replace(store: Store, entry: Entry, local: FolderStore, old: OldFile | None) -> None:
     """Puts the new object in the place of the old one, unless others have replaced it. A file keeps its rights."""
     upload = store.upload(entry.path, old) if isinstance(store, FolderStore) else store.upload(entry.path)
-    try:
+    with undone_at_failure(upload.abort):
         _check_same(store, entry)
         for piece in local.stream(entry.path):
             upload.write(piece)
         _check_alone(store, entry)
         upload.close()
-    except BaseException:
-        upload.abort()
-        raise
 
 
 def _old_file(store: Store, path: str) -> AbstractContextManager[OldFile | None]:

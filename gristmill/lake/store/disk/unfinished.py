@@ -5,7 +5,7 @@ import itertools
 import os
 from contextlib import suppress
 
-from gristmill.errors import StoreError
+from gristmill.errors import StoreError, undone_at_failure
 from gristmill.lake.store.disk.file_lock import is_named
 from gristmill.lake.store.disk.old_file import OldFile
 from gristmill.lake.store.disk.real_folders import RealFolders
@@ -109,12 +109,8 @@ class UnfinishedFiles:
         """
         file = UnfinishedFile(self._folders, self._folder)
         if like is not None:
-            try:
+            with undone_at_failure(file.remove, file.close):
                 like.share_access(file.fd)
-            except BaseException:
-                file.remove()
-                file.close()
-                raise
         return file
 
     def there(self) -> list[tuple[str, float]]:

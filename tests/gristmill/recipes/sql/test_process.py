@@ -13,10 +13,10 @@ import pyarrow as pa
 import pytest
 
 from gristmill.recipes.sql.process import LIMITS, RuleStopped, ask
-from gristmill.recipes.sql.worker import CheckRules, EvaluateRules, RuleLimits
+from gristmill.recipes.sql.worker import CheckRules, EvaluateRules, ProcessLimits
 
 TEXT = "ab" * 50_000
-FAST, SMALL = RuleLimits(0.6, LIMITS.memory), RuleLimits(LIMITS.seconds, 300 << 20)
+FAST, SMALL = ProcessLimits(0.6, LIMITS.memory), ProcessLimits(LIMITS.seconds, 300 << 20)
 FINE = "length(text) > 3"
 LONG = "levenshtein(text, reverse(text)) > 3"  # 10 billion steps
 LARGE = "length(replace(text, 'a', text)) > 3"  # 5 GB
@@ -45,7 +45,7 @@ def processes(parent: int = 0) -> list[int]:
     return found
 
 
-def decided(where: str, limits: RuleLimits = LIMITS, text: str = TEXT) -> bytes:
+def decided(where: str, limits: ProcessLimits = LIMITS, text: str = TEXT) -> bytes:
     """The decision about one row; it fails if something is wrong."""
     table = pa.table({"text": [text]})
     sink = pa.BufferOutputStream()
@@ -83,7 +83,7 @@ def test_one_that_wants_too_much_memory_is_told_so_and_ends() -> None:
 
 @pytest.mark.slow
 def test_one_that_has_kept_a_quarter_of_the_limit_is_not_asked_again() -> None:
-    limits = RuleLimits(LIMITS.seconds, 1 << 30)
+    limits = ProcessLimits(LIMITS.seconds, 1 << 30)
     assert decided("len(str_split(text, '')) > 3", limits, "x") == b"\0\0"
     before = processes()
     assert decided("len(str_split(text, '')) > 3", limits, "x" * 15_000_000) == b"\1\0"

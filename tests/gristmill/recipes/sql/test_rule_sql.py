@@ -7,7 +7,7 @@ from cpu_time import cpu_seconds
 from gristmill.errors import RecipeError
 from gristmill.recipes.rules import Rule, check_rules, field, score, spans
 from gristmill.recipes.sql.rule_sql import functions, sandbox
-from gristmill.recipes.sql.worker import RuleLimits
+from gristmill.recipes.sql.worker import ProcessLimits
 
 COLUMNS = (
     field("id"),
@@ -164,7 +164,7 @@ def test_a_very_deep_expression_is_refused_not_a_crash(where: str) -> None:
 
 @pytest.mark.slow
 def test_a_rule_that_cannot_be_checked_within_the_limits_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gristmill.recipes.rules.CHECK_LIMITS", RuleLimits(1.5, 400 << 20))
+    monkeypatch.setattr("gristmill.recipes.rules.CHECK_LIMITS", ProcessLimits(1.5, 400 << 20))
     large = "list_reduce([" + ", ".join(["'ab'"] * 34) + "], lambda x, y: concat(x, x))"
     medium = "list_reduce([" + ", ".join(["'ab'"] * 20) + "], lambda x, y: concat(x, x))"
     long = f"levenshtein({medium}, reverse({medium})) > n"

@@ -220,7 +220,7 @@ def test_a_file_that_somebody_put_in_the_place_of_a_killed_run_is_not_replaced(h
     begin(
         store,
         "a.jsonl.gz",
-        FileRecord(plan.files[0].url, plan.files[0].version, plan.outputs[0].recipe_of("a.jsonl.gz")),
+        FileRecord(plan.files[0].url, plan.files[0].version, plan.folders[0].recipe_of("a.jsonl.gz")),
     )
     mine = home / "attributes/p/a.jsonl.gz"
     mine.write_bytes(b"mine")
@@ -250,7 +250,7 @@ def ordered(home: Path, names: str) -> DedupeConfig:
 def test_of_two_runs_with_other_orders_at_once_only_one_writes(home: Path) -> None:
     """Else each may write the file that repeats the other's, and both copies are marked."""
     first, second = (plan_dedupe(ordered(home, names), {}) for names in ("ab", "ba"))
-    folder = first.outputs[0]
+    folder = first.folders[0]
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
         begun = folder.begun({})
         claim = home / "attributes/p" / begun.claim

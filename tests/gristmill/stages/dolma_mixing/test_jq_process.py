@@ -5,14 +5,14 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from gristmill.stages.dolma_mixing.jq_process import JqLimits, values_by_process
+from gristmill.recipes.sql.worker import ProcessLimits
+from gristmill.stages.dolma_mixing.jq_process import values_by_process
 
-LIMITS = JqLimits(seconds=5.0, memory=1 << 30)
+LIMITS = ProcessLimits(seconds=5.0, memory=1 << 30)
 
 
 def processes() -> list[int]:
@@ -50,7 +50,7 @@ def test_one_process_answers_many_questions_and_one_that_died_idle_is_replaced()
 def test_it_ends_with_who_asked() -> None:
     code = (
         "import os; from gristmill.stages.dolma_mixing import jq_process as p;"
-        "print(next(p.values_by_process('.', ['1']))[0], p._idle.popitem()[1][0]._process.pid, flush=True); os._exit(0)"
+        "print(next(p.values_by_process('.', ['1']))[0], p._idle.popitem()[1][0].process.pid, flush=True); os._exit(0)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     wait_for_end_of(int(done.stdout.split()[1]))
@@ -59,9 +59,9 @@ def test_it_ends_with_who_asked() -> None:
 @pytest.mark.slow
 def test_it_ends_with_who_asked_in_the_middle_of_an_expression() -> None:
     code = (
-        "from gristmill.stages.dolma_mixing import jq_process as p; limits = p.JqLimits(1e6, 1 << 30)\n"
+        "from gristmill.stages.dolma_mixing import jq_process as p; limits = p.ProcessLimits(1e6, 1 << 30)\n"
         "list(p.values_by_process('1', ['1'], limits)); (idle,) = p._idle.values()\n"
-        "print(idle[0]._process.pid, flush=True)\n"
+        "print(idle[0].process.pid, flush=True)\n"
         "list(p.values_by_process('last(range(1e15))', ['1'], limits))"
     )
     asker = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
@@ -87,7 +87,7 @@ def spent(pid: int) -> int:
 def test_functions_in_the_home_folder_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / ".jq").write_text("def length: 77;")
     monkeypatch.setenv("HOME", str(tmp_path))
-    limits = replace(LIMITS, seconds=5.5)  # a process of its own
+    limits = ProcessLimits(5.5, LIMITS.memory)  # a process of its own
     assert list(values_by_process("length", ["[1, 2]"], limits)) == [[2]]
 
 

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from gristmill.errors import RecipeError
-from gristmill.stages.dolma_mixing.jq_process import JqLimits, values_by_process
+from gristmill.recipes.sql.worker import ProcessLimits
+from gristmill.stages.dolma_mixing.jq_process import values_by_process
 from gristmill.stages.dolma_mixing.jq_program import KNOWN, REFUSED, JqProgram
 
 ROW = '{"a":[[0,5,0.75]],"n":5,"zero":0.0,"s":"x","nul":null}'
@@ -113,7 +114,7 @@ def test_a_field_may_be_called_scan(text: str) -> None:
 
 
 ENDLESS = ["[range(1e12)]", "def f: f; f", "repeat(.)", ". as $r | until(false; .)"]
-LIMITS = JqLimits(seconds=0.3, memory=300 << 20)
+LIMITS = ProcessLimits(seconds=0.3, memory=300 << 20)
 
 
 @pytest.mark.slow

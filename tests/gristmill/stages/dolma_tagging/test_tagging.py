@@ -14,8 +14,9 @@ import pytest
 from gristmill.errors import DataError, GristmillError, RecipeError
 from gristmill.execution.runner import Inline
 from gristmill.stages.dolma_tagging.config import TagConfig
+from gristmill.stages.dolma_tagging.file_run import FilePlan
 from gristmill.stages.dolma_tagging.records import MANIFEST
-from gristmill.stages.dolma_tagging.tagging import TagPlan, plan_tagging, run_tagging
+from gristmill.stages.dolma_tagging.tagging import plan_tagging, run_tagging
 
 TEXTS = {"a/0": ["To be.", "Or not\nto be"], "a/1": [""], "b/0": ["That"]}
 
@@ -37,7 +38,7 @@ def config(home: Path, *taggers: str, experiment: str | None = "e") -> TagConfig
     return TagConfig((f"{home}/documents/*/*.gz",), taggers or ("char_length_v1",), experiment)
 
 
-def tag(given: TagConfig, *, force: bool = False) -> TagPlan:
+def tag(given: TagConfig, *, force: bool = False) -> FilePlan:
     plan = plan_tagging(given, {}, force=force)
     run_tagging(plan, Inline(), {}, lambda _: None)
     return plan

@@ -5,7 +5,7 @@ from testkit import Meanwhile, Mill, lines
 from gristmill.errors import DataError, StoreError
 from gristmill.recipes.rules import field
 from gristmill.recipes.sql.process import LIMITS
-from gristmill.recipes.sql.worker import RuleLimits
+from gristmill.recipes.sql.worker import ProcessLimits
 
 
 def test_a_stream_without_rules_copies_every_shard(mill: Mill) -> None:
@@ -49,7 +49,7 @@ def test_a_rule_that_passes_its_limit_fails_its_shard_by_name_and_drops_no_row(
     mill.raw("b.jsonl.gz", [{"id": "before", "text": "ab", "source": "pages"}, long])
     mill.convert()
     dear = stream(columns=(field("text"),), exclude=rule("levenshtein(text, reverse(text)) > 2", "far"))
-    monkeypatch.setattr("gristmill.stages.mixing.rule_engine.LIMITS", RuleLimits(0.6, LIMITS.memory))
+    monkeypatch.setattr("gristmill.stages.mixing.rule_engine.LIMITS", ProcessLimits(0.6, LIMITS.memory))
     named = r"documents/2024/b\.jsonl\.gz: rows 0 to 1: rule 'far' takes more than .* no row was judged"
     with pytest.raises(DataError, match=named):
         mill.mix(dear)

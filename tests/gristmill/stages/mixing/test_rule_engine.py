@@ -10,7 +10,7 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.lake.rows.document import Span
 from gristmill.recipes.rules import Column, Rule, field, score, spans
 from gristmill.recipes.sql.process import LIMITS
-from gristmill.recipes.sql.worker import RuleLimits
+from gristmill.recipes.sql.worker import ProcessLimits
 from gristmill.stages.mixing.rule_engine import RuleEngine, RuleFailed, RulesStopped, ValueRefused, typed_array
 
 WORDS = score("length-1__words", "words")
@@ -121,7 +121,7 @@ def test_a_rule_without_a_result_names_row_and_rule() -> None:
 def test_a_rule_that_takes_too_long_is_named_with_its_rows_and_decides_about_none() -> None:
     text = field("text")
     rules = [rule("cheap", "length(text) > 0"), rule("dear", "levenshtein(text, reverse(text)) >= 0")]
-    engine = RuleEngine([text], rules, [], RuleLimits(0.6, LIMITS.memory))
+    engine = RuleEngine([text], rules, [], ProcessLimits(0.6, LIMITS.memory))
     with pytest.raises(RulesStopped, match=r"rows 0 to 2 .*rule 'dear' takes more than 0\.6 s of CPU time"):
         engine.decisions({"text": ["a", "ab" * 50_000, "b"]})
     assert engine.decisions({"text": ["a", "ab", "b"]}).tolist() == [0, 0, 0]
@@ -131,7 +131,7 @@ def test_a_rule_that_takes_too_long_is_named_with_its_rows_and_decides_about_non
 def test_a_rule_that_wants_too_much_memory_is_named_with_its_row() -> None:
     text = field("text")
     rules = [rule("cheap", "length(text) > 0"), rule("large", "length(replace(text, 'a', text)) > 0")]
-    engine = RuleEngine([text], rules, [], RuleLimits(LIMITS.seconds, 300 << 20))
+    engine = RuleEngine([text], rules, [], ProcessLimits(LIMITS.seconds, 300 << 20))
     with pytest.raises(
         RuleFailed, match=r"row 1 of the batch: rule 'large': Out of Memory.*its limit is 300 MiB"
     ) as no:

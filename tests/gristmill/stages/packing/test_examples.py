@@ -4,7 +4,7 @@ from splits import ASSET, CHAT, TEXT, WEIGHED, Row, texts, write_split
 from gristmill.errors import DataError
 from gristmill.lake.store.folder import FolderStore
 from gristmill.recipes.row_format import Chat, Prebuilt, Text
-from gristmill.stages.packing.examples import TrainingExample, TrainingExamples, examples_of, show
+from gristmill.stages.packing.examples import TrainingExample, TrainingExamples, examples_of, show_example
 from gristmill.stages.packing.packer import PackingRule, pack
 from gristmill.stages.token_cache.token_stream import TokenStream, open_split
 
@@ -119,7 +119,7 @@ def decode(ids: list[int]) -> str:
 
 def test_an_example_is_shown_by_segments_with_what_is_learnt(lake: FolderStore) -> None:
     write_split(lake, {"2024/part-0": turns(([1, 2, 3], [0, 1, 1]), ([4, 5], [1, 0]))}, CHAT)
-    assert show(examples_of(stream_of(lake), Chat(), 8)[0], lambda ids: decode(list(ids))) == (
+    assert show_example(examples_of(stream_of(lake), Chat(), 8)[0], lambda ids: decode(list(ids))) == (
         "--- segment 0, tokens 0 to 3\nb ⟦c d ⟧\n--- segment 1, tokens 3 to 5\n⟦e ⟧f \n--- padding, tokens 5 to 8\n"
     )
 
@@ -127,4 +127,4 @@ def test_an_example_is_shown_by_segments_with_what_is_learnt(lake: FolderStore) 
 def test_weights_that_are_not_one_are_shown(lake: FolderStore) -> None:
     write_split(lake, {"2024/part-0": [{"input_ids": [1, 2, 3], "loss_weights": [0.5, 0, 1]}]}, WEIGHED)
     example = examples_of(stream_of(lake), Prebuilt(loss_weights_key="loss_weights"), 3)[0]
-    assert show(example, lambda ids: decode(list(ids))) == "--- tokens 0 to 3\nb ⟦0.5: c ⟧d \n"
+    assert show_example(example, lambda ids: decode(list(ids))) == "--- tokens 0 to 3\nb ⟦0.5: c ⟧d \n"
