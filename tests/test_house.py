@@ -312,7 +312,6 @@ UNTESTED: dict[str, str] = {
         "by tests/gristmill/stages/dolma_mixing/test_mixing.py",
     ),
     "gristmill/recipes/dolma/mapped_names.py": "by tests/gristmill/recipes/dolma/test_dolma_mix.py",
-    "gristmill/recipes/dolma/stream_selection.py": "by tests/gristmill/recipes/dolma/test_dolma_mix.py",
     "gristmill/stages/dolma_dedupe/marking.py": "by tests/gristmill/stages/dolma_dedupe/test_units.py",
     "gristmill/text/overlaps/index.py": "by tests/gristmill/text/overlaps/test_finder.py",
     "gristmill/text/overlaps/text_words.py": "by tests/gristmill/text/overlaps/test_finder.py",

@@ -14,8 +14,9 @@ import numpy as np
 from gristmill.errors import AtWork, Conflict, DataError, RecipeError, undone_at_failure
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.open import open_store
-from gristmill.lake.store.protocol import Entry, NoFolder
+from gristmill.lake.store.protocol import Entry
 from gristmill.stages.dolma_dedupe.seen import Hashes, SeenHashes
+from gristmill.stages.dolma_tagging.records import head_of
 
 FORM = "keys of gristmill dolma dedupe"
 VERSION = 1
@@ -81,10 +82,7 @@ class SavedKeys:
         return None if found is None else found[0]
 
     def _found(self) -> tuple[KeysHeader, Entry] | None:
-        try:
-            entry = self._store.head(self.name)
-        except NoFolder:
-            entry = None
+        entry = head_of(self._store, self.name)
         if entry is None:
             return None
         line, end, _ = self._store.read_range(self.name, 0, min(entry.size, _LONGEST)).partition(b"\n")
@@ -133,10 +131,7 @@ class SavedKeys:
 
     def etag(self) -> str | None:
         """The etag of what lies at the path; None if nothing does."""
-        try:
-            entry = self._store.head(self.name)
-        except NoFolder:
-            return None
+        entry = head_of(self._store, self.name)
         return entry.etag if entry else None
 
     def save(self, seen: SeenHashes, documents: str, inputs: str, replaces: str | None) -> None:

@@ -11,9 +11,10 @@ from gristmill.lake.rows.row_blocks import blocks
 from gristmill.lake.rows.shard_file import suffix, unpacked
 from gristmill.lake.store.open import open_store
 from gristmill.stages.dolma_mixing.line_feed import ForeignRows
-from gristmill.stages.dolma_mixing.mixed_files import InputFile, MixedFile, PlacedFile
+from gristmill.stages.dolma_mixing.mixed_files import InputFile, MixedFile
 from gristmill.stages.dolma_mixing.stream_mixer import StreamMixer
 from gristmill.stages.dolma_tagging.packing import PackedUpload
+from gristmill.stages.dolma_tagging.paths import PlacedFile
 from gristmill.stages.dolma_tagging.records import FileRecord, RecordedUpload, open_outputs
 
 _BLOCK = 1 << 18

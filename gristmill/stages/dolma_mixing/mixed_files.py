@@ -14,29 +14,11 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.formats.dolma.mixer_config import PACKINGS, StreamSpec
 from gristmill.lake.identity import digest_of
 from gristmill.lake.store.open import open_store
-from gristmill.lake.store.protocol import NoFolder, ObjectVersion
-from gristmill.stages.dolma_tagging.paths import TaggedFile, matches, place_in_listing, real_output
+from gristmill.lake.store.protocol import ObjectVersion
+from gristmill.stages.dolma_tagging.paths import PlacedFile, TaggedFile, matches, place_in_listing, real_output
+from gristmill.stages.dolma_tagging.records import head_of
 
 _SHOWN = 5
-
-
-class PlacedFile(msgspec.Struct, frozen=True):
-    """A file.
-
-    Attributes:
-        root: folder or address that holds it.
-        path: below the root.
-        version: as a listing shows it.
-    """
-
-    root: str
-    path: str
-    version: ObjectVersion
-
-    @property
-    def url(self) -> str:
-        """The path or address of the file."""
-        return f"{self.root.rstrip('/')}/{self.path}"
 
 
 class InputFile(msgspec.Struct, frozen=True):
@@ -190,10 +172,7 @@ def _attributes(
 def _placed(url: str, beside: str, options: Mapping[str, str]) -> PlacedFile:
     """The file of an address that lies in the same bucket as another root, or on this machine."""
     root, path = (beside, url.removeprefix(f"{beside}/")) if "://" in beside else url.rsplit("/", 1)
-    try:
-        entry = open_store(root, options, foreign=True).head(path)
-    except NoFolder:
-        entry = None
+    entry = head_of(open_store(root, options, foreign=True), path)
     if entry is None:
         raise DataError(
             f"{url}: this file of attributes is missing. Dolma's mixer would pass all documents without it; make it, or"

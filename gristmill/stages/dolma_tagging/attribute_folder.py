@@ -16,6 +16,7 @@ from gristmill.stages.dolma_tagging.paths import TaggedFile
 from gristmill.stages.dolma_tagging.records import (
     FileRecord,
     TagManifest,
+    head_of,
     open_outputs,
     read_manifest,
     receipts,
@@ -96,7 +97,7 @@ class AttributeFolder:
         done: dict[str, FileRecord] = {}
         foreign: list[str] = []
         for file in self.files:
-            entry = _head(store, file.name)
+            entry = head_of(store, file.name)
             record = records.get(file.name)
             if entry is None:
                 continue
@@ -128,7 +129,7 @@ class AttributeFolder:
         """
         other = sorted(known.keys() - {file.name for file in self.files})
         mine = (name for name in other if self.alone or inputs.matches(known[name].input))
-        return {name: entry for name in mine if (entry := _head(store, name))}
+        return {name: entry for name in mine if (entry := head_of(store, name))}
 
     def _check_stale(
         self, store: Store, known: Mapping[str, FileRecord], stale: Mapping[str, Entry], *, force: bool
@@ -291,13 +292,6 @@ def _is_ours(store: Store, name: str, entry: Entry, record: FileRecord) -> bool:
         return True
     recorded = record.sha256 or record.coming
     return bool(recorded) and sha256_of(store, name) == recorded
-
-
-def _head(store: Store, name: str) -> Entry | None:
-    try:
-        return store.head(name)
-    except NoFolder:
-        return None
 
 
 def _digest(records: Mapping[str, FileRecord]) -> str:

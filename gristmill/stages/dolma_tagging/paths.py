@@ -25,27 +25,35 @@ BUCKET = "s3://"
 _RAW = re.compile(r"/sources/[^/]+/raw(/|$)")
 
 
-class TaggedFile(msgspec.Struct, frozen=True):
-    """A file of documents, and where its attributes go.
+class PlacedFile(msgspec.Struct, frozen=True):
+    """A file.
 
     Attributes:
         root: folder or address that holds the file.
-        path: of the file below its root.
-        version: as a listing shows it.
-        output: folder or address below which the attributes go.
-        name: of the attributes' file below `output`.
+        path: path of the file below its root.
+        version: version of the file, as a listing shows it.
     """
 
     root: str
     path: str
     version: ObjectVersion
-    output: str
-    name: str
 
     @property
     def url(self) -> str:
         """The path or address of the file."""
         return f"{self.root.rstrip('/')}/{self.path}"
+
+
+class TaggedFile(PlacedFile, frozen=True):
+    """A file of documents, and where its attributes go.
+
+    Attributes:
+        output: folder or address below which the attributes go.
+        name: name of the attributes' file below `output`.
+    """
+
+    output: str
+    name: str
 
 
 def tagged_files(

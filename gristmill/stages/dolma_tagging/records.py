@@ -12,7 +12,7 @@ from gristmill.errors import Conflict, DataError
 from gristmill.lake.identity import digest_of
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.open import open_store
-from gristmill.lake.store.protocol import ObjectVersion, Store
+from gristmill.lake.store.protocol import Entry, NoFolder, ObjectVersion, Store
 from gristmill.stages.dolma_tagging.packing import PackedUpload
 
 FOLDER = ".dolma-tag"
@@ -28,6 +28,19 @@ def open_outputs(root: str, options: Mapping[str, str]) -> Store:
         options: of the bucket's client.
     """
     return open_store(root, options, own=FOLDER)
+
+
+def head_of(store: Store, path: str) -> Entry | None:
+    """The entry of a file; None if the file or the folder of the store is not there.
+
+    Args:
+        store: store of the file.
+        path: path of the file below its root.
+    """
+    try:
+        return store.head(path)
+    except NoFolder:
+        return None
 
 
 class FileRecord(msgspec.Struct, frozen=True):
