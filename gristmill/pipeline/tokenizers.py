@@ -2,6 +2,8 @@
 
 from typing import Literal, NamedTuple
 
+from msgspec import UNSET
+
 from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.lake.address import tokenizer_asset
 from gristmill.lake.ledger.files import changed_fields
@@ -80,8 +82,9 @@ def _diagnosed(store: Store, tokenizer: Tokenizer, error: DataError | StoreError
 
 def _compared(store: Store, recorded: TokenizerLedger, tokenizer: Tokenizer) -> TokenizerState:
     recipe = recipe_of(tokenizer, tokenizer.training.snapshots if tokenizer.training else {})
-    # A run may choose the snapshots to train on, so they are no change.
-    changed = [name for name in changed_fields(recorded.recipe, recipe) if name != "snapshots"]
+    # A run may choose the snapshots to train on. So they are a change only if the recipe named others before.
+    chosen = recorded.declared in (UNSET, recipe.parameters.get("snapshots"))
+    changed = [name for name in changed_fields(recorded.recipe, recipe) if name != "snapshots" or not chosen]
     words = f"the recipe changed: {', '.join(changed)}" if changed else ""
     if not words and has_other_template(store, tokenizer, recorded):
         words = OTHER_TEMPLATE

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from gristmill.encoding.reference import REFERENCE_FILE, TokenizerReference, load_answers
 from gristmill.errors import DataError, RecipeError
@@ -44,6 +45,8 @@ class TokenizerLedger(msgspec.Struct, frozen=True):
         vocabulary: number of entries, with added tokens.
         documents: number of documents it was trained on.
         characters: number of characters of these documents.
+        declared: the snapshots that the recipe named, by stream, when it was trained: a run may choose others. Unset:
+            it was not trained here, or by an earlier version, which did not record them.
         digest: of all other fields; "" in a ledger of Gristmill 0.1, which had no such field.
     """
 
@@ -56,6 +59,7 @@ class TokenizerLedger(msgspec.Struct, frozen=True):
     vocabulary: int
     documents: int = 0
     characters: int = 0
+    declared: dict[str, list[str]] | UnsetType = UNSET
     digest: str = ""
 
     def sealed(self) -> "TokenizerLedger":

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 from tokenizers import Tokenizer as Trained
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
@@ -61,7 +62,7 @@ def recipe_of(tokenizer: Tokenizer, slices: Slices) -> Recipe:
         training = tokenizer.training
         parameters = {
             "mix": training.mix,
-            "snapshots": {stream: sorted(keys) for stream, keys in sorted(slices.items())},
+            "snapshots": _sorted(slices),
             "vocabulary": training.vocabulary,
             "sample": training.sample,
             "special": list(training.special),
@@ -69,6 +70,14 @@ def recipe_of(tokenizer: Tokenizer, slices: Slices) -> Recipe:
     if tokenizer.chat_template is not None:
         parameters["chat_template"] = tokenizer.chat_template
     return Recipe(tokenizer.name, 1, {**parameters, "eos": tokenizer.eos, "bos": tokenizer.bos}, tokenizer.draft)
+
+
+def _sorted(slices: Slices) -> dict[str, list[str]]:
+    return {stream: sorted(keys) for stream, keys in sorted(slices.items())}
+
+
+def _declared(tokenizer: Tokenizer) -> dict[str, list[str]] | UnsetType:
+    return _sorted(tokenizer.training.snapshots) if tokenizer.training else UNSET
 
 
 def make_tokenizer(
@@ -105,8 +114,8 @@ def make_tokenizer(
                 " a tokenizer never changes: declare one of the next number"
             )
         _, data = read_tokenizer(store, tokenizer.name)
-        if old.is_to_seal(recipe):  # from now on it is protected
-            old = msgspec.structs.replace(old, recipe=recipe).sealed()
+        if old.is_to_seal(recipe) or (slices and old.declared != _declared(tokenizer)):  # protected, or chosen
+            old = msgspec.structs.replace(old, recipe=recipe, declared=_declared(tokenizer)).sealed()
             _write_ledger(store, tokenizer.name, found, old)
         return _with_reference(store, tokenizer.name, old, data), False
     inputs: tuple[tuple[str, str, str], ...] = ()
@@ -262,6 +271,7 @@ def _write(
         vocabulary=facts.size,
         documents=counts["documents"],
         characters=counts["characters"],
+        declared=_declared(tokenizer),
     ).sealed()
     _write_ledger(store, tokenizer.name, old, ledger, files)
     return ledger

@@ -1,17 +1,18 @@
 """What is told of a tokenizer in the lake. With its training data: test_dry_run.py, test_make.py."""
 
 import hashlib
+import json
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from testkit import Mill
+from testkit import SNAPSHOT, Mill
 from wholelake import TOKENIZER
 
 from gristmill.errors import RecipeError
 from gristmill.pipeline.tokenizers import look_at
-from gristmill.recipes.tokenizer import Tokenizer
+from gristmill.recipes.tokenizer import Tokenizer, Training
 from gristmill.stages.tokenization.files import OTHER_TEMPLATE, ledger_path, read_template, tokenizer_path
 from gristmill.stages.tokenization.training import make_tokenizer
 
@@ -79,3 +80,30 @@ def test_a_folder_that_got_another_chat_template_is_taken_again_or_refused(
     assert told(whole, brought)[0] == "refused"
     (folder / "tokenizer.json").unlink()  # the lake has its files
     assert told(whole, brought) == ("finished", "")
+
+
+@pytest.mark.parametrize("draft", [True, False])
+def test_other_snapshots_in_the_recipe_are_a_change_and_those_that_a_run_chose_are_none(
+    whole: Mill, *, draft: bool
+) -> None:
+    def naming(*snapshots: str) -> Tokenizer:
+        training = Training(mix="even", snapshots={"pages": snapshots}, vocabulary=300)
+        return Tokenizer(name="small-1", draft=draft, training=training)
+
+    changed = ("changed" if draft else "refused", True)
+    make_tokenizer(whole.store, naming(SNAPSHOT), whole.said.append)
+    assert told(whole, naming(SNAPSHOT)) == ("finished", "")
+    state, why = told(whole, naming("2025"))
+    assert (state, why.startswith("the recipe changed: snapshots;")) == changed
+    whole.store.delete([ledger_path("small-1")])
+    chosen = {"pages": (SNAPSHOT,)}
+    make_tokenizer(whole.store, naming("2025"), whole.said.append, chosen)
+    for name in ("2025", SNAPSHOT):  # what the recipe named, and what it is trained on
+        assert told(whole, naming(name)) == ("finished", "")
+    assert told(whole, naming("2026"))[0] == changed[0]
+    assert not make_tokenizer(whole.store, naming("2026"), whole.said.append, chosen)[1]
+    assert told(whole, naming("2026")) == ("finished", "")  # a run chose them again
+    ledger = json.loads(whole.store.read(ledger_path("small-1")))
+    del ledger["declared"]  # an earlier version did not record them: a run may have chosen
+    whole.store.put(ledger_path("small-1"), json.dumps(ledger).encode())
+    assert told(whole, naming("2025")) == ("finished", "")
