@@ -5,6 +5,13 @@ from pathlib import Path
 from pkgutil import iter_modules
 
 SHIPPED: Mapping[str, Mapping[str, str]] = {
+    "asset_kinds": {
+        "clusters": "gristmill.stages.dedupe.kinds:ClustersKind",
+        "fingerprints": "gristmill.stages.fingerprints.kind:FingerprintsKind",
+        "hash runs": "gristmill.stages.dedupe.kinds:HashRunsKind",
+        "marks": "gristmill.stages.dedupe.kinds:MarksKind",
+        "verdicts": "gristmill.stages.dedupe.kinds:VerdictsKind",
+    },
     "commands": {
         module.name: f"gristmill.commands.{module.name}"
         for module in iter_modules([str(Path(__file__).with_name("commands"))])

@@ -59,7 +59,7 @@ STAGES = {
         "dolma_mixing",
     )
 }
-ACROSS = {"raw_data", *BELOW_STAGES, *STAGES}
+ACROSS = {"raw_data", "stages.kind", *BELOW_STAGES, *STAGES}
 SHELF = {"recipes", "readers", "encoding", "text", "errors", "lake.rows", "formats.fasttext"}
 EVERYTHING = {
     "engines", "readers", "reports", "verification", "tracing", "maintenance", "pipeline", "environment", "project",
@@ -120,14 +120,22 @@ MAY_IMPORT: dict[str, set[str]] = {
     "acquisition": {"readers", "reports", "lake.address", "errors"},
     "environment": {"project", "recipes", "engines", "lake.store", "errors"},
     "readers": {"recipes", "formats.energon", "formats.oscar", "text", "lake.rows", "errors"},
+    "stages.kind": {"execution", "plugins", "recipes", *LAKE},
     "stages.conversion": {"raw_data", *BELOW_STAGES},
     "stages.adoption": {"raw_data", *BELOW_STAGES},
     "stages.tagging": {"stages.models", *BELOW_STAGES},
     "stages.dolma_tagging": {"formats.dolma", "formats.energon", "process", "taggers", *BELOW_STAGES},
     "stages.models": {"formats.fasttext", "reports", *BELOW_STAGES},
     "stages.mixing": BELOW_STAGES,
-    "stages.fingerprints": BELOW_STAGES,
-    "stages.dedupe": {"stages.fingerprints", "stages.near_duplicates", "stages.tagging", "reports", *BELOW_STAGES},
+    "stages.fingerprints": {"stages.kind", *BELOW_STAGES},
+    "stages.dedupe": {
+        "stages.fingerprints",
+        "stages.near_duplicates",
+        "stages.tagging",
+        "stages.kind",
+        "reports",
+        *BELOW_STAGES,
+    },
     "stages.near_duplicates": {"stages.fingerprints", *BELOW_STAGES},
     "stages.decontamination": {"stages.models", "reports", *BELOW_STAGES},
     "stages.dolma_dedupe": {"stages.dolma_tagging", *BELOW_STAGES},
@@ -250,6 +258,8 @@ UNTESTED: dict[str, str] = {
     "gristmill/stages/near_duplicates/pairs/similarity.py": (
         "by tests/gristmill/stages/near_duplicates/pairs/test_signature_rows.py"
     ),
+    "gristmill/stages/fingerprints/kind.py": "by tests/gristmill/stages/fingerprints/test_part_proof.py",
+    "gristmill/stages/dedupe/kinds.py": "by tests/gristmill/stages/fingerprints/test_part_proof.py",
     "gristmill/lake/asset_kind.py": "by tests/gristmill/lake/test_asset_kinds.py",
     "gristmill/stages/fingerprints/grinder.py": "by tests/gristmill/stages/fingerprints/test_step.py",
     "gristmill/stages/fingerprints/part_writer.py": "by tests/gristmill/stages/fingerprints/test_step.py",

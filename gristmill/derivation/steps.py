@@ -4,24 +4,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gristmill.execution.step import Step
-from gristmill.lake.asset_kinds import (
-    CLUSTERS,
-    EXPORT,
-    HASH_RUNS,
-    MARKS,
-    MIX,
-    TOKEN_CACHE,
-    VERDICTS,
-    kind_of,
-    names_of,
-)
+from gristmill.lake.asset_kinds import kind_of, names_of
 from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Store
 from gristmill.pipeline.steps import cache_steps, export_steps, has_vanished, mix_steps, source_steps
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.stages.adoption.step import AdoptionStep
 from gristmill.stages.conversion.step import ConversionStep
-from gristmill.stages.dedupe.resolution import read_order, steps_of_resolution
+from gristmill.stages.kind import behaviour_of
 from gristmill.stages.tagging.step import TaggingStep
 
 FLAGS = frozenset({"reconvert", "retag", "remix"})
@@ -50,16 +40,15 @@ def _steps(
     lake: Lake, store: Store, catalogue: Catalogue, shelves: tuple[str, ...], asset: str, snapshot: str
 ) -> Iterator[Step]:
     kind, names = kind_of(asset), names_of(asset)
-    if kind in {MIX, TOKEN_CACHE, EXPORT}:
+    steps = behaviour_of(kind).steps(store, catalogue, shelves, names) if kind else None
+    if steps is not None:
+        yield from steps
+    elif "stream" in names:
         mix, stream = catalogue.mixes.get(names["mix"]), names["stream"]
         if mix and stream in {each.key for each in mix.streams}:
             yield from mix_steps(mix, stream, snapshot, shelves)
             yield from cache_steps(catalogue.tokenizers_of(mix), mix, stream, snapshot, shelves)
             yield from export_steps(catalogue.exports_of(mix), mix, stream, snapshot, shelves)
-    elif kind in {HASH_RUNS, VERDICTS, CLUSTERS, MARKS}:
-        dedupe = catalogue.dedupes.get(names["dedupe"])
-        if dedupe:
-            yield from steps_of_resolution(dedupe, read_order(store, dedupe.name)[0], shelves)
     elif names["source"] in catalogue.sources:
         source = catalogue.sources[names["source"]]
         vanished = has_vanished(store, source, snapshot)

@@ -1,8 +1,11 @@
 """Finding: one difference between the lake and one of its ledgers; and what cannot be read becomes one."""
 
+import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
+
+import xxhash
 
 from gristmill.errors import (
     DataError,
@@ -172,3 +175,36 @@ class AuditedStore(ReadOnly):
         except StoreError as error:
             check_answers(self._store)
             raise DataError(str(error)) from error
+
+
+def prove_object(
+    store: Store, path: str, sha256: str, size: int | None = None, content: str | None = None
+) -> Iterator[Finding]:
+    """Findings unless an object exists, can be read, and has the size and digests that its ledger names.
+
+    Args:
+        store: the lake.
+        path: path of the object.
+        sha256: SHA-256 of its bytes, hexadecimal.
+        size: number of its bytes; None: the ledger does not name it.
+        content: XXH3-128 of its bytes, hexadecimal; None: the ledger does not name it.
+    """
+    yield from guarded(store, path, _prove(store, path, sha256, size, content))
+
+
+def _prove(store: Store, path: str, sha256: str, size: int | None, content: str | None) -> Iterator[Finding]:
+    entry = store.head(path)
+    if entry is None:
+        yield Finding(path, None, "there is no such object, but the ledger names it")
+        return
+    if size is not None and entry.size != size:
+        yield Finding(path, None, differs("the object's bytes are", entry.size, size))
+        return
+    hashes, hashed = hashlib.sha256(), xxhash.xxh3_128()
+    for piece in store.stream(path):
+        hashes.update(piece)
+        hashed.update(piece if content is not None else b"")
+    if hashes.hexdigest() != sha256:
+        yield Finding(path, None, differs("its sha256 is", hashes.hexdigest(), sha256))
+    elif content is not None and hashed.hexdigest() != content:
+        yield Finding(path, None, differs("its content digest is", hashed.hexdigest(), content))

@@ -46,8 +46,8 @@ class AssetKind:
         checks: names of the blocking checks that a commit runs before it publishes.
         version_checks: names of those that only versions after v0 have: they compare with the version before.
         documents: whether its rows are documents, which an id index finds.
-        derived: whether its step alone makes a shard again from raw data and recipe. Audits make the shards of other
-            partitioned kinds again, from what their ledgers say of the recipe.
+        audited: whether its audit makes each shard again, from what its ledger says of the recipe. Of other
+            partitioned kinds, the step alone does.
         ordered: whether it keeps the order in which partitions are made. They name it as an input of their shards, but
             their heads do not: its content is not what they are made from.
         by_digest: whether an input of this kind names one digest of all of it, instead of a shard.
@@ -71,7 +71,7 @@ class AssetKind:
     checks: tuple[str, ...] = ()
     version_checks: tuple[str, ...] = ()
     documents: bool = False
-    derived: bool = False
+    audited: bool = False
     ordered: bool = False
     by_digest: bool = False
     whole: str = ""

@@ -22,7 +22,6 @@ DOCUMENTS = AssetKind(
     checks=("ids_unique",),
     version_checks=("ids_stable",),
     documents=True,
-    derived=True,
     area="documents",
     layer="documents",
 )
@@ -33,7 +32,6 @@ ATTRIBUTES = AssetKind(
     made_by="sources/{source}",
     ids=True,
     checks=("row_alignment",),
-    derived=True,
     area="attributes",
     layer="attributes",
 )
@@ -46,7 +44,6 @@ MIX = AssetKind(
     ids=True,
     checks=("blocklist_respected",),
     documents=True,
-    derived=True,
     area="mixes",
     layer="mix",
 )
@@ -89,7 +86,6 @@ FINGERPRINTS = AssetKind(
     made_by="dedupe/{dedupe}",
     immutable=True,
     checks=("row_alignment",),
-    derived=True,
     by_digest=True,
     area="dedupe",
     layer="duplicates",
@@ -100,7 +96,6 @@ HASH_RUNS = AssetKind(
     ledger="dedupe/{dedupe}/ledgers/runs/{source}/{snapshot}.json",
     made_by="dedupe/{dedupe}",
     immutable=True,
-    derived=True,
     by_digest=True,
 )
 VERDICTS = AssetKind(
@@ -109,7 +104,6 @@ VERDICTS = AssetKind(
     ledger="dedupe/{dedupe}/ledgers/verdicts/{snapshot}.json",
     made_by="dedupe/{dedupe}",
     immutable=True,
-    derived=True,
     by_digest=True,
 )
 CLUSTERS = AssetKind(
@@ -118,7 +112,6 @@ CLUSTERS = AssetKind(
     ledger="dedupe/{dedupe}/ledgers/clusters/{snapshot}.json",
     made_by="dedupe/{dedupe}",
     immutable=True,
-    derived=True,
     by_digest=True,
     reads="tables",
     area="dedupe",
@@ -129,7 +122,6 @@ MARKS = AssetKind(
     ledger="dedupe/{dedupe}/ledgers/marks/{source}/{snapshot}.json",
     made_by="dedupe/{dedupe}",
     immutable=True,
-    derived=True,
     reads="digest",
 )
 RESOLUTION = AssetKind(
@@ -149,6 +141,7 @@ TOKEN_CACHE = AssetKind(
     splits=("train", "validation"),
     immutable=True,
     checks=("cache_complete",),
+    audited=True,
     area="token caches",
     layer="tokens",
 )
@@ -189,6 +182,7 @@ EXPORT = AssetKind(
     made_by="mixes/{mix}",
     immutable=True,
     checks=("export_complete",),
+    audited=True,
     area="exports",
     layer="exports",
 )

@@ -5,7 +5,8 @@ made from such a shard, and recorded the same content, has the same rows. What w
 other documents: it is reported as not searched.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -14,10 +15,8 @@ from gristmill.errors import GristmillError
 from gristmill.lake.address import Place, documents_asset, mix_asset
 from gristmill.lake.asset_kinds import (
     ATTRIBUTES,
-    CLUSTERS,
     DOCUMENTS,
     EXPORT,
-    FINGERPRINTS,
     LABELS,
     MIX,
     RAW,
@@ -29,10 +28,12 @@ from gristmill.lake.asset_kinds import (
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.files import list_ledgers
+from gristmill.lake.ledger.model import Input
 from gristmill.lake.ledger.walk import list_assets
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.erasures import WITHDRAWN, erasures, text_digest
+from gristmill.stages.kind import behaviour_of
 from gristmill.stages.token_cache.part import PartRecord
 from gristmill.takedowns.erasing.left_out import left_out_places
 from gristmill.takedowns.id_rows import rows_by_shard, scanned_rows
@@ -42,7 +43,6 @@ from gristmill.takedowns.side_files import (
     column_places,
     example_places,
     labelled_places,
-    printed_places,
 )
 from gristmill.takedowns.wanted import Wanted
 from gristmill.tracing.parts import traced_part
@@ -97,23 +97,20 @@ class Finder:
         Raises:
             StoreError: the ledgers of the lake cannot be listed.
         """
-        how: dict[str, Callable[[Partition], None]] = {
-            DOCUMENTS.name: self._documents,
-            MIX.name: self._indexed,
-            ATTRIBUTES.name: self._attributes,
-            FINGERPRINTS.name: self._fingerprints,
-            CLUSTERS.name: self._clusters,
-            TOKEN_CACHE.name: self._token_cache,
-            EXPORT.name: self._export,
+        how = {
+            DOCUMENTS: self._documents,
+            MIX: self._indexed,
+            ATTRIBUTES: self._attributes,
+            TOKEN_CACHE: self._token_cache,
+            EXPORT: self._export,
         }
         for there in sorted(list_ledgers(self._store), key=lambda each: (rank_of(each.asset), each.snapshot)):
-            if there.kind.name in how:
-                area = there.kind.area
+            if area := there.kind.area:
                 self.search.searched[area] = self.search.searched.get(area, 0) + 1
                 try:
                     partition = find_partition(self._store, there)
                     if partition is not None:
-                        how[there.kind.name](partition)
+                        how.get(there.kind, self._parts)(partition)
                 except GristmillError as error:
                     self.search.skip(area, _shown(there), error)
                 self._tell_stale(area, there)
@@ -125,8 +122,9 @@ class Finder:
     def _add(self, places: Iterator[FoundPlace]) -> None:
         self.search.found += places
 
-    def _found(self, pair: Pair, area: Area, there: Place, shard: str, where: str) -> None:
-        self.search.found.append(FoundPlace(*pair, area, there.asset, there.snapshot, shard, where))
+    def _found(self, pair: Pair, area: Area, there: Place, shard: str, where: str, by_id_of: str = "") -> None:
+        found = FoundPlace(*pair, area, there.asset, there.snapshot, shard, where, by_id_of=by_id_of)
+        self.search.found.append(found)
 
     def _indexed(self, partition: Partition) -> None:
         there, area = partition.place, partition.place.kind.area
@@ -215,24 +213,20 @@ class Finder:
         self._columns(partition, [(pair, name) for pair, name, _ in rows])
         self._add(example_places(self._store, partition, self._wanted, self.search))
 
-    def _fingerprints(self, partition: Partition) -> None:
+    def _parts(self, partition: Partition) -> None:
+        there, rows = partition.place, partial(self._of, partition)
         for row in partition.shards.values():
-            for read in row.inputs:
-                if kind_of(read.asset) is DOCUMENTS:
-                    for pair, number in self._of(partition, read.asset, read.shard, read.content):
-                        part = traced_part(self._store, partition.place, row, -1)
-                        where = f"{part.path}: document {number} of the part"
-                        self._found(pair, "dedupe", partition.place, row.name, where)
-
-    def _clusters(self, partition: Partition) -> None:
-        self._add(printed_places(self._store, partition, self._wanted))
+            for pair, where, by_id_of in behaviour_of(there.kind).held(
+                self._store, there, row, rows, self._wanted.by_id
+            ):
+                self._found(pair, there.kind.area, there, row.name, where, by_id_of)
 
     def _token_cache(self, partition: Partition) -> None:
         names = names_of(partition.place.asset)
         mix = mix_asset(names["mix"], names["stream"])
         for row in partition.shards.values():
             for name, old in PartRecord.of_row(row, partition.place.table).shards.items():
-                for pair, number in self._of(partition, mix, name, old.content):
+                for pair, number in self._of(partition, Input(mix, name, old.content)):
                     documents = self._searched[mix, partition.place.snapshot].partition
                     where = shown_tokens(partition, documents, _located(documents, name, number))
                     self._found(pair, "token caches", partition.place, name, where)
@@ -241,20 +235,20 @@ class Finder:
         for row in partition.shards.values():
             for read in row.inputs:
                 if kind_of(read.asset) is MIX:
-                    for pair, number in self._of(partition, read.asset, read.shard, read.content):
+                    for pair, number in self._of(partition, read):
                         part = traced_part(self._store, partition.place, row, number)
                         lines = [f"{path}: line {line}" for path, line in part.lines]
                         where = ", ".join(lines) or f"{part.path}: made from its shard, but refused by the format"
                         self._found(pair, "exports", partition.place, read.shard, where)
 
-    def _of(self, made: Partition, asset: str, shard: str, content: str) -> Iterator[tuple[Pair, int]]:
+    def _of(self, made: Partition, read: Input) -> Iterator[tuple[Pair, int]]:
         """(pair, row) of the wanted documents in a shard that was read; nothing, and a remark, if it has changed."""
-        searched = self._searched.get((asset, made.place.snapshot))
-        current = searched.partition.shards.get(shard) if searched else None
-        if searched is None or current is None or current.identity != content:
-            self._stale.append(shard)
+        searched = self._searched.get((read.asset, made.place.snapshot))
+        current = searched.partition.shards.get(read.shard) if searched else None
+        if searched is None or current is None or current.identity != read.content:
+            self._stale.append(read.shard)
             return
-        yield from searched.rows.get(shard, {}).items()
+        yield from searched.rows.get(read.shard, {}).items()
 
     def _tell_stale(self, area: Area, there: Place) -> None:
         """One remark on all shards of a partition that were made from other shards than those of today."""

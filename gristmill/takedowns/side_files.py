@@ -19,7 +19,6 @@ from gristmill.lake.store.json_object import NOT_DECODED, decode_object
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.erasures import text_digest
 from gristmill.scores.examples import ExamplesFile
-from gristmill.stages.fingerprints.binary_part import BinaryPartRecord
 from gristmill.takedowns.places import Area, FoundPlace, Search
 from gristmill.takedowns.wanted import Wanted
 from gristmill.tracing.rows import Partition
@@ -119,38 +118,6 @@ def example_places(store: Store, attributes: Partition, wanted: Wanted, search: 
             where = f"{path}: an excerpt ({each.end} {each.label})"
             yield _place((each.source, each.id), "examples", attributes.place, each.shard, where)
     search.read.add(path)
-
-
-def printed_places(store: Store, clusters: Partition, wanted: Wanted) -> Iterator[FoundPlace]:
-    """The rows of `clusters.parquet`, the table of near duplicates for people, of wanted documents.
-
-    Args:
-        store: the lake.
-        clusters: the partition of a round.
-        wanted: the documents.
-
-    Raises:
-        DataError: the ledger is wrong.
-        StoreError: the file is missing.
-    """
-    ids = wanted.by_id
-    for row in clusters.shards.values():
-        record = BinaryPartRecord.of_row(row, clusters.place.table)
-        for path in record.objects:
-            if path.endswith(".parquet"):
-                for number, recipe, name in _numbers(store.read(path), set(ids)):
-                    for pair in ids[name]:
-                        found = _place(pair, "dedupe", clusters.place, row.name, f"{path}: row {number}")
-                        yield msgspec.structs.replace(found, by_id_of=recipe)
-
-
-def _numbers(data: bytes, ids: set[str]) -> Iterator[tuple[int, str, str]]:
-    import pyarrow as pa  # noqa: PLC0415 - takes 0.4 s to import
-    import pyarrow.parquet as pq  # noqa: PLC0415 - the same
-
-    table = pq.read_table(pa.BufferReader(data), columns=["source", "id"])
-    rows = zip(table["source"].to_pylist(), table["id"].to_pylist(), strict=True)
-    yield from ((number, recipe, name) for number, (recipe, name) in enumerate(rows) if name in ids)
 
 
 def column_places(

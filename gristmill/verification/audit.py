@@ -17,18 +17,13 @@ from gristmill.lake.address import Place, documents_asset, place, place_of_ledge
 from gristmill.lake.asset_kind import AssetKind
 from gristmill.lake.asset_kinds import (
     ATTRIBUTES,
-    CLUSTERS,
     DOCUMENTS,
     EXPORT,
-    FINGERPRINTS,
-    HASH_RUNS,
     LABELS,
-    MARKS,
     MIX,
     MODEL,
     TOKEN_CACHE,
     TOKENIZER,
-    VERDICTS,
     kind_of,
     names_of,
     whole_asset_of,
@@ -40,11 +35,11 @@ from gristmill.stages.mixing.edits.edit_proof import edit_findings
 from gristmill.stages.models.proof import folder_findings
 from gristmill.verification.attributes import attribute_findings
 from gristmill.verification.census import due_ledgers
-from gristmill.verification.dedupe_parts import dedupe_findings
 from gristmill.verification.documents import document_findings
 from gristmill.verification.exports import export_findings
 from gristmill.verification.indexes import index_findings
 from gristmill.verification.lake_file import audit_unledgered
+from gristmill.verification.ledger import part_findings
 from gristmill.verification.reencoding import reencoding_findings
 from gristmill.verification.shard import ReadDocuments
 from gristmill.verification.token_caches import cache_findings, tokenizer_findings
@@ -67,9 +62,8 @@ PROOFS: Mapping[AssetKind, Proof] = {
     MIX: document_findings,
     TOKEN_CACHE: cache_findings,
     EXPORT: export_findings,
-    **dict.fromkeys((FINGERPRINTS, HASH_RUNS, VERDICTS, CLUSTERS, MARKS), dedupe_findings),
 }
-"""The proofs of the kinds that have partitions, but for documents and their sets."""
+"""The proofs of kinds that have partitions, but for documents, their sets, and kinds that have a KindBehaviour."""
 
 
 def _of_partition(
@@ -78,7 +72,7 @@ def _of_partition(
     if partition.kind is DOCUMENTS:
         return document_findings(store, partition, say, known)
     if partition.kind is not ATTRIBUTES:
-        return PROOFS[partition.kind](store, partition, say)
+        return PROOFS.get(partition.kind, part_findings)(store, partition, say)
     names = names_of(partition.asset)
     documents = place(documents_asset(names["source"], names["version"]), partition.snapshot)
     return attribute_findings(store, partition, documents, say, shelves, known)

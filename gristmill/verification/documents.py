@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 import msgspec
 
 from gristmill.errors import DataError, MalformedRow, RecipeError, StoreError
-from gristmill.execution.finding import Finding, differs, guarded
+from gristmill.execution.finding import Finding, differs, guarded, prove_object
 from gristmill.execution.mend import remake
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, blocklist_path, place
@@ -30,7 +30,7 @@ from gristmill.stages.mixing.blocklist_inputs import hashes_by_name, touched_sha
 from gristmill.stages.mixing.held_out_proof import held_out_findings
 from gristmill.verification.derived_files.findings import derived_findings
 from gristmill.verification.ledger import LedgerProof, input_of
-from gristmill.verification.shard import ReadDocuments, ShardProof, prove_object
+from gristmill.verification.shard import ReadDocuments, ShardProof
 
 
 def document_findings(

@@ -8,7 +8,7 @@ import msgspec
 import xxhash
 
 from gristmill.errors import DataError, RecipeError, StoreError
-from gristmill.execution.finding import Finding, differs, guarded
+from gristmill.execution.finding import Finding, differs, guarded, prove_object
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, place
 from gristmill.lake.asset_kinds import MIX
@@ -33,7 +33,6 @@ from gristmill.verification.derived_files.as_written import unknown_field, why_n
 from gristmill.verification.derived_files.expected_files import unlike
 from gristmill.verification.documents import table_of
 from gristmill.verification.ledger import LedgerProof, input_of, part_strays, upstream_head
-from gristmill.verification.shard import prove_object
 
 _KEEP = "mend that, then verify again; remove nothing of the part"
 

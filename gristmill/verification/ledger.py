@@ -37,6 +37,7 @@ from gristmill.lake.ledger.receipts import objects_of, read_run_note
 from gristmill.lake.rows.shard_file import unpacked_whole
 from gristmill.lake.store.protocol import Store
 from gristmill.releases.pins import pins
+from gristmill.stages.kind import behaviour_of
 from gristmill.stages.models.ledger import FolderLedger, find_folder
 from gristmill.stages.tokenization.files import TokenizerLedger, read_tokenizer_ledger
 
@@ -217,6 +218,18 @@ class LedgerProof:
                     say(f"{path}: made by a run that is at work, or was killed; run it again")
                 else:
                     yield Finding(path, None, "no ledger names this object", REMOVE_STRAY)
+
+
+def part_findings(store: Store, partition: Place, say: Say) -> Iterator[Finding]:
+    """Findings on head, table and inputs, and on each part, which its kind verifies."""
+    proof, kind = LedgerProof(store, partition), behaviour_of(partition.kind)
+    yield from proof.findings
+    if proof.head is None:
+        return
+    yield from proof.upstream()
+    for row in proof.shards:
+        yield from guarded(store, partition.table, kind.findings(store, partition, row))
+    yield from part_strays(store, partition, proof.shards, say)
 
 
 def part_strays(store: Store, partition: Place, shards: Sequence[Shard], say: Say) -> Iterator[Finding]:

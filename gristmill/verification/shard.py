@@ -10,7 +10,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from gristmill.errors import DataError
-from gristmill.execution.finding import Finding, differs, guarded
+from gristmill.execution.finding import Finding, differs
 from gristmill.lake.ledger.model import Quarantine, Shard
 from gristmill.lake.rows.row_blocks import ROW_LIMIT
 from gristmill.lake.rows.shard_file import unpacked
@@ -21,39 +21,6 @@ Members = Sequence[tuple[int, int]]
 
 _MOST = 1 << 22
 """Rows whose lengths are kept: 16 MiB. Sets of further shards are compared with the documents themselves."""
-
-
-def prove_object(
-    store: Store, path: str, sha256: str, size: int | None = None, content: str | None = None
-) -> Iterator[Finding]:
-    """Findings unless an object exists, can be read, and has the size and digests that its ledger names.
-
-    Args:
-        store: the lake.
-        path: path of the object.
-        sha256: SHA-256 of its bytes, hexadecimal.
-        size: number of its bytes; None: the ledger does not name it.
-        content: XXH3-128 of its bytes, hexadecimal; None: the ledger does not name it.
-    """
-    yield from guarded(store, path, _prove(store, path, sha256, size, content))
-
-
-def _prove(store: Store, path: str, sha256: str, size: int | None, content: str | None) -> Iterator[Finding]:
-    entry = store.head(path)
-    if entry is None:
-        yield Finding(path, None, "there is no such object, but the ledger names it")
-        return
-    if size is not None and entry.size != size:
-        yield Finding(path, None, differs("the object's bytes are", entry.size, size))
-        return
-    hashes, hashed = hashlib.sha256(), xxhash.xxh3_128()
-    for piece in store.stream(path):
-        hashes.update(piece)
-        hashed.update(piece if content is not None else b"")
-    if hashes.hexdigest() != sha256:
-        yield Finding(path, None, differs("its sha256 is", hashes.hexdigest(), sha256))
-    elif content is not None and hashed.hexdigest() != content:
-        yield Finding(path, None, differs("its content digest is", hashed.hexdigest(), content))
 
 
 class ShardProof:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from tokenizers import Tokenizer as Reader
 
 from gristmill.errors import DataError, RecipeError
-from gristmill.execution.finding import Finding, differs, unreadable
+from gristmill.execution.finding import Finding, differs, prove_object, unreadable
 from gristmill.execution.mend import REMOVE_STRAY
 from gristmill.execution.work import Say
 from gristmill.formats.levanter.cache import CacheReader, ranges_of
@@ -24,7 +24,6 @@ from gristmill.stages.tokenization.files import TokenizerLedger, ledger_path, re
 from gristmill.verification.derived_files.as_written import unknown_field
 from gristmill.verification.documents import table_of
 from gristmill.verification.ledger import LedgerProof, input_of, part_strays, upstream_head
-from gristmill.verification.shard import prove_object
 from gristmill.verification.trainer_config import recorded_format
 
 

@@ -1,0 +1,113 @@
+"""What other rooms ask about what a resolution makes: see gristmill/stages/kind.py."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from gristmill.errors import DataError
+from gristmill.execution.step import Step
+from gristmill.lake.address import Place
+from gristmill.lake.asset_kinds import CLUSTERS, kind_of
+from gristmill.lake.identity import Pair
+from gristmill.lake.ledger.model import Shard
+from gristmill.lake.store.protocol import Store
+from gristmill.recipes.catalogue import Catalogue
+from gristmill.stages.dedupe.columns import COUNTS, FOUND, HASHES, POSITIONS, REPEATS, row_bytes
+from gristmill.stages.dedupe.marks.grinder import NOT_CONFIRMED
+from gristmill.stages.dedupe.marks.key_numbers import KEY_MARK
+from gristmill.stages.dedupe.resolution import read_order, steps_of_resolution
+from gristmill.stages.fingerprints.binary_part import BinaryPartRecord
+from gristmill.stages.fingerprints.part_proof import BinaryPartKind, Numbers, ReadPart
+from gristmill.stages.kind import HeldDocument, RowsOf
+from gristmill.stages.near_duplicates.cluster_files import CLUSTER, MEMBER, Records, records_of
+from gristmill.stages.near_duplicates.labelled import largest_of, sizes_by_power
+from gristmill.stages.near_duplicates.mark_records import NEAR_MARK
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+class _Resolved(BinaryPartKind):
+    """A kind that a resolution makes."""
+
+    def steps(
+        self, store: Store, catalogue: Catalogue, shelves: tuple[str, ...], names: Mapping[str, str]
+    ) -> Iterator[Step]:
+        dedupe = catalogue.dedupes.get(names["dedupe"])
+        if dedupe:
+            yield from steps_of_resolution(dedupe, read_order(store, dedupe.name)[0], shelves)
+
+
+class HashRunsKind(_Resolved):
+    """Hash runs: the sorted hashes of a snapshot."""
+
+    def numbers(self, part: ReadPart) -> Numbers:
+        distinct, repeats = part.number("hashes", row_bytes(HASHES)), part.number("repeats", row_bytes(REPEATS))
+        firsts, counts = part.number("positions", row_bytes(POSITIONS)), part.number("counts", row_bytes(COUNTS))
+        if firsts != distinct or counts > distinct:
+            raise DataError(f"{part.place.table}: part {part.row.name}: its files are not of the same hashes")
+        return Numbers(distinct + repeats, {"distinct": distinct, "repeats": repeats})
+
+
+class VerdictsKind(_Resolved):
+    """Verdicts: what each snapshot of a round has from others."""
+
+    def numbers(self, part: ReadPart) -> Numbers:
+        facts = {name: part.record.facts.get(name) for name in ("matrix", "histogram", "largest")}
+        return Numbers(sum(part.number(name, row_bytes(FOUND)) for name in part.record.contents), {}, facts)
+
+
+class ClustersKind(_Resolved):
+    """Clusters of near duplicates of a round."""
+
+    def numbers(self, part: ReadPart) -> Numbers:
+        members = [_records(part, name, MEMBER) for name in part.record.contents if name.isdigit()]
+        clusters = _records(part, "clusters", CLUSTER)
+        facts = {
+            "sizes": sizes_by_power(clusters["size"].tolist()),
+            "largest": msgspec.to_builtins(largest_of(clusters)),
+        }
+        duplicates = sum(int(each["duplicate"].sum()) for each in members)
+        counts = {"clusters": len(clusters), "duplicates": duplicates}
+        return Numbers(sum(map(len, members)), counts, facts, others=True)
+
+    def held(
+        self,
+        store: Store,
+        partition: Place,
+        row: Shard,
+        rows: RowsOf,  # noqa: ARG002 - its table for people has ids alone
+        ids: Mapping[str, Sequence[Pair]],
+    ) -> Iterator[HeldDocument]:
+        for path in BinaryPartRecord.of_row(row, partition.table).objects:
+            if path.endswith(".parquet"):
+                for number, recipe, name in _numbers(store.read(path)):
+                    yield from (HeldDocument(pair, f"{path}: row {number}", recipe) for pair in ids.get(name, ()))
+
+
+class MarksKind(_Resolved):
+    """Marks: the duplicates in the shards of a snapshot."""
+
+    def numbers(self, part: ReadPart) -> Numbers:
+        if any(kind_of(each.asset) is CLUSTERS for each in part.row.inputs):
+            marks = _records(part, "marks", NEAR_MARK)
+            return Numbers(int(marks["duplicate"].sum()), {"in clusters": len(marks)})
+        if any(each.shard == "positions" for each in part.row.inputs):  # the documents of each key are numbered
+            return Numbers(int((_records(part, "marks", KEY_MARK)["number"] > 1).sum()))
+        counts = {name: number for name, number in part.row.counts.items() if name == NOT_CONFIRMED}
+        return Numbers(part.number("marks", 4), counts)
+
+
+def _records(part: ReadPart, name: str, kind: "np.dtype[np.void]") -> Records:
+    return records_of(part.read(name), kind, part.record.folder + name)
+
+
+def _numbers(data: bytes) -> Iterator[tuple[int, str, str]]:
+    """The number, the recipe and the id of each row of `clusters.parquet`."""
+    import pyarrow as pa  # noqa: PLC0415 - takes 0.4 s to import
+    import pyarrow.parquet as pq  # noqa: PLC0415 - the same
+
+    table = pq.read_table(pa.BufferReader(data), columns=["source", "id"])
+    rows = zip(table["source"].to_pylist(), table["id"].to_pylist(), strict=True)
+    yield from ((number, recipe, name) for number, (recipe, name) in enumerate(rows))

@@ -1,0 +1,48 @@
+"""What other rooms ask about fingerprints: see gristmill/stages/kind.py."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import xxhash
+
+from gristmill.errors import DataError
+from gristmill.lake.address import Place
+from gristmill.lake.asset_kinds import kind_of
+from gristmill.lake.identity import Pair
+from gristmill.lake.ledger.model import Shard
+from gristmill.lake.rows.shard_file import rows_of, unpacked_whole
+from gristmill.lake.store.protocol import Store
+from gristmill.stages.fingerprints.binary_part import BinaryPartRecord
+from gristmill.stages.fingerprints.part_proof import BinaryPartKind, Numbers, ReadPart
+from gristmill.stages.fingerprints.reader import HASH_BYTES, FingerprintPart
+from gristmill.stages.kind import HeldDocument, RowsOf
+
+
+class FingerprintsKind(BinaryPartKind):
+    """Fingerprints: the hashes of the units of a snapshot."""
+
+    def numbers(self, part: ReadPart) -> Numbers:
+        reader = FingerprintPart(part.store, part.row, part.place.table)
+        ids = unpacked_whole(part.read("ids.gz"), f"{part.record.folder}ids.gz")
+        spans, rows = reader.spans(), len(rows_of(ids))
+        hashes = {spans.hashes, int(reader.offsets[-1]), part.number("hashes", HASH_BYTES)}
+        if spans.documents != rows or len(hashes) > 1:
+            raise DataError(f"{part.place.table}: part {part.row.name}: its files are not of the same documents")
+        if "signatures" in part.record.contents:
+            reader.signatures()
+        facts = {"documents": rows, "spans": len(spans.starts), "hashes": spans.hashes}
+        counts = {name: facts[name] for name in ("spans", "hashes")}
+        return Numbers(rows, counts, facts, others=True, ids=xxhash.xxh3_128_hexdigest(ids))
+
+    def held(
+        self,
+        store: Store,  # noqa: ARG002 - the rows of the shards tell all
+        partition: Place,
+        row: Shard,
+        rows: RowsOf,
+        ids: Mapping[str, Sequence[Pair]],  # noqa: ARG002 - the same
+    ) -> Iterator[HeldDocument]:
+        folder = BinaryPartRecord.of_row(row, partition.table).folder
+        for read in row.inputs:
+            if (kind := kind_of(read.asset)) and kind.documents:
+                for pair, number in rows(read):
+                    yield HeldDocument(pair, f"{folder}: document {number} of the part")

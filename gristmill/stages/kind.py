@@ -1,0 +1,116 @@
+"""KindBehaviour: what the stage of a kind of asset answers about it, so that no other room names the kind.
+
+What a row of gristmill/lake/asset_kinds.py can say is declared there. The rest is asked here: `verify` and takedowns
+ask the stage, which is found by the name of the kind and imported when it is asked. Provisional: may change.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from gristmill.execution.finding import Finding
+from gristmill.execution.step import Step
+from gristmill.execution.work import Say
+from gristmill.lake.address import Place
+from gristmill.lake.asset_kind import AssetKind
+from gristmill.lake.identity import Pair
+from gristmill.lake.ledger.index_ledger import IndexLedger
+from gristmill.lake.ledger.model import Input, Shard
+from gristmill.lake.store.protocol import Store
+from gristmill.plugins import Door
+from gristmill.recipes.catalogue import Catalogue
+
+RowsOf = Callable[[Input], Iterable[tuple[Pair, int]]]
+"""Gives the wanted documents in a shard that was read, and the number of the row of each."""
+
+
+class HeldDocument(NamedTuple):
+    """A document that a part holds.
+
+    Attributes:
+        pair: (source, id) of the document.
+        where: the file, and the place in it, in words.
+        by_id_of: name of the recipe whose row it is, if its id alone was compared; else empty.
+    """
+
+    pair: Pair
+    where: str
+    by_id_of: str = ""
+
+
+class KindBehaviour:
+    """The answers of a kind that has nothing of what is asked. What must not be passed over is an error."""
+
+    def steps(
+        self, store: Store, catalogue: Catalogue, shelves: tuple[str, ...], names: Mapping[str, str]
+    ) -> Iterator[Step] | None:
+        """The steps among which is the one that makes a partition.
+
+        Args:
+            store: the lake.
+            catalogue: the recipes.
+            shelves: packages that hold them.
+            names: names in the address of the asset.
+
+        Returns:
+            The steps; None: the steps of the snapshot of its source.
+        """
+
+    def findings(self, store: Store, partition: Place, row: Shard) -> Iterator[Finding]:
+        """Findings on the bytes of a part, and on what its row says of them.
+
+        Args:
+            store: the lake.
+            partition: place of the partition. Its head, table and inputs are verified already.
+            row: the part's row of the table.
+
+        Raises:
+            DataError: the part cannot be read, which is a finding.
+        """
+        raise NotImplementedError
+
+    def held(
+        self, store: Store, partition: Place, row: Shard, rows: RowsOf, ids: Mapping[str, Sequence[Pair]]
+    ) -> Iterator[HeldDocument]:
+        """The wanted documents that a part holds.
+
+        Args:
+            store: the lake.
+            partition: place of the partition.
+            row: the part's row of the table.
+            rows: gives those in a shard that the part was made from.
+            ids: the wanted documents by their id.
+
+        Raises:
+            DataError: the part cannot be read.
+            StoreError: a file of it is missing.
+        """
+        raise NotImplementedError
+
+    def contradictions(self, store: Store, ledger: IndexLedger, say: Say) -> Iterator[tuple[str, str]]:
+        """The files of an index that do not follow from what it closes: (path, what is wrong).
+
+        Args:
+            store: the lake.
+            ledger: ledger of the index. Its files have the digests that it names, and its inputs are current.
+            say: receives notes on what is odd, but no error.
+        """
+        raise NotImplementedError
+
+
+ASSET_KINDS = Door[type[KindBehaviour]](
+    "asset_kinds",
+    "a class below KindBehaviour",
+    lambda _, found: isinstance(found, type) and issubclass(found, KindBehaviour),
+)
+"""The classes that answer, by the name of the kind."""
+
+
+@cache
+def behaviour_of(kind: AssetKind) -> KindBehaviour:
+    """What the stage of a kind answers. Of a kind that other rooms know, that is nothing.
+
+    Args:
+        kind: kind of asset.
+    """
+    return (ASSET_KINDS.load(kind.name) if kind.name in ASSET_KINDS.names else KindBehaviour)()
