@@ -15,7 +15,7 @@ from assets.support.report import failures
 from assets.support.runs.tags import asset_tags, tag_run
 from assets.support.step_ops import Asked, Output, StepAssets
 from gristmill.execution.step import Step
-from gristmill.lake.asset_kinds import RESOLUTION, ledger_of_asset
+from gristmill.lake.asset_kinds import ledger_of_asset
 from gristmill.lake.ledger.index_ledger import read_index_ledger
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.duplicates.dedupe import Dedupe
@@ -67,7 +67,7 @@ def _labels(dedupe: Dedupe, source: Source) -> StepAssets:
     output = Output(
         address=every.asset,
         step=every,
-        description=f"{_words(dedupe)}. Made from {RESOLUTION.at(dedupe=dedupe.name)}, whose sensor requests it.",
+        description=f"{_words(dedupe)}. Made from {dedupe.asset}, whose sensor requests it.",
         kinds=frozenset({"jsonl", every.version}),
         owners=source.owners,
         automated=False,  # each resolution would request all snapshots; the sensor requests those whose marks changed
@@ -88,7 +88,7 @@ def _warning(check: dg.AssetCheckKey, doubtful: str) -> dg.AssetCheckResult:
 
 def resolution_asset(catalogue: Catalogue, dedupe: Dedupe) -> dg.AssetsDefinition:
     """The asset of a resolution."""
-    address = RESOLUTION.at(dedupe=dedupe.name)
+    address = dedupe.asset
     check = dg.AssetCheckKey(key_of(address), "duplicates_found")
 
     @dg.asset(

@@ -23,7 +23,7 @@ from assets.support.runs.runless_events import record_events
 from assets.support.step_ops import Output
 from gristmill.errors import GristmillError, visible
 from gristmill.lake.address import Place, cache_packing, raw_asset, tokenizer_asset
-from gristmill.lake.asset_kinds import ATTRIBUTES, LABELS, MODEL, RESOLUTION, ledger_of_asset, ledgers_folder
+from gristmill.lake.asset_kinds import ATTRIBUTES, LABELS, MODEL, ledger_of_asset, ledgers_folder
 from gristmill.lake.ledger.files import list_ledgers, read_head, read_table
 from gristmill.lake.ledger.index_ledger import read_index_ledger
 from gristmill.lake.ledger.lake_id import make_lake_id
@@ -169,7 +169,7 @@ def _sync_whole(instance: dg.DagsterInstance, store: Store, catalogue: Catalogue
             entry = LedgerEntry(folder.fingerprint, folder_facts(store, folder))
             reported += _report_whole(instance, address, entry, report)
     for dedupe in catalogue.dedupes.values():
-        address = RESOLUTION.at(dedupe=dedupe.name)
+        address = dedupe.asset
         resolution, closed = read_resolution(store, dedupe.name), read_index_ledger(store, ledger_of_asset(address))
         if resolution is None or closed is None:
             _forget(instance, address, set())
@@ -219,7 +219,7 @@ def _everything(catalogue: Catalogue) -> Iterator[str]:
     yield from (asset for asset, _ in catalogue.slices())
     yield from (tokenizer_asset(tokenizer) for tokenizer in catalogue.tokenizers)
     yield from _folders(catalogue)
-    yield from (RESOLUTION.at(dedupe=name) for name in catalogue.dedupes)
+    yield from (dedupe.asset for dedupe in catalogue.dedupes.values())
     yield from catalogue.indexes()
     yield from _packings(catalogue)
 

@@ -11,7 +11,7 @@ from assets.support.runs.own_checks import own_checks
 from gristmill.environment import INTERVAL
 from gristmill.errors import DataError, visible
 from gristmill.lake.address import attributes_asset, place
-from gristmill.lake.asset_kinds import MARKS, RESOLUTION, ledger_of_asset, names_of
+from gristmill.lake.asset_kinds import MARKS, ledger_of_asset, names_of
 from gristmill.lake.ledger.files import read_head
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import Catalogue
@@ -107,7 +107,7 @@ def resolution_sensors(catalogue: Catalogue, interval: int = INTERVAL) -> list[d
             try:
                 marks[dedupe.name], due, words = _look_at(context, store, dedupe, mark, going, room)
             except DataError as error:  # the resolutions of other recipes are looked at, and this one at the next tick
-                wrong[f"{RESOLUTION.at(dedupe=dedupe.name)} (it cannot be read)"] = str(error)
+                wrong[f"{dedupe.asset} (it cannot be read)"] = str(error)
                 continue
             asked += due
             said += words
@@ -136,7 +136,7 @@ def _look_at(
     Raises:
         DataError: the resolution is damaged.
     """
-    entry = store.head(ledger_of_asset(RESOLUTION.at(dedupe=dedupe.name)))
+    entry = store.head(ledger_of_asset(dedupe.asset))
     waited = set(mark.wait)
     if entry is None or (mark.etag == entry.etag and not waited):
         return mark, [], []

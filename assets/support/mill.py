@@ -22,7 +22,7 @@ from gristmill.errors import DataError
 from gristmill.execution.step import Step
 from gristmill.execution.work import Say
 from gristmill.lake.address import mix_asset, tokenizer_asset
-from gristmill.lake.asset_kinds import RESOLUTION, TOKENIZER, kind_of, names_of
+from gristmill.lake.asset_kinds import TOKENIZER, kind_of, names_of
 from gristmill.lake.store.disk.file_lock import open_locked
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
@@ -213,7 +213,7 @@ class Mill:
     def resolve(self, dedupe: Dedupe) -> None:
         """A dedupe recipe: its resolution, then the sets of the snapshots whose marks changed."""
         if why_unresolved(self.store, dedupe, self.catalogue.editions_of(dedupe)):
-            self.materialize([RESOLUTION.at(dedupe=dedupe.name)], None)
+            self.materialize([dedupe.asset], None)
         for source in dedupe.versions:
             for snapshot in sorted(self.instance.get_dynamic_partitions(snapshots_of(source).name or "")):
                 step = DedupeLabelsStep(dedupe, source, snapshot, self.environment.shelves)

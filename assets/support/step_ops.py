@@ -26,7 +26,7 @@ from gristmill.execution.runner import raise_failures
 from gristmill.execution.step import Step, StoredPlan, assemble_one, grind, plan, publish_one, resume
 from gristmill.execution.survey import check_accepted
 from gristmill.lake.address import place
-from gristmill.lake.asset_kinds import RESOLUTION, kind_of
+from gristmill.lake.asset_kinds import kind_of
 from gristmill.pipeline.volume import VOLUME, Volume, volume_of
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.reports.sizes import counted
@@ -78,7 +78,7 @@ class Output:
 
         A resolution is none of them: each of its runs would make all snapshots out of date, though few of them change.
         """
-        return tuple(address for address in self.step.reads if kind_of(address) is not RESOLUTION)
+        return tuple(address for address in self.step.reads if not ((kind := kind_of(address)) and kind.ordered))
 
     @property
     def code_version(self) -> str:

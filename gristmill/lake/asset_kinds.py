@@ -8,8 +8,22 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
+from typing import Any
 
 from gristmill.lake.asset_kind import AssetKind
+
+
+def _whole(name: str, address: str, **fields: Any) -> AssetKind:
+    """A kind without partitions that keeps its ledger in its own folder."""
+    return AssetKind(name=name, address=address, ledger=f"{address}/ledger.json", **fields)
+
+
+def _of_dedupe(name: str, folder: str, **fields: Any) -> AssetKind:
+    """A kind of parts that a dedupe recipe makes, in a folder of the recipe."""
+    ledger = f"dedupe/{{dedupe}}/ledgers/{folder}/{{snapshot}}.json"
+    made_by, address = "dedupe/{dedupe}", f"dedupe/{{dedupe}}/{folder}"
+    return AssetKind(name=name, address=address, ledger=ledger, made_by=made_by, immutable=True, **fields)
+
 
 RAW = AssetKind(name="raw", address="sources/{source}/raw", layer="raw")
 DOCUMENTS = AssetKind(
@@ -47,92 +61,23 @@ MIX = AssetKind(
     area="mixes",
     layer="mix",
 )
-MIX_INDEX = AssetKind(
-    name="mix index",
-    address="mixes/{mix}/index",
-    ledger="mixes/{mix}/index/ledger.json",
-    made_by="mixes/{mix}",
-    closes=MIX,
-    layer="mix",
-)
-TOKENIZER = AssetKind(
-    name="tokenizer",
-    address="tokenizers/{tokenizer}",
-    ledger="tokenizers/{tokenizer}/ledger.json",
-    by_digest=True,
-    whole="tokenizer.json",
-    layer="tokenizer",
-)
-LABELS = AssetKind(
-    name="labelled set",
-    address="labels/{labels}",
-    ledger="labels/{labels}/ledger.json",
-    made_by="labels/{labels}",
-    layer="models",
-)
-MODEL = AssetKind(
-    name="model",
-    address="models/{model}",
-    ledger="models/{model}/ledger.json",
-    made_by="models/{model}",
-    by_digest=True,
-    whole="model",
-    layer="models",
-)
-FINGERPRINTS = AssetKind(
-    name="fingerprints",
-    address="dedupe/{dedupe}/fingerprints/{source}",
-    ledger="dedupe/{dedupe}/ledgers/fingerprints/{source}/{snapshot}.json",
-    made_by="dedupe/{dedupe}",
-    immutable=True,
+MIX_INDEX = _whole("mix index", "mixes/{mix}/index", made_by="mixes/{mix}", closes=MIX)
+TOKENIZER = _whole("tokenizer", "tokenizers/{tokenizer}", by_digest=True, whole="tokenizer.json", layer="tokenizer")
+LABELS = _whole("labelled set", "labels/{labels}", made_by="labels/{labels}", layer="models")
+MODEL = _whole("model", "models/{model}", made_by="models/{model}", by_digest=True, whole="model", layer="models")
+FINGERPRINTS = _of_dedupe(
+    "fingerprints",
+    "fingerprints/{source}",
     checks=("row_alignment",),
     by_digest=True,
     area="dedupe",
     layer="duplicates",
 )
-HASH_RUNS = AssetKind(
-    name="hash runs",
-    address="dedupe/{dedupe}/runs/{source}",
-    ledger="dedupe/{dedupe}/ledgers/runs/{source}/{snapshot}.json",
-    made_by="dedupe/{dedupe}",
-    immutable=True,
-    by_digest=True,
-)
-VERDICTS = AssetKind(
-    name="verdicts",
-    address="dedupe/{dedupe}/verdicts",
-    ledger="dedupe/{dedupe}/ledgers/verdicts/{snapshot}.json",
-    made_by="dedupe/{dedupe}",
-    immutable=True,
-    by_digest=True,
-)
-CLUSTERS = AssetKind(
-    name="clusters",
-    address="dedupe/{dedupe}/clusters",
-    ledger="dedupe/{dedupe}/ledgers/clusters/{snapshot}.json",
-    made_by="dedupe/{dedupe}",
-    immutable=True,
-    by_digest=True,
-    reads="tables",
-    area="dedupe",
-)
-MARKS = AssetKind(
-    name="marks",
-    address="dedupe/{dedupe}/marks/{source}",
-    ledger="dedupe/{dedupe}/ledgers/marks/{source}/{snapshot}.json",
-    made_by="dedupe/{dedupe}",
-    immutable=True,
-    reads="digest",
-)
-RESOLUTION = AssetKind(
-    name="resolution",
-    address="dedupe/{dedupe}/resolution",
-    ledger="dedupe/{dedupe}/resolution/ledger.json",
-    made_by="dedupe/{dedupe}",
-    closes=MARKS,
-    ordered=True,
-    layer="duplicates",
-)
+HASH_RUNS = _of_dedupe("hash runs", "runs/{source}", by_digest=True)
+VERDICTS = _of_dedupe("verdicts", "verdicts", by_digest=True)
+CLUSTERS = _of_dedupe("clusters", "clusters", by_digest=True, reads="tables", area="dedupe")
+MARKS = _of_dedupe("marks", "marks/{source}", reads="digest", layer="duplicates")
+RESOLUTION = _whole("resolution", "dedupe/{dedupe}/resolution", made_by="dedupe/{dedupe}", closes=MARKS, ordered=True)
 TOKEN_CACHE = AssetKind(
     name="token cache",
     address="token_caches/{mix}/{tokenizer}/{stream}",
@@ -155,14 +100,8 @@ TOKEN_CACHE_INDEX = AssetKind(
         "token_caches/{mix}/{tokenizer}/index/{rest}",
         "token_caches/{mix}/{tokenizer}/{stream}/{split}/shard_ledger.json",
     ),
-    layer="tokens",
 )
-CONSOLIDATED = AssetKind(
-    name="consolidated copies",
-    address="token_caches/{mix}/{tokenizer}/index/consolidated",
-    ledger="token_caches/{mix}/{tokenizer}/index/consolidated/ledger.json",
-    closes=TOKEN_CACHE,
-)
+CONSOLIDATED = _whole("consolidated copies", "token_caches/{mix}/{tokenizer}/index/consolidated", closes=TOKEN_CACHE)
 PACKING = AssetKind(
     name="packing plans",
     address="token_caches/{mix}/{tokenizer}/index/packing",
@@ -173,7 +112,6 @@ PACKING = AssetKind(
         "token_caches/{mix}/{tokenizer}/index/packing/{plan}-{length}.json",
         "token_caches/{mix}/{tokenizer}/index/packing/{plan}-{length}.npy",
     ),
-    layer="tokens",
 )
 EXPORT = AssetKind(
     name="export",
@@ -186,14 +124,7 @@ EXPORT = AssetKind(
     area="exports",
     layer="exports",
 )
-EXPORT_INDEX = AssetKind(
-    name="export index",
-    address="exports/{mix}/{export}/index",
-    ledger="exports/{mix}/{export}/index/ledger.json",
-    made_by="mixes/{mix}",
-    closes=EXPORT,
-    layer="exports",
-)
+EXPORT_INDEX = _whole("export index", "exports/{mix}/{export}/index", made_by="mixes/{mix}", closes=EXPORT)
 
 KINDS = (
     RAW, DOCUMENTS, ATTRIBUTES, BLOCKLIST, LABELS, MODEL, FINGERPRINTS, HASH_RUNS, VERDICTS, CLUSTERS,

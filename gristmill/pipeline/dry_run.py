@@ -10,7 +10,7 @@ from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.execution.step import Step
 from gristmill.execution.survey import Survey, survey
 from gristmill.lake.address import mix_asset, place, raw_asset, tokenizer_asset
-from gristmill.lake.asset_kinds import MIX, RESOLUTION, kind_of, ledger_of_asset, names_of
+from gristmill.lake.asset_kinds import MIX, kind_of, ledger_of_asset, names_of
 from gristmill.lake.ledger.files import read_head
 from gristmill.lake.store.protocol import Store
 from gristmill.pipeline.indexes import MixIndexes
@@ -171,7 +171,7 @@ class Prospects:
             prints: the partitions of fingerprints, as (asset, snapshot).
             scores: the partitions whose score chooses what a cluster keeps.
         """
-        address = RESOLUTION.at(dedupe=dedupe.name)
+        address = dedupe.asset
         due = list(dict.fromkeys(asset for asset, key in (*prints, *scores) if self._state(asset, key) in _DUE))
         if due:
             return self._noted(Prospect(address, "", "follow", why=tuple(f"after {asset}" for asset in due)))

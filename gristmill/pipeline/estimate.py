@@ -16,7 +16,7 @@ import msgspec
 from gristmill.execution.plan import plan_changes, read_state
 from gristmill.execution.step import Step
 from gristmill.lake.address import place
-from gristmill.lake.asset_kinds import FINGERPRINTS, kind_of, ledgers_folder, names_of
+from gristmill.lake.asset_kinds import kind_of, ledgers_folder, names_of
 from gristmill.lake.ledger.files import list_ledgers, read_head
 from gristmill.lake.ledger.receipts import read_run_note
 from gristmill.lake.store.protocol import Store
@@ -159,8 +159,9 @@ class Estimator:
 
     def _after(self, step: Step) -> float | None:
         """Bytes that a step reads whose inputs are made first, of those inputs whose bytes its run notes count."""
-        prints = [asset for asset in step.reads if kind_of(asset) is FINGERPRINTS]
-        read = prints or [asset for asset in step.reads if (kind := kind_of(asset)) and kind.documents]
+        kinds = {asset: kind for asset in step.reads if (kind := kind_of(asset))}
+        parts = [asset for asset, kind in kinds.items() if kind.immutable]
+        read = parts or [asset for asset, kind in kinds.items() if kind.documents]
         lengths = [self._length(asset, step.snapshot) for asset in read]
         known = [length for length in lengths if length is not None]
         return sum(known) if known and len(known) == len(lengths) else None
@@ -182,7 +183,7 @@ class Estimator:
         kind, names = kind_of(asset), names_of(asset)
         name = kind.name if kind else ""
         same = names.get("set") or names.get("tokenizer") or names.get("export")
-        alike = FINGERPRINTS.name if names.get("set") in self._dedupes else ""
+        alike = "dedupe" if names.get("set") in self._dedupes else ""
         return [(asset,), *([(name, same)] if same else []), (name, "", alike)]
 
     def _measured(self) -> Mapping[Kin, Rate]:

@@ -13,7 +13,7 @@ from gristmill.lake.address import (
     mix_index,
     tokenizer_asset,
 )
-from gristmill.lake.asset_kinds import LABELS, MODEL, RESOLUTION, kind_of, ledger_of_asset, names_of
+from gristmill.lake.asset_kinds import LABELS, MODEL, kind_of, ledger_of_asset, names_of
 from gristmill.lake.store.protocol import Store
 from gristmill.pipeline.models import folder_of, made_of
 from gristmill.pipeline.steps import cache_steps, export_steps, mix_steps, source_steps
@@ -139,7 +139,7 @@ class RecipeGraph:
                 for each in step.apart() if isinstance(step, TaggingStep) else (step,):
                     found |= dict.fromkeys(each.makes, each.reads)
         for dedupe in self._catalogue.dedupes.values():
-            found[RESOLUTION.at(dedupe=dedupe.name)] = read_assets(dedupe)
+            found[dedupe.asset] = read_assets(dedupe)
         for mix in self._catalogue.mixes.values():
             for step in self._steps(mix):
                 found |= dict.fromkeys(step.makes, step.reads)

@@ -7,7 +7,7 @@ from functools import cached_property
 from gristmill.errors import RecipeError, StoreError
 from gristmill.execution.step import Step
 from gristmill.lake.address import place, raw_asset, tokenizer_asset
-from gristmill.lake.asset_kinds import FINGERPRINTS, RESOLUTION, kind_of
+from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.ledger.files import read_head
 from gristmill.lake.store.open import Lake
 from gristmill.pipeline.dry_run import Prospect, Prospects
@@ -183,10 +183,10 @@ class Planner:
         """The resolutions, models and labelled sets that are wanted, by address, each with what it is made of."""
         found: dict[str, OrderedTask] = {}
         for dedupe in self.catalogue.dedupes.values():
-            asset = RESOLUTION.at(dedupe=dedupe.name)
+            asset = dedupe.asset
             reads = [(above, key) for above in self._graph.inputs(asset) for key in self._keys(above)]
-            prints = tuple(node for node in reads if kind_of(node[0]) is FINGERPRINTS)
-            scores = tuple(node for node in reads if kind_of(node[0]) is not FINGERPRINTS)
+            prints = tuple(node for node in reads if "dedupe" in names_of(node[0]))
+            scores = tuple(node for node in reads if node not in prints)
             resolution = ResolutionTask(dedupe, self.catalogue.editions_of(dedupe), prints, scores)
             found[asset] = OrderedTask(resolution, ((asset, ""),), tuple(reads))
         needed = needed_folders(self.catalogue)

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 
 from gristmill.errors import RecipeError
 from gristmill.lake.address import tokenizer_asset
-from gristmill.lake.asset_kinds import DOCUMENTS, EXPORT, KINDS, LABELS, MIX, MODEL, RESOLUTION, TOKEN_CACHE, names_of
+from gristmill.lake.asset_kinds import DOCUMENTS, EXPORT, KINDS, LABELS, MIX, MODEL, TOKEN_CACHE, names_of
 from gristmill.recipes.catalogue import Catalogue
 
 _OF_A_MIX = tuple(dict.fromkeys(kind.top for kind in KINDS if kind.made_by == MIX.made_by))
@@ -133,7 +133,7 @@ def addresses_of(catalogue: Catalogue) -> Iterator[str]:
     yield from (tokenizer_asset(name) for name in catalogue.tokenizers)
     yield from (LABELS.at(labels=name) for name in catalogue.labels)
     yield from (MODEL.at(model=name) for name in catalogue.models)
-    yield from (RESOLUTION.at(dedupe=name) for name in catalogue.dedupes)
+    yield from (dedupe.asset for dedupe in catalogue.dedupes.values())
 
 
 def _known(catalogue: Catalogue, word: str) -> str:

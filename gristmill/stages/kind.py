@@ -20,8 +20,31 @@ from gristmill.lake.store.protocol import Store
 from gristmill.plugins import Door
 from gristmill.recipes.catalogue import Catalogue
 
-RowsOf = Callable[[Input], Iterable[tuple[Pair, int]]]
-"""Gives the wanted documents in a shard that was read, and the number of the row of each."""
+
+class KnownPart(NamedTuple):
+    """A part that a ledger names.
+
+    Attributes:
+        store: the lake.
+        place: place of its partition.
+        row: its row of the table.
+    """
+
+    store: Store
+    place: Place
+    row: Shard
+
+
+class WantedDocuments(NamedTuple):
+    """The documents that a takedown looks for.
+
+    Attributes:
+        rows: gives those in a shard that was read, and the number of the row of each.
+        by_id: those that have an id, by the id.
+    """
+
+    rows: Callable[[Input], Iterable[tuple[Pair, int]]]
+    by_id: Mapping[str, Sequence[Pair]]
 
 
 class HeldDocument(NamedTuple):
@@ -56,30 +79,23 @@ class KindBehaviour:
             The steps; None: the steps of the snapshot of its source.
         """
 
-    def findings(self, store: Store, partition: Place, row: Shard) -> Iterator[Finding]:
+    def findings(self, part: KnownPart) -> Iterator[Finding]:
         """Findings on the bytes of a part, and on what its row says of them.
 
         Args:
-            store: the lake.
-            partition: place of the partition. Its head, table and inputs are verified already.
-            row: the part's row of the table.
+            part: the part. Head, table and inputs of its partition are verified already.
 
         Raises:
             DataError: the part cannot be read, which is a finding.
         """
         raise NotImplementedError
 
-    def held(
-        self, store: Store, partition: Place, row: Shard, rows: RowsOf, ids: Mapping[str, Sequence[Pair]]
-    ) -> Iterator[HeldDocument]:
+    def held(self, part: KnownPart, wanted: WantedDocuments) -> Iterator[HeldDocument]:
         """The wanted documents that a part holds.
 
         Args:
-            store: the lake.
-            partition: place of the partition.
-            row: the part's row of the table.
-            rows: gives those in a shard that the part was made from.
-            ids: the wanted documents by their id.
+            part: the part.
+            wanted: the documents.
 
         Raises:
             DataError: the part cannot be read.

@@ -11,27 +11,23 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import msgspec
-import numpy as np
 import xxhash
 
 from gristmill.errors import DataError, GristmillError, RecipeError
 from gristmill.lake.address import Place
 from gristmill.lake.asset_kind import AssetKind
-from gristmill.lake.asset_kinds import DOCUMENTS, FINGERPRINTS, MIX, RAW, kind_of
+from gristmill.lake.asset_kinds import DOCUMENTS, MIX, RAW, kind_of
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.batches import IdPair, TextRow
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.fingerprints.bucket_sort import buckets_of
-from gristmill.stages.fingerprints.reader import FingerprintPart
+from gristmill.stages.fingerprints.reader import parts_of_whole_texts
 from gristmill.takedowns.places import Search
 from gristmill.tracing.rows import Partition, find_partition
 
 _DIGEST = re.compile(r"[0-9a-f]{32}")
-_WHOLE_TEXT = {"unit": "document", "key": "text", "normalised": ""}
-"""The parameters of fingerprints that hash whole texts as they are."""
 _NO_TEXT = "documents with a `metadata.url` that is neither a text nor a list of texts, but may hold URLs"
 
 Pairs = set[Pair]
@@ -136,14 +132,14 @@ def by_content(store: Store, digest: str, search: Search, *, scan: bool) -> Pair
     if not _DIGEST.fullmatch(digest):
         raise RecipeError(f"--content {digest!r}: give the XXH3-128 of the text, 32 digits of 0-9 and a-f")
     no_text = digest == xxhash.xxh3_128_hexdigest(b"")
-    prints = {} if no_text else _fingerprints(store)
+    prints = {} if no_text else parts_of_whole_texts(store)
     found: Pairs = set()
 
     def of_shard(partition: Partition, shard: Shard) -> int | None:
         part = prints.get((partition.place.asset, shard.name, shard.content))
         if part is None:
             return None
-        found.update(_in_part(*part, digest))
+        found.update(part.with_text(digest))
         return 0
 
     def of_row(row: TextRow) -> bool:
@@ -152,31 +148,6 @@ def by_content(store: Store, digest: str, search: Search, *, scan: bool) -> Pair
     why = "no dedupe has empty texts" if no_text else "no dedupe has its whole texts"
     asked = _Question(of_shard, TextRow, of_row, why, changed_by=("edits", "transforms"))
     return found | _each(store, search, asked, scan=scan)
-
-
-def _fingerprints(store: Store) -> dict[tuple[str, str, str], tuple[FingerprintPart, int]]:
-    """The fingerprints of whole texts by (asset, shard, content) of the documents, with their number of buckets."""
-    parts: dict[tuple[str, str, str], tuple[FingerprintPart, int]] = {}
-    for there in list_ledgers(store, FINGERPRINTS.top):
-        partition = find_partition(store, there) if there.kind is FINGERPRINTS else None
-        if partition is None or any(partition.head.recipe.parameters.get(k) != v for k, v in _WHOLE_TEXT.items()):
-            continue
-        for row in partition.shards.values():
-            part = FingerprintPart(store, row, there.table)
-            for read in row.inputs:
-                parts[read.asset, read.shard, read.content] = part, len(part.offsets) - 1
-    return parts
-
-
-def _in_part(part: FingerprintPart, buckets: int, digest: str) -> list[Pair]:
-    high, low = np.uint64(int(digest[:16], 16)), np.uint64(int(digest[16:], 16))
-    number = int(buckets_of(np.array([high], np.uint64), buckets)[0])
-    bucket = part.bucket(number)
-    hits = bucket.ordinals[(bucket.high == high) & (bucket.low == low)]
-    if not len(hits):
-        return []
-    ids, spans = part.ids(), part.spans()
-    return [ids[spans.of_hash(int(hit), part.row.name)[0]] for hit in hits]
 
 
 class _Question(NamedTuple):

@@ -33,7 +33,7 @@ from gristmill.lake.ledger.walk import list_assets
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.erasures import WITHDRAWN, erasures, text_digest
-from gristmill.stages.kind import behaviour_of
+from gristmill.stages.kind import KnownPart, WantedDocuments, behaviour_of
 from gristmill.stages.token_cache.part import PartRecord
 from gristmill.takedowns.erasing.left_out import left_out_places
 from gristmill.takedowns.id_rows import rows_by_shard, scanned_rows
@@ -214,12 +214,10 @@ class Finder:
         self._add(example_places(self._store, partition, self._wanted, self.search))
 
     def _parts(self, partition: Partition) -> None:
-        there, rows = partition.place, partial(self._of, partition)
+        there, wanted = partition.place, WantedDocuments(partial(self._of, partition), self._wanted.by_id)
         for row in partition.shards.values():
-            for pair, where, by_id_of in behaviour_of(there.kind).held(
-                self._store, there, row, rows, self._wanted.by_id
-            ):
-                self._found(pair, there.kind.area, there, row.name, where, by_id_of)
+            for found in behaviour_of(there.kind).held(KnownPart(self._store, there, row), wanted):
+                self._found(found.pair, there.kind.area, there, row.name, found.where, found.by_id_of)
 
     def _token_cache(self, partition: Partition) -> None:
         names = names_of(partition.place.asset)

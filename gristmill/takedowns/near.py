@@ -8,7 +8,7 @@ import numpy as np
 
 from gristmill.errors import GristmillError
 from gristmill.lake.address import Place, place
-from gristmill.lake.asset_kinds import CLUSTERS, DOCUMENTS, FINGERPRINTS, MARKS, RESOLUTION, kind_of, names_of
+from gristmill.lake.asset_kinds import CLUSTERS, DOCUMENTS, MARKS, RESOLUTION, kind_of, names_of
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.files import find_ledger, list_ledgers, read_ledger
 from gristmill.lake.ledger.model import Ledger, Shard, Upstream
@@ -129,10 +129,8 @@ def _of_dedupe(store: Store, compared: _ComparedNow, found: Iterable[FoundPlace]
             rows[rank, each.shard][each.row] = each
     if not rows:
         return [], set()
-    tables = [
-        Table.read(store, place(FINGERPRINTS.at(dedupe=compared.name, source=source), snapshot), may_lack=True)
-        for source, snapshot in keys
-    ]
+    entries = compared.order.entries
+    tables = [Table.read(store, each.fingerprints(compared.name), may_lack=True) for each in entries]
     printed, names = PrintedDocuments(store, tables), [table.names for table in tables]
     signed = {at: printed.nodes(*at, list(each)) for at, each in rows.items()}
     nodes = np.concatenate([each for _, each in signed.values()])
@@ -140,7 +138,7 @@ def _of_dedupe(store: Store, compared: _ComparedNow, found: Iterable[FoundPlace]
     rounds = _rounds(store, compared, ranks.values())
 
     def members(rank: int) -> Records:
-        of_round = rounds[compared.order.entries[rank].round]
+        of_round = rounds[entries[rank].round]
         return read_members(store, of_round.rows[WHOLE], of_round.place.table, rank, len(names[rank]))
 
     asked = map(members, sorted({rank for rank, _ in rows}))
@@ -213,8 +211,7 @@ def _compared_now(store: Store, dedupe: str, rounds: Sequence[Place], search: Se
     documents: dict[Key, Place] = {}
     firsts: dict[Key, tuple[Upstream, int]] = {}
     for entry in order.entries:
-        there = place(FINGERPRINTS.at(dedupe=dedupe, source=entry.source), entry.snapshot)
-        prints, key = find_ledger(store, there), round_key(entry.round)
+        prints, key = find_ledger(store, entry.fingerprints(dedupe)), round_key(entry.round)
         if prints and key in made.keys() - stale and prints[0].upstream in made[key].inputs:
             upstream = parent_of(prints[0])
             made_of = read_ledger(store, place(upstream.asset, upstream.snapshot)) if upstream else None

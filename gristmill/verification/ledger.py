@@ -37,7 +37,7 @@ from gristmill.lake.ledger.receipts import objects_of, read_run_note
 from gristmill.lake.rows.shard_file import unpacked_whole
 from gristmill.lake.store.protocol import Store
 from gristmill.releases.pins import pins
-from gristmill.stages.kind import behaviour_of
+from gristmill.stages.kind import KnownPart, behaviour_of
 from gristmill.stages.models.ledger import FolderLedger, find_folder
 from gristmill.stages.tokenization.files import TokenizerLedger, read_tokenizer_ledger
 
@@ -228,7 +228,7 @@ def part_findings(store: Store, partition: Place, say: Say) -> Iterator[Finding]
         return
     yield from proof.upstream()
     for row in proof.shards:
-        yield from guarded(store, partition.table, kind.findings(store, partition, row))
+        yield from guarded(store, partition.table, kind.findings(KnownPart(store, partition, row)))
     yield from part_strays(store, partition, proof.shards, say)
 
 

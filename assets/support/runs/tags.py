@@ -32,7 +32,7 @@ def asset_tags(address: str, source: str = "") -> dict[str, str]:
     found = {
         SOURCE: source or names.get("source", ""),
         MIX: names.get("mix", ""),
-        LAYER: kind.layer if kind else "",
+        LAYER: (kind.closes or kind).layer if kind else "",
     }
     return {key: value for key, value in found.items() if _VALUE.fullmatch(value)}
 

@@ -9,6 +9,7 @@ import msgspec
 
 from gristmill.errors import RecipeError
 from gristmill.lake.address import NAME, VERSION, check_numbered
+from gristmill.lake.asset_kinds import RESOLUTION
 from gristmill.lake.ledger.model import Recipe
 from gristmill.recipes.drift.bounds import Bounds, check_bounds
 from gristmill.recipes.duplicates.units import DocumentUnits, KeyUnits, MinHashUnits, NgramUnits, Unit
@@ -90,6 +91,11 @@ class Dedupe:
                 f"{what}: confirm=True compares documents, paragraphs, lines and sentences, not"
                 f" {type(self.unit).__name__}; leave it out{near}"
             )
+
+    @property
+    def asset(self) -> str:
+        """The address of its resolution."""
+        return RESOLUTION.at(dedupe=self.name)
 
     @property
     def versions(self) -> Mapping[str, str]:

@@ -1,16 +1,13 @@
 """What other rooms ask about what a resolution makes: see gristmill/stages/kind.py."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from gristmill.errors import DataError
 from gristmill.execution.step import Step
-from gristmill.lake.address import Place
 from gristmill.lake.asset_kinds import CLUSTERS, kind_of
-from gristmill.lake.identity import Pair
-from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.stages.dedupe.columns import COUNTS, FOUND, HASHES, POSITIONS, REPEATS, row_bytes
@@ -19,7 +16,7 @@ from gristmill.stages.dedupe.marks.key_numbers import KEY_MARK
 from gristmill.stages.dedupe.resolution import read_order, steps_of_resolution
 from gristmill.stages.fingerprints.binary_part import BinaryPartRecord
 from gristmill.stages.fingerprints.part_proof import BinaryPartKind, Numbers, ReadPart
-from gristmill.stages.kind import HeldDocument, RowsOf
+from gristmill.stages.kind import HeldDocument, KnownPart, WantedDocuments
 from gristmill.stages.near_duplicates.cluster_files import CLUSTER, MEMBER, Records, records_of
 from gristmill.stages.near_duplicates.labelled import largest_of, sizes_by_power
 from gristmill.stages.near_duplicates.mark_records import NEAR_MARK
@@ -72,18 +69,12 @@ class ClustersKind(_Resolved):
         counts = {"clusters": len(clusters), "duplicates": duplicates}
         return Numbers(sum(map(len, members)), counts, facts, others=True)
 
-    def held(
-        self,
-        store: Store,
-        partition: Place,
-        row: Shard,
-        rows: RowsOf,  # noqa: ARG002 - its table for people has ids alone
-        ids: Mapping[str, Sequence[Pair]],
-    ) -> Iterator[HeldDocument]:
-        for path in BinaryPartRecord.of_row(row, partition.table).objects:
+    def held(self, part: KnownPart, wanted: WantedDocuments) -> Iterator[HeldDocument]:
+        for path in BinaryPartRecord.of_row(part.row, part.place.table).objects:
             if path.endswith(".parquet"):
-                for number, recipe, name in _numbers(store.read(path)):
-                    yield from (HeldDocument(pair, f"{path}: row {number}", recipe) for pair in ids.get(name, ()))
+                for number, recipe, name in _numbers(part.store.read(path)):
+                    for pair in wanted.by_id.get(name, ()):
+                        yield HeldDocument(pair, f"{path}: row {number}", recipe)
 
 
 class MarksKind(_Resolved):

@@ -1,20 +1,16 @@
 """What other rooms ask about fingerprints: see gristmill/stages/kind.py."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
 import xxhash
 
 from gristmill.errors import DataError
-from gristmill.lake.address import Place
 from gristmill.lake.asset_kinds import kind_of
-from gristmill.lake.identity import Pair
-from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.shard_file import rows_of, unpacked_whole
-from gristmill.lake.store.protocol import Store
 from gristmill.stages.fingerprints.binary_part import BinaryPartRecord
 from gristmill.stages.fingerprints.part_proof import BinaryPartKind, Numbers, ReadPart
 from gristmill.stages.fingerprints.reader import HASH_BYTES, FingerprintPart
-from gristmill.stages.kind import HeldDocument, RowsOf
+from gristmill.stages.kind import HeldDocument, KnownPart, WantedDocuments
 
 
 class FingerprintsKind(BinaryPartKind):
@@ -33,16 +29,9 @@ class FingerprintsKind(BinaryPartKind):
         counts = {name: facts[name] for name in ("spans", "hashes")}
         return Numbers(rows, counts, facts, others=True, ids=xxhash.xxh3_128_hexdigest(ids))
 
-    def held(
-        self,
-        store: Store,  # noqa: ARG002 - the rows of the shards tell all
-        partition: Place,
-        row: Shard,
-        rows: RowsOf,
-        ids: Mapping[str, Sequence[Pair]],  # noqa: ARG002 - the same
-    ) -> Iterator[HeldDocument]:
-        folder = BinaryPartRecord.of_row(row, partition.table).folder
-        for read in row.inputs:
+    def held(self, part: KnownPart, wanted: WantedDocuments) -> Iterator[HeldDocument]:
+        folder = BinaryPartRecord.of_row(part.row, part.place.table).folder
+        for read in part.row.inputs:
             if (kind := kind_of(read.asset)) and kind.documents:
-                for pair, number in rows(read):
+                for pair, number in wanted.rows(read):
                     yield HeldDocument(pair, f"{folder}: document {number} of the part")

@@ -10,7 +10,8 @@ from itertools import pairwise
 import msgspec
 
 from gristmill.errors import DataError, RecipeError
-from gristmill.lake.asset_kinds import RESOLUTION
+from gristmill.lake.address import Place, place
+from gristmill.lake.asset_kinds import FINGERPRINTS, RESOLUTION
 from gristmill.lake.store.json_object import NOT_DECODED, Integer
 from gristmill.recipes.duplicates.dedupe import Dedupe
 
@@ -29,6 +30,14 @@ class Ranked(msgspec.Struct, frozen=True):
     snapshot: str
     round: Integer
     edition: bool = False
+
+    def fingerprints(self, dedupe: str) -> Place:
+        """The place of its fingerprints.
+
+        Args:
+            dedupe: name of the recipe.
+        """
+        return place(FINGERPRINTS.at(dedupe=dedupe, source=self.source), self.snapshot)
 
 
 class Order(msgspec.Struct, frozen=True):

@@ -16,7 +16,7 @@ from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.fingerprints.binary_part import BinaryPartRecord, part_name, read_part_file, sealed
-from gristmill.stages.kind import KindBehaviour
+from gristmill.stages.kind import KindBehaviour, KnownPart
 
 
 def _other_fields(row: Shard, made: Shard) -> Iterator[tuple[str, Any, Any]]:
@@ -102,8 +102,9 @@ class BinaryPartKind(KindBehaviour):
         """
         raise NotImplementedError
 
-    def findings(self, store: Store, partition: Place, row: Shard) -> Iterator[Finding]:
+    def findings(self, part: KnownPart) -> Iterator[Finding]:
         """See KindBehaviour."""
+        store, partition, row = part
         who = f"part {row.name}"
         try:
             record = BinaryPartRecord.of_row(row, partition.table)
@@ -123,5 +124,5 @@ class BinaryPartKind(KindBehaviour):
             yield Finding(partition.table, None, f"{who}: {differs(f'its {name} is', made, recorded)}")
         if wrong:
             return  # a damaged part is not decoded
-        for name, recorded, made in _other_numbers(row, record, self.numbers(ReadPart(store, partition, row, record))):
+        for name, recorded, made in _other_numbers(row, record, self.numbers(ReadPart(*part, record))):
             yield Finding(partition.table, None, f"{who}: {differs(f'{name} of its files:', made, recorded)}")

@@ -14,13 +14,18 @@ import xxhash
 from numpy.typing import NDArray
 
 from gristmill.errors import DataError
+from gristmill.lake.asset_kinds import FINGERPRINTS
 from gristmill.lake.identity import Pair
+from gristmill.lake.ledger.files import find_ledger, list_ledgers
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.shard_file import rows_of, unpacked_whole
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.fingerprints.binary_part import BinaryPartRecord, file_of_part, read_part_file
+from gristmill.stages.fingerprints.bucket_sort import buckets_of
 from gristmill.stages.fingerprints.spans import SpanTable
 
+_WHOLE_TEXT = {"unit": "document", "key": "text", "normalised": ""}
+"""The parameters of fingerprints that hash whole texts as they are."""
 _DIGEST = 16
 HASH_BYTES = 20
 """Bytes of a hash in a block: its two halves, and its ordinal."""
@@ -116,8 +121,42 @@ class FingerprintPart:
         high, low = np.frombuffer(data, "<u8", 2 * count).reshape(2, count)
         return BucketHashes(high, low, np.frombuffer(data, "<u4", count, 16 * count))
 
+    def with_text(self, digest: str) -> list[Pair]:
+        """The documents of a text.
+
+        Args:
+            digest: XXH3-128 (hex) of the text. The part must have whole texts.
+        """
+        high, low = np.uint64(int(digest[:16], 16)), np.uint64(int(digest[16:], 16))
+        bucket = self.bucket(int(buckets_of(np.array([high], np.uint64), len(self.offsets) - 1)[0]))
+        hits = bucket.ordinals[(bucket.high == high) & (bucket.low == low)]
+        if not len(hits):
+            return []
+        ids, spans = self.ids(), self.spans()
+        return [ids[spans.of_hash(int(hit), self.row.name)[0]] for hit in hits]
+
     def _file(self, name: str) -> bytes:
         return read_part_file(self._store, self.row, self._table, name)
 
     def _broken(self, name: str) -> DataError:
         return DataError(f"{self._table}: part {self.row.name}: file {name!r} is broken; make this partition again")
+
+
+def parts_of_whole_texts(store: Store) -> dict[tuple[str, str, str], FingerprintPart]:
+    """The fingerprints of whole texts, by (asset, shard, content) of the documents.
+
+    Args:
+        store: the lake.
+
+    Raises:
+        DataError: a ledger is damaged.
+        StoreError: the lake does not answer.
+    """
+    parts: dict[tuple[str, str, str], FingerprintPart] = {}
+    for there in list_ledgers(store, FINGERPRINTS.top):
+        found = find_ledger(store, there) if there.kind is FINGERPRINTS else None
+        if found and all(found[0].recipe.parameters.get(name) == value for name, value in _WHOLE_TEXT.items()):
+            for row in found[1]:
+                part = FingerprintPart(store, row, there.table)
+                parts.update(((read.asset, read.shard, read.content), part) for read in row.inputs)
+    return parts

@@ -7,7 +7,7 @@ from itertools import zip_longest
 
 from gristmill.errors import DataError, StoreError
 from gristmill.lake.address import Place, attributes_asset, documents_asset, place
-from gristmill.lake.asset_kinds import CLUSTERS, FINGERPRINTS, HASH_RUNS, RESOLUTION, VERDICTS
+from gristmill.lake.asset_kinds import CLUSTERS, HASH_RUNS, RESOLUTION, VERDICTS
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.files import find_ledger, read_ledger
 from gristmill.lake.ledger.model import Input, Shard, Upstream
@@ -121,10 +121,7 @@ class ClusterInputs:
         unit, name = minhash_of(dedupe), dedupe.name
         ranked = [entry for entry in order.entries if entry.round <= number]
         new = order.of_round(number)
-        prints = [
-            Table.read(store, place(FINGERPRINTS.at(dedupe=name, source=entry.source), entry.snapshot), may_lack=True)
-            for entry in ranked
-        ]
+        prints = [Table.read(store, entry.fingerprints(name), may_lack=True) for entry in ranked]
         runs = [
             Table.read(store, place(HASH_RUNS.at(dedupe=name, source=entry.source), entry.snapshot), may_lack=True)
             for entry in ranked

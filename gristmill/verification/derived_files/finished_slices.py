@@ -7,7 +7,7 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.execution.work import Say
 from gristmill.lake.address import cache_index, documents_asset
 from gristmill.lake.asset_kind import AssetKind
-from gristmill.lake.asset_kinds import CONSOLIDATED, PACKING, RESOLUTION, kind_of, names_of
+from gristmill.lake.asset_kinds import CONSOLIDATED, PACKING, kind_of, names_of
 from gristmill.lake.ledger.files import list_ledgers, read_head
 from gristmill.lake.ledger.index_ledger import IndexLedger
 from gristmill.lake.ledger.model import Ledger
@@ -40,7 +40,7 @@ def slice_findings(store: Store, ledger: IndexLedger, shelves: Sequence[str], sa
         say: receives a note if no recipe says which slices it takes, and it leaves out some.
     """
     kind = kind_of(ledger.asset)
-    if kind is None or kind.closes is None or kind is RESOLUTION:  # its marks are compared with its own order
+    if kind is None or kind.closes is None or kind.ordered:  # its marks are compared with its own order
         return
     slices = [(each.asset.rpartition("/")[2], each.snapshot) for each in ledger.inputs]
     if disordered(slices):

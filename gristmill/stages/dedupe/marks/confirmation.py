@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from gristmill.errors import DataError
 from gristmill.lake.address import documents_asset, place
-from gristmill.lake.asset_kinds import FINGERPRINTS
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import Dedupe
@@ -111,9 +110,8 @@ class Confirmation:
         if rank not in self._known:
             entry, recipe = self._order.entries[rank], self._recipe
             asset = documents_asset(entry.source, recipe.versions[entry.source])
-            prints = place(FINGERPRINTS.at(dedupe=recipe.name, source=entry.source), entry.snapshot)
             documents = Table.read(self._store, place(asset, entry.snapshot))
-            self._known[rank] = (Table.read(self._store, prints), documents)
+            self._known[rank] = (Table.read(self._store, entry.fingerprints(recipe.name)), documents)
             if documents.upstream is None or documents.upstream.fingerprint != self._planned.get(rank):
                 raise self._changed(rank, "")
         return self._known[rank]
