@@ -10,6 +10,7 @@ SHIPPED: Mapping[str, Mapping[str, str]] = {
         "fingerprints": "gristmill.stages.fingerprints.kind:FingerprintsKind",
         "hash runs": "gristmill.stages.dedupe.kinds:HashRunsKind",
         "marks": "gristmill.stages.dedupe.kinds:MarksKind",
+        "resolution": "gristmill.stages.dedupe.kinds:ResolutionKind",
         "verdicts": "gristmill.stages.dedupe.kinds:VerdictsKind",
     },
     "commands": {

@@ -4,7 +4,7 @@ What a row of gristmill/lake/asset_kinds.py can say is declared there. The rest 
 ask the stage, which is found by the name of the kind and imported when it is asked. Provisional: may change.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -102,6 +102,16 @@ class KindBehaviour:
             StoreError: a file of it is missing.
         """
         raise NotImplementedError
+
+    def files(self, ledger: IndexLedger) -> Collection[str] | None:
+        """The paths of the files that an index has.
+
+        Args:
+            ledger: ledger of the index.
+
+        Returns:
+            The paths; None: other rooms know the index, and its files.
+        """
 
     def contradictions(self, store: Store, ledger: IndexLedger, say: Say) -> Iterator[tuple[str, str]]:
         """The files of an index that do not follow from what it closes: (path, what is wrong).

@@ -13,6 +13,7 @@ from gristmill.execution.work import Say
 from gristmill.lake.address import Place, place
 from gristmill.lake.asset_kinds import MIX
 from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.as_written import unknown_field, why_not_as_written
 from gristmill.lake.ledger.index_ledger import IndexLedger
 from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.ledger.receipts import read_run_note
@@ -29,7 +30,6 @@ from gristmill.stages.export.part_table import against, parts_agree
 from gristmill.stages.export.release import large_files, meaning_of, read_release, release_of, release_path, small_files
 from gristmill.stages.mixing.held_out import held_rows
 from gristmill.stages.mixing.index import Slice, index_path
-from gristmill.verification.derived_files.as_written import unknown_field, why_not_as_written
 from gristmill.verification.derived_files.expected_files import unlike
 from gristmill.verification.documents import table_of
 from gristmill.verification.ledger import LedgerProof, input_of, part_strays, upstream_head

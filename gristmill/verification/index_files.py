@@ -16,6 +16,7 @@ from gristmill.formats.levanter.checksums import CHECKSUMS, open_checked
 from gristmill.lake.address import SPLITS, cache_asset, cache_index, packing_stem, place
 from gristmill.lake.asset_kinds import ledger_of_asset, names_of
 from gristmill.lake.identity import digest_of
+from gristmill.lake.ledger.as_written import why_not_as_written
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.index_ledger import IndexLedger, read_index_ledger
 from gristmill.lake.ledger.model import Ledger
@@ -27,7 +28,6 @@ from gristmill.stages.token_cache.levanter_config import CATALOG, DATA_YAML, cac
 from gristmill.stages.token_cache.merged_ledger import merge_slices
 from gristmill.stages.token_cache.part import PartObjects, RowDigests
 from gristmill.stages.token_cache.token_stream import open_split
-from gristmill.verification.derived_files.as_written import why_not_as_written
 from gristmill.verification.trainer_config import misconfigured, recorded_format
 
 Merged = Mapping[tuple[str, str], tuple[str, CacheLedger]]

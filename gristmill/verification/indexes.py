@@ -20,17 +20,18 @@ from gristmill.lake.asset_kinds import (
     CONSOLIDATED,
     EXPORT_INDEX,
     PACKING,
-    RESOLUTION,
     TOKEN_CACHE_INDEX,
     kind_of,
     ledger_of_object,
     whole_asset_of,
 )
+from gristmill.lake.ledger.as_written import why_not_as_written
 from gristmill.lake.ledger.files import dump, read_head
 from gristmill.lake.ledger.index_ledger import IndexLedger, changed_files, compose_index, parse_index_ledger
 from gristmill.lake.ledger.model import Ledger, Upstream
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.export.index import old_release
+from gristmill.stages.kind import behaviour_of
 from gristmill.stages.mixing.index import (
     Index,
     fingerprint_of_slices,
@@ -40,12 +41,10 @@ from gristmill.stages.mixing.index import (
     totals_of_slices,
 )
 from gristmill.stages.token_cache.merged_ledger import unnamed_merged
-from gristmill.verification.derived_files.as_written import why_not_as_written
 from gristmill.verification.derived_files.expected_files import file_contradictions
 from gristmill.verification.derived_files.export_release import undeclared_release
 from gristmill.verification.derived_files.finished_slices import slice_findings
 from gristmill.verification.derived_files.mixture import mixture_contradictions
-from gristmill.verification.derived_files.resolution import resolution_contradictions
 from gristmill.verification.exports import release_contradictions
 from gristmill.verification.index_files import (
     copied_objects,
@@ -147,8 +146,8 @@ def _contradictions(
     yield from file_contradictions(ledger, heads)
     if kind is CONSOLIDATED:
         yield from copy_contradictions(store, ledger, heads, say)
-    elif kind is RESOLUTION:
-        yield from resolution_contradictions(store, ledger, say)
+    elif kind and (own := behaviour_of(kind)).files(ledger) is not None:
+        yield from own.contradictions(store, ledger, say)
     elif kind is PACKING:
         yield from plan_contradictions(store, ledger, heads)
     else:

@@ -8,6 +8,7 @@ from gristmill.errors import DataError
 from gristmill.execution.finding import AuditedStore, Finding, guarded
 from gristmill.execution.mend import with_mend
 from gristmill.execution.work import Say
+from gristmill.lake.ledger.as_written import why_not_as_written
 from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.ledger.folders.pinned_upload import RELEASES, name_of_release
 from gristmill.lake.ledger.lake_id import LAKE_FILE, read_lake_id
@@ -17,7 +18,6 @@ from gristmill.lake.store.protocol import Store
 from gristmill.releases.pinned import PinnedRelease
 from gristmill.releases.proof import pinned_findings
 from gristmill.releases.withdrawal import find_withdrawn
-from gristmill.verification.derived_files.as_written import why_not_as_written
 from gristmill.verification.derived_files.pinned_release import release_contradictions
 
 _MEND = "restore it from a copy; or remove it and run Dagster's job `sync`, which draws a new id"

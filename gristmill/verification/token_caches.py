@@ -14,6 +14,7 @@ from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, dump_ledger, lo
 from gristmill.lake.address import SPLITS, Place, place, tokenizer_asset
 from gristmill.lake.asset_kinds import MIX, kind_of
 from gristmill.lake.identity import digest_of
+from gristmill.lake.ledger.as_written import unknown_field
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.folders.whole_folder import WRITING, is_being_written
 from gristmill.lake.ledger.model import Ledger, Shard, Upstream
@@ -21,7 +22,6 @@ from gristmill.lake.store.protocol import Store
 from gristmill.stages.token_cache.part import TOKEN_BYTES, PartRecord, RowDigests, folder_names, part_records
 from gristmill.stages.token_cache.part_table import PartTable, ids_of
 from gristmill.stages.tokenization.files import TokenizerLedger, ledger_path, read_tokenizer_ledger, tokenizer_path
-from gristmill.verification.derived_files.as_written import unknown_field
 from gristmill.verification.documents import table_of
 from gristmill.verification.ledger import LedgerProof, input_of, part_strays, upstream_head
 from gristmill.verification.trainer_config import recorded_format

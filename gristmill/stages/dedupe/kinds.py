@@ -1,22 +1,25 @@
 """What other rooms ask about what a resolution makes: see gristmill/stages/kind.py."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from gristmill.errors import DataError
 from gristmill.execution.step import Step
-from gristmill.lake.asset_kinds import CLUSTERS, kind_of
+from gristmill.execution.work import Say
+from gristmill.lake.asset_kinds import CLUSTERS, kind_of, names_of
+from gristmill.lake.ledger.index_ledger import IndexLedger
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.stages.dedupe.columns import COUNTS, FOUND, HASHES, POSITIONS, REPEATS, row_bytes
 from gristmill.stages.dedupe.marks.grinder import NOT_CONFIRMED
 from gristmill.stages.dedupe.marks.key_numbers import KEY_MARK
-from gristmill.stages.dedupe.resolution import read_order, steps_of_resolution
+from gristmill.stages.dedupe.resolution import read_order, resolution_path, steps_of_resolution
+from gristmill.stages.dedupe.resolution_proof import resolution_contradictions
 from gristmill.stages.fingerprints.binary_part import BinaryPartRecord
 from gristmill.stages.fingerprints.part_proof import BinaryPartKind, Numbers, ReadPart
-from gristmill.stages.kind import HeldDocument, KnownPart, WantedDocuments
+from gristmill.stages.kind import HeldDocument, KindBehaviour, KnownPart, WantedDocuments
 from gristmill.stages.near_duplicates.cluster_files import CLUSTER, MEMBER, Records, records_of
 from gristmill.stages.near_duplicates.labelled import largest_of, sizes_by_power
 from gristmill.stages.near_duplicates.mark_records import NEAR_MARK
@@ -88,6 +91,16 @@ class MarksKind(_Resolved):
             return Numbers(int((_records(part, "marks", KEY_MARK)["number"] > 1).sum()))
         counts = {name: number for name, number in part.row.counts.items() if name == NOT_CONFIRMED}
         return Numbers(part.number("marks", 4), counts)
+
+
+class ResolutionKind(KindBehaviour):
+    """Resolution: the result of a dedupe recipe, which closes its marks."""
+
+    def files(self, ledger: IndexLedger) -> Collection[str]:
+        return {resolution_path(names_of(ledger.asset)["dedupe"])}
+
+    def contradictions(self, store: Store, ledger: IndexLedger, say: Say) -> Iterator[tuple[str, str]]:
+        return resolution_contradictions(store, ledger, say)
 
 
 def _records(part: ReadPart, name: str, kind: "np.dtype[np.void]") -> Records:

@@ -9,6 +9,7 @@ from gristmill.execution.work import Say
 from gristmill.lake.address import Place, documents_asset, place
 from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.identity import Pair
+from gristmill.lake.ledger.as_written import unknown_field
 from gristmill.lake.ledger.derived import examples_path
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Shard
@@ -18,7 +19,6 @@ from gristmill.lake.store.protocol import Store
 from gristmill.scores.described import described_before
 from gristmill.scores.examples import Example, extremes, stated_examples
 from gristmill.scores.excerpts import document_at, excerpt_of
-from gristmill.verification.derived_files.as_written import unknown_field
 
 MEND = "delete it: `gristmill report` or `gristmill preview` makes it again"
 """The mend of a file that is derived."""

@@ -13,7 +13,6 @@ from gristmill.lake.asset_kinds import (
     CONSOLIDATED,
     MIX_INDEX,
     PACKING,
-    RESOLUTION,
     TOKEN_CACHE,
     TOKEN_CACHE_INDEX,
     kind_of,
@@ -22,7 +21,7 @@ from gristmill.lake.asset_kinds import (
 from gristmill.lake.ledger.index_ledger import IndexLedger
 from gristmill.lake.ledger.model import Ledger
 from gristmill.recipes.mixture.token_shares import MIXTURE
-from gristmill.stages.dedupe.resolution import resolution_path
+from gristmill.stages.kind import behaviour_of
 from gristmill.stages.mixing.index import index_path
 from gristmill.stages.token_cache.levanter_config import CATALOG, DATA_YAML
 
@@ -37,10 +36,10 @@ def file_contradictions(ledger: IndexLedger, heads: Sequence[Ledger]) -> Iterato
         heads: the heads of its slices.
     """
     kind = kind_of(ledger.asset)
-    if kind is MIX_INDEX:
+    if kind and (files := behaviour_of(kind).files(ledger)) is not None:
+        yield from unlike(ledger, files)
+    elif kind is MIX_INDEX:
         yield from unlike(ledger, {index_path(ledger.asset)})
-    elif kind is RESOLUTION:
-        yield from unlike(ledger, {resolution_path(names_of(ledger.asset)["dedupe"])})
     elif kind is TOKEN_CACHE_INDEX:
         yield from unlike(ledger, *_of_cache(ledger, heads))
     elif kind is CONSOLIDATED:

@@ -292,6 +292,21 @@ def test_what_does_not_is_left_alone(code: str) -> None:
     assert not list(offences(code))
 
 
+DEDUPE = ("recipes", "stages/fingerprints", "stages/dedupe", "stages/near_duplicates")
+
+
+def test_only_the_stages_of_a_dedupe_and_recipes_name_its_kinds_that_nobody_else_reads() -> None:
+    others = [p for p in FILES if (ROOT / "gristmill") in p.parents]
+    others = [p for p in others if not any((ROOT / "gristmill" / room) in p.parents for room in DEDUPE)]
+    found = [
+        f"{path.relative_to(ROOT)}: {node.id}"
+        for path in others
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Name) and node.id in {"FINGERPRINTS", "HASH_RUNS", "VERDICTS"}
+    ]
+    assert not found, "ask gristmill/stages/kind.py, or a function of the stage: " + "; ".join(found)
+
+
 def test_every_file_that_may_cut_is_there() -> None:
     assert [name for name in PATHS_OF_OBJECTS if not (ROOT / name).exists()] == []
     assert TOKENIZER.names_of_ledger("tokenizers/neox-1/ledger.json") == {"tokenizer": "neox-1"}

@@ -3,7 +3,7 @@
 import pytest
 
 from gristmill.lake.asset_kind import AssetKind
-from gristmill.lake.asset_kinds import ATTRIBUTES, DOCUMENTS, PARTITIONED
+from gristmill.lake.asset_kinds import ATTRIBUTES, DOCUMENTS, KINDS, PARTITIONED
 from gristmill.shipped import SHIPPED
 from gristmill.stages.kind import ASSET_KINDS, KindBehaviour, behaviour_of
 from gristmill.verification.audit import PROOFS
@@ -20,6 +20,6 @@ def test_a_kind_is_verified_and_searched_by_a_room_or_by_its_stage(kind: AssetKi
 
 
 def test_every_entry_is_of_a_kind_and_fits() -> None:
-    assert SHIPPED["asset_kinds"].keys() <= {kind.name for kind in PARTITIONED}
+    assert SHIPPED["asset_kinds"].keys() <= {kind.name for kind in KINDS}
     assert ASSET_KINDS.names == sorted(SHIPPED["asset_kinds"])
     assert all(issubclass(ASSET_KINDS.load(name), KindBehaviour) for name in ASSET_KINDS.names)

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from gristmill.errors import DataError
 from gristmill.execution.work import Say
 from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.ledger.as_written import why_not_as_written
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.index_ledger import IndexLedger
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.dedupe.resolution import composed, read_order, read_resolution, resolution_path
 from gristmill.stages.fingerprints.order import Order, order_path
 from gristmill.stages.near_duplicates.shared_numbers import shared_numbers
-from gristmill.verification.derived_files.as_written import why_not_as_written
 
 
 def resolution_contradictions(store: Store, ledger: IndexLedger, say: Say) -> Iterator[tuple[str, str]]:
