@@ -83,7 +83,7 @@ def tasks_of(
     """
     if samples.keys().isdisjoint(FLAGS):
         return
-    places = [each for each in map(place_of_ledger, paths) if each is not None and not each.kind.audited]
+    places = [each for each in map(place_of_ledger, paths) if each is not None and not each.kind.product]
     chosen = {(each.asset, each.snapshot) for each in places}
     seen: set[tuple[str, str]] = set()
     for each in places:
@@ -123,7 +123,7 @@ def not_as_declared(
     store, found = lake.store(), set[str]()
     for path in paths:
         partition = place_of_ledger(path)
-        if partition is None or not partition.kind.audited:
+        if partition is None or not partition.kind.product:
             continue
         step, findings = _looked_up(lake, shelves, partition)
         why = "a damaged object hides what makes it" if findings else ""

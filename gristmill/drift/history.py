@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gristmill.errors import DataError
 from gristmill.lake.address import place
-from gristmill.lake.asset_kinds import MODEL, TOKENIZER, kind_of
+from gristmill.lake.asset_kinds import kind_of
 from gristmill.lake.ledger.files import read_head
 from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.store.protocol import Store
@@ -23,13 +23,17 @@ Maker = tuple[str, frozenset[tuple[str, str]]]
 def maker_of_shards(shards: Sequence[Shard]) -> Maker:
     """What made a partition, by the rows of its table. One shard or more."""
     first = shards[0]
-    return first.recipe, frozenset((i.asset, i.content) for i in first.inputs if kind_of(i.asset) in {MODEL, TOKENIZER})
+    return first.recipe, frozenset((i.asset, i.content) for i in first.inputs if _is_whole(i.asset))
 
 
 def maker_of_head(head: Ledger) -> Maker:
     """What made a partition, by its head."""
-    whole = ((i.asset, i.fingerprint) for i in head.inputs if kind_of(i.asset) in {MODEL, TOKENIZER})
-    return head.recipe.digest, frozenset(whole)
+    return head.recipe.digest, frozenset((i.asset, i.fingerprint) for i in head.inputs if _is_whole(i.asset))
+
+
+def _is_whole(asset: str) -> bool:
+    kind = kind_of(asset)
+    return kind is not None and bool(kind.whole)
 
 
 def nearest_before(snapshot: str, known: Iterable[str], accept: str) -> list[str]:

@@ -46,8 +46,8 @@ class AssetKind:
         checks: names of the blocking checks that a commit runs before it publishes.
         version_checks: names of those that only versions after v0 have: they compare with the version before.
         documents: whether its rows are documents, which an id index finds.
-        audited: whether its audit makes each shard again, from what its ledger says of the recipe. Of other
-            partitioned kinds, the step alone does.
+        product: whether trainers read its parts: a release pins them, and their audit makes each again from what its
+            ledger says of the recipe. Of other partitioned kinds, the step alone makes a shard again.
         ordered: whether it keeps the order in which partitions are made. They name it as an input of their shards, but
             their heads do not: its content is not what they are made from.
         by_digest: whether an input of this kind names one digest of all of it, instead of a shard.
@@ -71,7 +71,7 @@ class AssetKind:
     checks: tuple[str, ...] = ()
     version_checks: tuple[str, ...] = ()
     documents: bool = False
-    audited: bool = False
+    product: bool = False
     ordered: bool = False
     by_digest: bool = False
     whole: str = ""

@@ -86,7 +86,7 @@ TOKEN_CACHE = AssetKind(
     splits=("train", "validation"),
     immutable=True,
     checks=("cache_complete",),
-    audited=True,
+    product=True,
     area="token caches",
     layer="tokens",
 )
@@ -120,7 +120,7 @@ EXPORT = AssetKind(
     made_by="mixes/{mix}",
     immutable=True,
     checks=("export_complete",),
-    audited=True,
+    product=True,
     area="exports",
     layer="exports",
 )
@@ -160,6 +160,12 @@ def kinds_below(path: str) -> tuple[AssetKind, ...]:
 def kind_of(address: str) -> AssetKind | None:
     """The kind of an asset, or None if the address is of no kind."""
     return _parsed(address)[0]
+
+
+def is_product(address: str) -> bool:
+    """Whether trainers read the parts of an asset."""
+    kind = kind_of(address)
+    return kind is not None and kind.product
 
 
 def names_of(address: str) -> Mapping[str, str]:

@@ -8,7 +8,7 @@ import msgspec
 from gristmill.errors import DataError
 from gristmill.execution.claim import claimed_by_run
 from gristmill.lake.address import Place, export_index, place, tokenizer_asset
-from gristmill.lake.asset_kinds import EXPORT, TOKEN_CACHE, kind_of, ledger_of_asset, names_of
+from gristmill.lake.asset_kinds import EXPORT, is_product, kind_of, ledger_of_asset, names_of
 from gristmill.lake.ledger.files import read_head, read_table
 from gristmill.lake.ledger.index_ledger import TEXTS, IndexLedger, content_digest, read_index_ledger
 from gristmill.lake.ledger.model import Recipe
@@ -20,8 +20,6 @@ from gristmill.stages.export.index import WRITING, release_folder
 
 AGAIN = "make the mix again, then the release"
 """What to do if the lake is not as its ledgers say."""
-
-_WITH_PARTS = (TOKEN_CACHE, EXPORT)
 
 
 class WholeLedger(msgspec.Struct, frozen=True):
@@ -80,7 +78,7 @@ def named_objects(store: Store, ledgers: Sequence[PinnedLedger], tokenizer: str)
     """
     objects: dict[str, tuple[str, int]] = {}
     for each in ledgers:
-        if kind_of(each.asset) in _WITH_PARTS:
+        if is_product(each.asset):
             objects |= dict(objects_of_slice(store, place(each.asset, each.snapshot)))
         elif each.asset == tokenizer_asset(tokenizer):
             for name, sha256 in whole_ledger(store, each.asset).files.items():
@@ -207,7 +205,7 @@ def check_kept(store: Store, release: PinnedRelease) -> None:
 
 def _slices(release: PinnedRelease) -> list[PinnedLedger]:
     """The ledgers of slices of token caches and exports."""
-    return [each for each in release.ledgers if kind_of(each.asset) in _WITH_PARTS]
+    return [each for each in release.ledgers if is_product(each.asset)]
 
 
 def _changed(store: Store, release: PinnedRelease) -> str:

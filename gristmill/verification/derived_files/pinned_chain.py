@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gristmill.lake.address import tokenizer_asset
-from gristmill.lake.asset_kinds import EXPORT, TOKEN_CACHE, kind_of, rank_of
+from gristmill.lake.asset_kinds import EXPORT, TOKEN_CACHE, is_product, kind_of, rank_of
 from gristmill.releases.pinned import PinnedRelease
 from gristmill.stages.export.index import release_folder
 
@@ -32,7 +32,7 @@ def pinned_beside(release: PinnedRelease) -> Iterator[str]:
 def _leading_to_data(release: PinnedRelease) -> set[tuple[str, str]]:
     """The ledgers that the slices of a release were made from, these too: (asset, snapshot)."""
     pinned = {(each.asset, each.snapshot): each for each in release.ledgers}
-    waiting = [key for key in pinned if kind_of(key[0]) in {TOKEN_CACHE, EXPORT}]
+    waiting = [key for key in pinned if is_product(key[0])]
     found: set[tuple[str, str]] = set()
     while waiting:
         key = waiting.pop()

@@ -11,7 +11,7 @@ from gristmill.execution.finding import Finding
 from gristmill.execution.work import Say
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, CacheLedger, load_ledger, merge
 from gristmill.lake.address import cache_asset, cache_index, mix_asset, place, tokenizer_asset
-from gristmill.lake.asset_kinds import EXPORT, TOKEN_CACHE, kind_of, ledger_of_asset
+from gristmill.lake.asset_kinds import EXPORT, TOKEN_CACHE, is_product, kind_of, ledger_of_asset
 from gristmill.lake.ledger.folders.pinned_upload import RELEASES
 from gristmill.lake.ledger.index_ledger import content_digest, read_index_ledger
 from gristmill.lake.ledger.model import Ledger, Recipe, TableDigest, Upstream
@@ -124,7 +124,7 @@ class _Proof:
         """Findings unless it names each object of its slices; a note on the bytes that nothing derives again."""
         old = 0
         for each in self._release.ledgers:
-            if kind_of(each.asset) not in {TOKEN_CACHE, EXPORT}:
+            if not is_product(each.asset):
                 continue
             partition = place(each.asset, each.snapshot)
             if (each.asset, each.snapshot) not in self._there:
