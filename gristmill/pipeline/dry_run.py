@@ -21,7 +21,8 @@ from gristmill.recipes.models.labelled_set import LabelledSet
 from gristmill.recipes.models.model import Model
 from gristmill.recipes.source import Source
 from gristmill.recipes.tokenizer import Tokenizer
-from gristmill.stages.dedupe.resolution import fingerprinted, why_unresolved
+from gristmill.stages.dedupe.resolution import fingerprinted, read_order, why_unresolved
+from gristmill.stages.fingerprints.order import check_order
 from gristmill.stages.models.ledger import address_of
 from gristmill.stages.tagging.step import TaggingStep
 from gristmill.stages.tokenization.files import training_job
@@ -173,9 +174,10 @@ class Prospects:
         """
         address = dedupe.asset
         due = list(dict.fromkeys(asset for asset, key in (*prints, *scores) if self._state(asset, key) in _DUE))
-        if due:
-            return self._noted(Prospect(address, "", "follow", why=tuple(f"after {asset}" for asset in due)))
         try:
+            check_order(read_order(self._store, dedupe.name)[0], dedupe, editions)  # told before anything is made
+            if due:
+                return self._noted(Prospect(address, "", "follow", why=tuple(f"after {asset}" for asset in due)))
             if not fingerprinted(self._store, dedupe):
                 why = tuple(f"for {asset} ({key})" for asset, key in prints) or ("for documents of its sources",)
                 return self._noted(Prospect(address, "", "wait", why=why))

@@ -18,6 +18,7 @@ from gristmill.raw_data.checksums import several
 from gristmill.raw_data.listing import by_shard, list_raw
 from gristmill.raw_data.roots import adopted_root, open_raw, raw_address
 from gristmill.raw_data.scan import shown
+from gristmill.raw_data.snapshots import CONFIRM
 from gristmill.recipes.adopted.dataset import Adopted, AdoptedFolder, adopted_folder
 from gristmill.recipes.source import Source
 from gristmill.stages.adoption.grinder import METADATA_CHANGED, AdoptionItem, AdoptionSpec
@@ -207,7 +208,7 @@ class AdoptionStep(OneAssetStep):
         where = shown(files, files.partition.prefix(self.snapshot))
         raise DataError(
             f"{self.asset}: snapshot {self.snapshot} has no files with rows (.json.gz, .jsonl.gz, .jsonl.zst, ...)"
-            f" below {where}; correct the root or the name, or mount its disk"
+            f" below {where}; correct the root or the name, or mount its disk; {CONFIRM}"
         )
 
 

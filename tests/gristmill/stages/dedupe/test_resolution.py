@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import msgspec
 import pytest
-from dedupelake import known, labels, put, resolved
+from dedupelake import SHELVES, known, labels, put, resolved
 from steered import before
 from testkit import Mill
 
@@ -13,6 +13,9 @@ from gristmill.errors import Conflict, DataError, RecipeError
 from gristmill.lake.address import attributes_asset, place
 from gristmill.lake.asset_kinds import CLUSTERS, RESOLUTION, ledger_of_asset
 from gristmill.lake.ledger.files import compose, dump, pack_table, read_ledger
+from gristmill.pipeline.planner import Planner
+from gristmill.pipeline.targets import read_targets
+from gristmill.recipes.catalogue import Catalogue
 from gristmill.stages.dedupe.labels.step import DedupeLabelsStep
 from gristmill.stages.dedupe.largest_clusters import LargestCluster
 from gristmill.stages.dedupe.resolution import (
@@ -241,6 +244,19 @@ def test_recipes_of_sources_that_are_not_those_of_the_order_are_refused(
         with pytest.raises(RecipeError, match="take the next number") as refused:
             ask(pages.store, recipe, editions)
         assert words in str(refused.value)
+
+
+def test_a_refused_order_is_planned_as_refused_while_its_fingerprints_are_due(pages: Mill) -> None:
+    """The snapshot `c` has no fingerprints yet, so that the resolution follows these: but no run may make it."""
+    resolved(pages, TEXTS)
+    put(pages, "c", "x", "new")
+
+    def state(catalogue: Catalogue) -> str:
+        planner = Planner(catalogue, SHELVES, pages.lake, read_targets(catalogue, (TEXTS,)))
+        [found] = [each for each in planner.prospects() if each.asset == RESOLUTION.at(dedupe=TEXTS)]
+        return found.state
+
+    assert (state(known()), state(known("replace"))) == ("follow", "refused")
 
 
 EDITS: dict[str, Callable[[Order], tuple[Ranked, ...]]] = {
