@@ -32,8 +32,7 @@ def maker_of_head(head: Ledger) -> Maker:
 
 
 def _is_whole(asset: str) -> bool:
-    kind = kind_of(asset)
-    return kind is not None and bool(kind.whole)
+    return bool((kind := kind_of(asset)) and kind.whole)
 
 
 def nearest_before(snapshot: str, known: Iterable[str], accept: str) -> list[str]:

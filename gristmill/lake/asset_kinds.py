@@ -164,8 +164,7 @@ def kind_of(address: str) -> AssetKind | None:
 
 def is_product(address: str) -> bool:
     """Whether trainers read the parts of an asset."""
-    kind = kind_of(address)
-    return kind is not None and kind.product
+    return bool((kind := kind_of(address)) and kind.product)
 
 
 def names_of(address: str) -> Mapping[str, str]:
