@@ -137,7 +137,7 @@ screenshots: $(VENV)/.test dagster-home  ## what people see of the demo's lake, 
 	@$(BIN)/python -m scripts.screenshots
 
 lock:  ## resolves the requirement files anew (needs uv)
-	uv pip compile pyproject.toml --extra dg --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+	uv pip compile pyproject.toml --extra dg --extra all --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 	  --no-emit-index-url --no-emit-find-links --quiet -o requirements/app.txt
 	uv pip compile pyproject.toml --all-extras -c requirements/app.txt --universal --python-version 3.11 --generate-hashes \
 	  --no-header --no-annotate --no-emit-index-url --no-emit-find-links --quiet -o requirements/extras.txt
@@ -146,9 +146,9 @@ lock:  ## resolves the requirement files anew (needs uv)
 	uv pip compile tests/real_energon/energon.in --config-file tests/real_energon/uv.toml --python-version 3.11 \
 	  --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links --no-emit-package torch \
 	  --quiet -o requirements/energon.txt
-	uv pip compile pyproject.toml tests/lowest/lowest.in --resolution lowest-direct --python-version 3.11 --generate-hashes \
+	uv pip compile pyproject.toml tests/lowest/lowest.in --extra all --resolution lowest-direct --python-version 3.11 --generate-hashes \
 	  --no-header --no-annotate --no-emit-index-url --no-emit-find-links --quiet -o requirements/lowest.txt
-	uv pip compile --group test pyproject.toml -c requirements/app.txt --universal --python-version 3.11 --generate-hashes \
+	uv pip compile --group test pyproject.toml --extra all -c requirements/app.txt --universal --python-version 3.11 --generate-hashes \
 	  --no-header --no-annotate --no-emit-index-url --no-emit-find-links --quiet -o requirements/test.txt
 
 clean:  ## removes what make made, but for the lake

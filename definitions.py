@@ -2,6 +2,7 @@
 
 import atexit
 import gc
+import logging
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -37,6 +38,7 @@ from assets.tokens.tokenizers import tokenizer_asset_of
 from assets.watched_folders import watched_folder_jobs
 from gristmill.environment import CHECKOUT, Environment, read_environment
 from gristmill.installation import put_location_on_path
+from gristmill.pipeline.foreseen import without_packages
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from gristmill.threads import make_ready
 from resources.engine import engine_resource
@@ -54,6 +56,8 @@ from sensors.watched_folders import watched_folder_sensors
 
 if TYPE_CHECKING:
     from dagster_aws.s3 import S3Resource
+
+LOG = logging.getLogger("gristmill")
 
 
 def steps_of(catalogue: Catalogue) -> list[StepAssets]:
@@ -189,7 +193,10 @@ def defs() -> dg.Definitions:
 def _built(environment: Environment) -> dg.Definitions:
     """Builds the definitions once: Dagster asks for them several times in a process."""
     with _kept_for_good():
-        definitions = build(environment, read_catalogue(environment.named_shelves()))
+        catalogue = read_catalogue(environment.named_shelves())
+        for asset, why in without_packages(catalogue):
+            LOG.warning("%s cannot be made: %s", asset, why)
+        definitions = build(environment, catalogue)
     make_ready()  # Dagster's threads run sensors and checks
     return definitions
 

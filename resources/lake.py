@@ -7,6 +7,7 @@ import dagster as dg
 
 from gristmill.environment import Environment, share_credentials
 from gristmill.errors import RecipeError
+from gristmill.extras import extra
 from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Store
 
@@ -73,7 +74,8 @@ def lake_resource(environment: Environment, s3: "S3Resource | None" = None) -> L
 
 def s3_resource(environment: Environment) -> "S3Resource":
     """The connection to the bucket, as the environment says. Credentials stay there: each process reads its own."""
-    from dagster_aws.s3 import S3Resource  # noqa: PLC0415 - importing it takes a second, and a folder lake does not need it
+    with extra():
+        from dagster_aws.s3 import S3Resource  # noqa: PLC0415 - importing it takes a second, and a folder lake does not need it
 
     return S3Resource(
         endpoint_url=environment.endpoint or None,

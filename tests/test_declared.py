@@ -12,10 +12,14 @@ from pathlib import Path
 import pytest
 from syntax import statements
 
+from gristmill.extras import EXTRAS as EXTRAS_OF_PACKAGES
+
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 DEPENDENCIES: list[str] = PROJECT["project"]["dependencies"]
-EXTRAS: list[str] = [*chain.from_iterable(PROJECT["project"]["optional-dependencies"].values())]
+BY_EXTRA: dict[str, list[str]] = PROJECT["project"]["optional-dependencies"]
+EXTRAS = [each for each in chain.from_iterable(BY_EXTRA.values()) if not each.startswith("gristmill[")]
+ALL = [each for name in re.findall(r"\w+", BY_EXTRA["all"][0])[1:] for each in BY_EXTRA[name]]
 TESTS: list[str] = PROJECT["dependency-groups"]["test"]
 PRODUCT = ("gristmill", "resources", "assets", "sensors", "definitions.py")
 BESIDE = ("tests", "scripts", "bench")
@@ -77,6 +81,21 @@ def test_every_imported_package_is_declared(rooms: tuple[str, ...], requirements
     assert [line for path in files for line in undeclared(path, declared, installed, mend)] == []
 
 
+def test_23_packages_are_brought_at_most() -> None:
+    assert len(DEPENDENCIES) <= 23
+
+
+def test_every_package_that_is_not_always_brought_has_its_extra() -> None:
+    hard, installed = set(map(canonical, DEPENDENCIES)), packages_distributions()
+    files = [path for room in PRODUCT if "." not in room for path in (ROOT / room).rglob("*.py")]
+    found: dict[str, set[str]] = {}
+    for package in {package for path in files for package, _ in imported(path)}:
+        names = set(map(canonical, installed.get(package) or NAMED_OTHERWISE.get(package, [package])))
+        if not names & hard:
+            found[package] = {extra for extra, each in BY_EXTRA.items() if names & set(map(canonical, each))}
+    assert {package: {extra} for package, extra in EXTRAS_OF_PACKAGES.items()} == found
+
+
 def test_an_undeclared_import_is_named_with_its_file_line_and_mend(tmp_path: Path) -> None:
     path = tmp_path / "guilty.py"
     path.write_text("import json\n\ndef f():\n    import Some_Package.part\n    from known import thing\n")
@@ -87,7 +106,7 @@ def test_an_undeclared_import_is_named_with_its_file_line_and_mend(tmp_path: Pat
 
 @pytest.mark.parametrize(
     ("file", "requirements"),
-    [("app", DEPENDENCIES), ("extras", [*DEPENDENCIES, *EXTRAS]), ("test", [*DEPENDENCIES, *TESTS])],
+    [("app", [*DEPENDENCIES, *ALL]), ("extras", [*DEPENDENCIES, *EXTRAS]), ("test", [*DEPENDENCIES, *ALL, *TESTS])],
     ids=["app", "extras", "test"],
 )
 def test_every_declared_package_is_pinned_within_its_bounds(file: str, requirements: list[str]) -> None:

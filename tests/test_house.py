@@ -33,7 +33,7 @@ SHELVES = (
 )
 TEST_SHELVES = sorted(p for p in (ROOT / "tests" / "support").rglob("*.py") if p.parent.name in SHELVES)
 
-HUBS = {"errors", "threads", "lake.address", "lake.identity", "lake.asset_kind", "lake.asset_kinds"}
+HUBS = {"errors", "extras", "threads", "lake.address", "lake.identity", "lake.asset_kind", "lake.asset_kinds"}
 LAKE = {"lake.store", "lake.rows", "lake.ledger", "lake.fence", *HUBS}
 BELOW_STAGES = {"interrupts", "drift", "recipes", "encoding", "execution", "formats.levanter", "text", *LAKE}
 STAGES = {
@@ -60,7 +60,7 @@ STAGES = {
     )
 }
 ACROSS = {"raw_data", "stages.kind", *BELOW_STAGES, *STAGES}
-SHELF = {"recipes", "readers", "encoding", "text", "errors", "lake.rows", "formats.fasttext"}
+SHELF = {"recipes", "readers", "encoding", "text", "errors", "extras", "lake.rows", "formats.fasttext"}
 EVERYTHING = {
     "engines", "readers", "reports", "verification", "tracing", "maintenance", "pipeline", "environment", "project",
     "pool", "reading", "trial", "drift", "scores", "queries", "peeking", "preparing", "watching", "templates",
@@ -72,6 +72,7 @@ EVERYTHING = {
 
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
+    "extras": {"errors"},
     "threads": set(),
     "text": {"errors"},
     "reports": {"errors"},
@@ -81,13 +82,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "lake.asset_kinds": {"errors", "lake.asset_kind"},
     "lake.identity": {"errors"},
     "lake.fence": {"errors"},
-    "lake.store": {"lake.fence", "threads", "errors"},
+    "lake.store": {"lake.fence", "threads", "extras", "errors"},
     "lake.rows": {"lake.store", "text", *HUBS},
     "lake.ledger": {"lake.store", "lake.rows", "lake.fence", *HUBS},
     "formats.levanter": {"lake.store", "errors"},
     "formats.oscar": {"lake.rows", "text", "errors"},
     "formats.dolma": {"formats.energon", "lake.identity", "errors"},
-    "formats.energon": {"errors"},
+    "formats.energon": {"errors", "extras"},
     "formats.fasttext": {"errors"},
     "encoding": {"recipes", "text", "lake.store", "errors"},
     "recipes": {
@@ -119,7 +120,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "templates": {"project", "recipes", "lake.address", "lake.asset_kind", "lake.asset_kinds", "lake.ledger", "errors"},
     "acquisition": {"readers", "reports", "lake.address", "errors"},
     "environment": {"project", "recipes", "engines", "lake.store", "errors"},
-    "readers": {"recipes", "formats.energon", "formats.oscar", "text", "lake.rows", "errors"},
+    "readers": {"recipes", "formats.energon", "formats.oscar", "text", "lake.rows", "extras", "errors"},
     "stages.kind": {"execution", "plugins", "recipes", *LAKE},
     "stages.conversion": {"raw_data", *BELOW_STAGES},
     "stages.adoption": {"raw_data", *BELOW_STAGES},

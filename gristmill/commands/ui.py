@@ -12,6 +12,7 @@ from gristmill.commands._shared.terminal import add_lake, add_shelves, shelves_o
 from gristmill.dashboard.home import child_variables, chosen_environment, outdated, prepare_home
 from gristmill.dashboard.processes import Dashboard
 from gristmill.environment import read_environment
+from gristmill.extras import check_installed, needs
 
 HELP = "start Dagster on a lake: UI, sensors, queue"
 
@@ -31,9 +32,10 @@ def run(arguments: Namespace) -> int:
     """Runs until SIGINT or SIGTERM. Returns 0.
 
     Raises:
-        RecipeError: no recipes are named, or the port is taken.
+        RecipeError: no recipes are named, the port is taken, or the extra `ui` is not installed.
         GristmillError: one of its processes ended.
     """
+    check_installed(needs("dagster_webserver", "starlette", "uvicorn"), "gristmill ui")
     environment = chosen_environment(read_environment(), chosen_lake(arguments), shelves_of(arguments))
     home = prepare_home(environment)
     sync = [] if arguments.no_sync else [sys.executable, "-m", "gristmill", "sync", environment.lake]

@@ -16,6 +16,7 @@ from gristmill.engines.kinds import EngineKind
 from gristmill.errors import StoreError
 from gristmill.execution.remote import grind_bytes
 from gristmill.execution.work import Done, Item, Job
+from gristmill.extras import needs
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -138,5 +139,5 @@ DASK = EngineKind(
     open=lambda _, address: DaskEngine(address),
     address=r"(tcp|tls)://[^/\s]+:\d+",
     example="tcp://host:8786 or tls://host:8786",
-    needs={"distributed": "gristmill[dask]"},
+    needs=needs("distributed"),
 )

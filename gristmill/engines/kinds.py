@@ -1,12 +1,12 @@
 """The kinds of engines, and how one is opened: for Dagster's resource, the command line and plain Python alike."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from gristmill.errors import RecipeError
+from gristmill.extras import Needs, check_installed
 from gristmill.lake.store.endpoint import check_no_password
 from gristmill.plugins import Door
 
@@ -33,7 +33,7 @@ class EngineKind:
     open: Callable[[int, str], "OpenEngine"]
     address: str = ""
     example: str = ""
-    needs: Mapping[str, str] = field(default_factory=dict)
+    needs: Needs = field(default_factory=dict)
 
     def check_address(self, address: str, where: str) -> None:
         """Checks the address of a cluster; other engines need none.
@@ -74,7 +74,5 @@ def open_engine(name: str, workers: int = 1, address: str = "") -> "OpenEngine":
     """
     kind = ENGINES.load(name)
     kind.check_address(address, "the engine's address")
-    for module, package in kind.needs.items():
-        if find_spec(module.partition(".")[0]) is None:
-            raise RecipeError(f"the engine `{name}` needs the package {module}: `pip install '{package}'`")
+    check_installed(kind.needs, f"the engine `{name}`")
     return kind.open(workers, address)

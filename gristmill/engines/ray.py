@@ -14,6 +14,7 @@ from gristmill.engines.kinds import EngineKind
 from gristmill.errors import StoreError
 from gristmill.execution.remote import grind_bytes
 from gristmill.execution.work import Done, Item, Job
+from gristmill.extras import needs
 
 if TYPE_CHECKING:
     from ray import ObjectRef
@@ -128,5 +129,5 @@ RAY = EngineKind(
     open=lambda _, address: RayEngine(address),
     address=r"[^/\s]+:\d+",
     example="host:6379",
-    needs={"ray": "gristmill[ray]"},
+    needs=needs("ray"),
 )

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 
 from gristmill.errors import DataError, GristmillError, RecipeError
+from gristmill.extras import Needs, lacking
 from gristmill.lake.address import attributes_asset, documents_asset, export_asset, export_index, mix_asset
 from gristmill.lake.rows.blocklists.blocklist import read_blocklist
 from gristmill.lake.store.protocol import Store
@@ -23,6 +23,7 @@ from gristmill.recipes.source import Source
 from gristmill.stages.export.epoch import check_epoch
 from gristmill.stages.fingerprints.order import order_path
 from gristmill.stages.mixing.blocklist_matches import named_lists
+from gristmill.stages.models.ledger import address_of
 from gristmill.stages.token_cache.step import TokenCacheStep
 
 Refused = tuple[str, str]
@@ -40,7 +41,30 @@ def foreseen(store: Store, catalogue: Catalogue) -> dict[str, str]:
         StoreError: the lake does not answer.
     """
     lists = dict(_refused_lists(store, catalogue))
-    return dict([*_of_sources(catalogue, lists), *_of_mixes(store, catalogue, lists), *_of_exports(store, catalogue)])
+    found = [*_of_sources(catalogue, lists), *_of_mixes(store, catalogue, lists), *_of_exports(store, catalogue)]
+    return dict([*found, *without_packages(catalogue)])
+
+
+def without_packages(catalogue: Catalogue) -> Iterator[Refused]:
+    """What cannot be made because a package is not installed here. Asks the lake nothing.
+
+    Args:
+        catalogue: the recipes.
+
+    Yields:
+        The address of an asset, and the line that names the package and the command for it.
+    """
+    for source in catalogue.sources.values():
+        yield from _refused(documents_asset(source.name, "v0"), source.reader.check)
+        for version in source.versions:
+            for tagger in catalogue.taggers_of(source, version):
+                yield from _lacking(attributes_asset(source.name, version, tagger.name), tagger.needs)
+    for mix in catalogue.mixes.values():
+        for export in catalogue.exports_of(mix):
+            for address in _slices(mix, export):
+                yield from _lacking(address, export.format.needs)
+    for model in catalogue.models.values():
+        yield from _lacking(address_of(model), model.needs)
 
 
 def first_rules(store: Store, catalogue: Catalogue) -> Iterator[str]:
@@ -68,14 +92,11 @@ def _refused_lists(store: Store, catalogue: Catalogue) -> Iterator[Refused]:
 
 def _of_sources(catalogue: Catalogue, lists: Mapping[str, str]) -> Iterator[Refused]:
     for source in catalogue.sources.values():
-        yield from _refused(documents_asset(source.name, "v0"), source.reader.check)
         for revision in source.revisions:
             yield from _without_blocklist(documents_asset(source.name, revision.version), revision, lists)
         for version in source.versions:
             for name in (each.name for each in source.adopted_sets(version)):
                 yield from _refused(attributes_asset(source.name, version, name), partial(_root, source, version, name))
-            for tagger in catalogue.taggers_of(source, version):
-                yield from _lacking(attributes_asset(source.name, version, tagger.name), tagger.needs)
 
 
 def _root(source: Source, version: str, name: str) -> None:
@@ -102,10 +123,8 @@ def _of_exports(store: Store, catalogue: Catalogue) -> Iterator[Refused]:
             for index, why in _refused(export_index(mix.name, export.name), partial(check_epoch, mix, export)):
                 yield from ((address, why) for address in (index, *_slices(mix, export)))
             wrong = _format_problem(store, export)
-            for address in _slices(mix, export):
-                yield from _lacking(address, export.format.needs)
-                if wrong:
-                    yield address, wrong
+            if wrong:
+                yield from ((address, wrong) for address in _slices(mix, export))
 
 
 def _format_problem(store: Store, export: Export) -> str:
@@ -125,11 +144,9 @@ def _without_blocklist(address: str, selection: Selection, lists: Mapping[str, s
     yield from ((address, lists[name]) for name in selection.blocklists if name in lists)
 
 
-def _lacking(address: str, needs: Mapping[str, str]) -> Iterator[Refused]:
-    """Whether a package that a recipe's function imports is not installed."""
-    for module, package in needs.items():
-        if find_spec(module.partition(".")[0]) is None:
-            yield address, f"it needs the package {module}, which is not installed: `pip install '{package}'`"
+def _lacking(address: str, needed: Needs) -> Iterator[Refused]:
+    if why := lacking(needed):
+        yield address, why
 
 
 def _refused(address: str, check: Callable[[], object]) -> Iterator[Refused]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from gristmill.errors import DataError, RecipeError
+from gristmill.extras import lacking
 from gristmill.lake.address import documents_asset
 from gristmill.lake.asset_kinds import LABELS, MODEL, kind_of, names_of
 from gristmill.lake.ledger.files import changed_fields
@@ -94,7 +95,8 @@ def _missing(store: Store, recipe: LabelledSet | Model) -> TokenizerState:
             _ = brought_files(store, recipe) if isinstance(recipe, Model) else brought_file(store, recipe)
         except RecipeError as error:
             return TokenizerState("refused", (str(error),))
-    return TokenizerState("missing", ("never made",))
+    why = lacking(recipe.needs) if isinstance(recipe, Model) else ""
+    return TokenizerState("refused", (why,)) if why else TokenizerState("missing", ("never made",))
 
 
 def _compared(store: Store, recipe: LabelledSet | Model, ledger: FolderLedger) -> TokenizerState:

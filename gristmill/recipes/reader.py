@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import ClassVar, Literal, NamedTuple
 
+from gristmill.extras import Needs, check_installed
 from gristmill.lake.rows.raw_spans import SpannedRows
 from gristmill.plugins import Door
 from gristmill.recipes.raw_object import Converted, RawObject
@@ -45,9 +46,11 @@ class Reader:
         gives_json: whether the metadata of its documents are values of JSON, and their texts can be written as UTF-8.
             Then conversion does not check each row.
         source_key: the field of a row with the document's own source; None: no field has it.
+        needs: the packages that it imports when it reads, each with the requirement that brings it.
     """
 
     gives_json: ClassVar[bool] = False
+    needs: ClassVar[Needs] = {}
 
     source_key: str | None = None
 
@@ -92,6 +95,7 @@ class Reader:
         Raises:
             RecipeError: something is missing, such as a package.
         """
+        check_installed(self.needs)
 
     def leaves_link(self, name: str) -> bool:  # noqa: ARG002 - a reader decides by it
         """Whether the reader leaves a link out, also one to nothing.

@@ -79,7 +79,7 @@ class MediaFilter(NamedTuple):
             head: its first `HEAD` bytes, or all if it has fewer.
 
         Raises:
-            RecipeError: the extra `media` is not installed.
+            RecipeError: the extra `energon` is not installed.
         """
         if self.strategy == "HEADER":
             return kind_by_head(head) or kind_by_ending(name)
@@ -137,7 +137,7 @@ def kind_by_head(head: bytes) -> MediaKind | None:
     """The kind of media that the first bytes of a file say; None if they are those of no media.
 
     Raises:
-        RecipeError: the extra `media` is not installed.
+        RecipeError: the extra `energon` is not installed.
     """
     mime = mime_type(head)
     return "image" if mime.startswith("image/") else "av" if mime.startswith(("video/", "audio/")) else None
@@ -153,7 +153,7 @@ def media_row(entry_key: str, kind: MediaKind, data: bytes) -> MediaRow:
 
     Raises:
         DataError: the file is truncated or damaged, or no media of this kind. The message is the reason alone.
-        RecipeError: the extra `media` is not installed.
+        RecipeError: the extra `energon` is not installed.
     """
     return read_media(entry_key, kind, data)[0]
 
@@ -168,7 +168,7 @@ def read_media(entry_key: str, kind: MediaKind, data: bytes) -> tuple[MediaRow, 
 
     Raises:
         DataError: as `media_row`.
-        RecipeError: the extra `media` is not installed.
+        RecipeError: the extra `energon` is not installed.
     """
     if kind == "image":
         facts = image_facts(data)

@@ -1,14 +1,13 @@
-"""Sizes and durations of media, read by Pillow, PyAV and filetype: the extra `media`.
+"""Sizes and durations of media, read by Pillow, PyAV and filetype: the extra `energon`.
 
 The values are those of NVIDIA/Megatron-Energon 7.4.1. What cannot be decoded is an error with its reason.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
 
-from gristmill.errors import DataError, RecipeError
+from gristmill.errors import DataError
+from gristmill.extras import extra
 from gristmill.formats.energon.media_sizes import missing_bytes
 
 if TYPE_CHECKING:
@@ -23,22 +22,13 @@ _PROGRAM: Final = "EPS"
 """Encapsulated PostScript, by Pillow's name, which Pillow would let Ghostscript run."""
 
 
-@contextmanager
-def _extra() -> Iterator[None]:
-    """Names the extra if one of its packages is missing."""
-    try:
-        yield
-    except ImportError as error:
-        raise RecipeError(f"media cannot be read ({error}): install the extra `media` of gristmill") from error
-
-
 def mime_type(head: bytes) -> str:
     """The media type that the first bytes of a file say, such as `image/png`; empty if they say none.
 
     Raises:
-        RecipeError: the extra `media` is not installed.
+        RecipeError: the extra `energon` is not installed.
     """
-    with _extra():
+    with extra():
         import filetype  # noqa: PLC0415 - an extra
     found = filetype.guess(head) if head else None
     return str(found.mime) if found else ""
@@ -52,9 +42,9 @@ def image_facts(data: bytes) -> Facts:
 
     Raises:
         DataError: it is no image, is truncated or damaged, has more pixels than Pillow takes, or is PostScript.
-        RecipeError: the extra `media` is not installed.
+        RecipeError: the extra `energon` is not installed.
     """
-    with _extra():
+    with extra():
         from PIL import Image, UnidentifiedImageError  # noqa: PLC0415 - an extra
     try:
         with Image.open(BytesIO(data)) as image:
@@ -90,9 +80,9 @@ def read_av(data: bytes) -> tuple[Facts, str]:
 
     Raises:
         DataError: it is no video or sound, or is truncated or damaged.
-        RecipeError: the extra `media` is not installed.
+        RecipeError: the extra `energon` is not installed.
     """
-    with _extra():
+    with extra():
         import av  # noqa: PLC0415 - an extra
     if missing := missing_bytes(data):
         raise DataError(f"it is truncated: by its own headers {missing:,} bytes are missing at the end")

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from gristmill.extras import check_installed, needs
 from gristmill.lake.store.endpoint import Access, absolute_folder, check_lake_url, check_options
 from gristmill.lake.store.protocol import Store
 
@@ -26,10 +27,12 @@ def open_store(
         foreign: whether it holds other people's files, which are read through all links. In a lake only raw data are.
 
     Raises:
-        RecipeError: the url is neither a folder nor `s3://`, an option is wrong, or one of them holds a secret.
+        RecipeError: the url is neither a folder nor `s3://`, an option is wrong, or one of them holds a secret; or the
+            extra `s3` is not installed.
     """
     _check(url, options or {})
     if url.startswith("s3://"):
+        check_installed(needs("obstore", "boto3"), url)
         from gristmill.lake.store.s3 import BucketStore  # noqa: PLC0415 - a folder lake needs no bucket client
 
         return BucketStore(url, options or {}, access)

@@ -7,11 +7,10 @@ import codecs
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
-
-from resiliparse.parse.html import HTMLTree
+from typing import Any, ClassVar
 
 from gristmill.errors import RecipeError
+from gristmill.extras import Needs, extra, needs
 from gristmill.lake.rows.document import Document
 from gristmill.readers.files.html_text import html_text
 from gristmill.readers.files.raw_files import FileDocuments
@@ -36,6 +35,8 @@ class HtmlFiles(FileDocuments):
         encoding: of files without a byte order mark, `<meta charset>` and XML declaration, if they are not UTF-8.
     """
 
+    needs: ClassVar[Needs] = needs("resiliparse")
+
     select: str = r"\.x?html?$"
     groups: str = ""
     encoding: str = "utf-8"
@@ -58,6 +59,8 @@ class HtmlFiles(FileDocuments):
         return re.search(self.select, name) is not None
 
     def documents(self, file: Member, raw: RawObject) -> Iterator[Converted]:  # noqa: ARG002 - see FileDocuments
+        with extra():
+            from resiliparse.parse.html import HTMLTree  # noqa: PLC0415 - an extra
         html = decoded_exactly(file.raw, self.encoding)
         text = fit_text(html_text(html)) + "\n"
         tree = HTMLTree.parse(html)

@@ -2,8 +2,7 @@
 
 import re
 
-from resiliparse.extract.html2text import extract_plain_text
-
+from gristmill.extras import extra
 from gristmill.readers.text import Unfit
 
 DEPTH_LIMIT = 1000
@@ -56,5 +55,7 @@ def html_text(html: str) -> str:
             if depth > DEPTH_LIMIT:
                 raise Unfit("html nested too deeply", f"more than {DEPTH_LIMIT} elements inside each other")
     check_attributes(html)
+    with extra():
+        from resiliparse.extract.html2text import extract_plain_text  # noqa: PLC0415 - an extra
     text: str = extract_plain_text(html, main_content=False, alt_texts=False, preserve_formatting=True)
     return text.strip()

@@ -6,11 +6,12 @@ Source: "Database schema documentation for the public data dump" (https://meta.s
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import IO, Annotated, Any
+from typing import IO, Annotated, Any, ClassVar
 
 from msgspec import Meta
 
 from gristmill.errors import DataError, RecipeError
+from gristmill.extras import Needs, needs
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.raw_spans import RawSpan
 from gristmill.readers.files.creative_commons import creative_commons
@@ -53,6 +54,8 @@ class StackExchangePosts(Reader):
         unanswered: whether questions without an answer are kept; else they are left out and counted.
         most: largest file in unpacked bytes. Its copy needs so much room on the disk of a worker.
     """
+
+    needs: ClassVar[Needs] = needs("resiliparse")
 
     source: str
     site: str | None = None

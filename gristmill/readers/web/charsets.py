@@ -7,8 +7,7 @@ Names of charsets are read as browsers read them, by the labels of the WHATWG en
 import codecs
 import re
 
-from resiliparse.parse.encoding import detect_encoding, map_encoding_to_html5
-
+from gristmill.extras import extra
 from gristmill.readers.text import OTHER_ENCODING, Unfit
 
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
@@ -74,6 +73,8 @@ def decoded(body: bytes, declared: str) -> tuple[str, str, int]:
     utf8 = _replaced(body, "utf-8")
     if _tolerated(utf8) and sum(each > "\x7f" for each in utf8[0]) > 2 * utf8[2]:  # far more characters are whole
         return utf8
+    with extra():
+        from resiliparse.parse.encoding import detect_encoding  # noqa: PLC0415 - an extra
     return _fewest(body, [*_codecs(detect_encoding(body) or "utf-8", body), *names])
 
 
@@ -134,6 +135,8 @@ def _proven_utf8(body: bytes, names: list[str]) -> str | None:
 
 def _codecs(label: str, body: bytes) -> list[str]:
     """Python's names of a charset, read as browsers read it; empty if there is no such charset of pages."""
+    with extra():
+        from resiliparse.parse.encoding import map_encoding_to_html5  # noqa: PLC0415 - an extra
     label = label.strip().lower()
     codec = _LABELS.get(label) or (map_encoding_to_html5(label, fallback_utf8=False) if label else None)
     if not codec:

@@ -4,13 +4,11 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import Any, Literal
 
-from resiliparse.extract.html2text import extract_plain_text
-from resiliparse.parse.html import HTMLTree
-
 from gristmill.errors import RecipeError
+from gristmill.extras import check_installed, extra, needs
 from gristmill.readers.files.html_text import check_attributes
 from gristmill.readers.text import Unfit
 
@@ -81,12 +79,8 @@ def extractor_version(extractor: str) -> str:
     >>> extractor_version("resiliparse").split(".")[0]
     '2'
     """
-    try:
-        return version(extractor)
-    except PackageNotFoundError as error:
-        raise RecipeError(
-            f"the extractor {extractor} is not installed; it comes with the extra `{extractor}` of gristmill"
-        ) from error
+    check_installed(needs(extractor), f"the extractor {extractor}")
+    return version(extractor)
 
 
 def extracted(html: str, extractor: str, options: Mapping[str, Any]) -> Page:
@@ -103,6 +97,9 @@ def extracted(html: str, extractor: str, options: Mapping[str, Any]) -> Page:
     >>> extracted("<html lang=de><title>Tor</title><main><p>Das Tor ist zu.</main>", "resiliparse", {})
     Page(text='Das Tor ist zu.', title='Tor', language='de')
     """
+    with extra():
+        from resiliparse.extract.html2text import extract_plain_text  # noqa: PLC0415 - an extra
+        from resiliparse.parse.html import HTMLTree  # noqa: PLC0415 - see above
     check_depth(html)
     check_attributes(html)
     tree = HTMLTree.parse(html)
@@ -134,11 +131,6 @@ def check_depth(html: str) -> None:
 
 @cache
 def _trafilatura() -> Callable[..., str | None]:
-    try:
+    with extra():
         from trafilatura import extract  # noqa: PLC0415 - an extra that few recipes need
-    except ImportError as error:
-        raise RecipeError(
-            f"the extractor trafilatura cannot be imported ({error}); it comes with the extra `trafilatura` of"
-            " gristmill"
-        ) from error
     return extract

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from io import BytesIO
 
 import zstandard
-from fastwarc.stream_io import BrotliReader
 
+from gristmill.extras import extra
 from gristmill.readers.text import Unfit
 from gristmill.readers.web.records import HEADER_LIMIT, header_fields
 
@@ -230,6 +230,8 @@ def _inflated(body: bytes, at: int, plain: bytearray, most: int, bits: int) -> i
 def _unbrotli(body: bytes, most: int) -> bytes:
     if body.lstrip()[:1] == b"<":
         return body
+    with extra():
+        from fastwarc.stream_io import BrotliReader  # noqa: PLC0415 - an extra
     with BrotliReader(BytesIO(body)) as reader:
         return _read(reader.read, most)
 

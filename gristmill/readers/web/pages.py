@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import UNSET, Meta
 
 from gristmill.errors import RecipeError
+from gristmill.extras import Needs, needs
 from gristmill.lake.rows.document import Document
 from gristmill.readers.text import Unfit, fit_text
 from gristmill.readers.web.charsets import decoded
@@ -62,6 +63,8 @@ class WarcPages(Reader):
         added: when the crawl was acquired, for the documents' `added`.
     """
 
+    needs: ClassVar[Needs] = needs("fastwarc", "resiliparse")
+
     source: str
     extractor: Extractor = "resiliparse"
     options: Json = field(default_factory=dict)
@@ -88,8 +91,9 @@ class WarcPages(Reader):
         """Checks what is installed. It is asked before anything is ground, and again by each worker.
 
         Raises:
-            RecipeError: the extractor is not installed, or in another version than the recipe asks for.
+            RecipeError: a package or the extractor is not installed, or in another version than the recipe asks for.
         """
+        super().check()
         installed = extractor_version(self.extractor)
         if self.extractor_version not in {None, installed}:
             raise RecipeError(

@@ -1,4 +1,7 @@
-"""Which links of a wiki lead to the same page in another language: their prefix is the code of a Wikipedia."""
+"""Which links of a wiki lead to the same page in another language, and which are no text."""
+
+ALWAYS_LEFT_OUT = frozenset({"file", "image", "category", "media"})
+"""Namespaces whose links are not text, by their English names, which every wiki knows."""
 
 LANGUAGES = frozenset(
     """

@@ -4,19 +4,20 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 from urllib.parse import quote
 
 from msgspec import UNSET
 
 from gristmill.errors import DataError
+from gristmill.extras import Needs, needs
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.raw_spans import RawSpan
 from gristmill.readers.parts.pages import PartPages
 from gristmill.readers.parts.units import cut_by
 from gristmill.readers.text import Unfit, fit_text
 from gristmill.readers.wiki.dump_file import plain_pieces
-from gristmill.readers.wiki.wikitext import ALWAYS_LEFT_OUT, plain
+from gristmill.readers.wiki.interlanguage import ALWAYS_LEFT_OUT
 from gristmill.readers.xml_events import XmlElement, subtrees
 from gristmill.recipes.option_types import check_types
 from gristmill.recipes.raw_object import TOO_LONG, Converted, LeftOut, RawObject, Refused
@@ -142,6 +143,8 @@ class MediaWikiPages(Reader):
         added: when the dump was acquired, for the documents' `added`.
     """
 
+    needs: ClassVar[Needs] = needs("mwparserfromhell")
+
     source: str
     namespaces: tuple[int, ...] = (0,)
     redirects: Literal["leave out", "keep"] = "leave out"
@@ -232,6 +235,8 @@ class MediaWikiPages(Reader):
         if len(source) > self.page_limit:
             raise Unfit(TOO_LONG, f"{len(source)} code points of wikitext, but page_limit is {self.page_limit}")
         title = _text(page, "title")
+        from gristmill.readers.wiki.wikitext import plain  # noqa: PLC0415 - it needs an extra
+
         text = plain(source, title, site.left_out, tables=self.tables)
         return fit_text(text) if text else ""
 

@@ -9,16 +9,15 @@ from collections import Counter
 from collections.abc import Callable, Collection
 from typing import Any
 
-import mwparserfromhell
-from mwparserfromhell.nodes import ExternalLink, Heading, HTMLEntity, Node, Tag, Template, Text, Wikilink
-from mwparserfromhell.parser import ParserError
-from mwparserfromhell.wikicode import Wikicode
-
+from gristmill.extras import extra
 from gristmill.readers.text import Unfit
-from gristmill.readers.wiki.interlanguage import is_interlanguage
+from gristmill.readers.wiki.interlanguage import ALWAYS_LEFT_OUT, is_interlanguage
 
-ALWAYS_LEFT_OUT = frozenset({"file", "image", "category", "media"})
-"""Namespaces whose links are not text, by their English names, which every wiki knows."""
+with extra():
+    import mwparserfromhell
+    from mwparserfromhell.nodes import ExternalLink, Heading, HTMLEntity, Node, Tag, Template, Text, Wikilink
+    from mwparserfromhell.parser import ParserError
+    from mwparserfromhell.wikicode import Wikicode
 
 _DROPPED_TAGS = re.compile(
     "ref|references|gallery|timeline|imagemap|templatedata|templatestyles|score|graph|mapframe|maplink|hiero|indicator"

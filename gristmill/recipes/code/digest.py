@@ -26,7 +26,7 @@ from gristmill.recipes.code.imports import import_from_source, seen, stamp_of
 from gristmill.recipes.code.options import options_digest
 from gristmill.recipes.code.reachable import imported, reachable, without_docstrings
 
-PUBLIC = ("api", "errors", "lake", "readers", "recipes", "text")
+PUBLIC = ("api", "errors", "extras", "lake", "readers", "recipes", "text")
 """The rooms of gristmill that recipes use. Their versions are in the recipes, so they are not part of the digest."""
 
 FUNCTIONS = ("convert", "document", "batch", "open")

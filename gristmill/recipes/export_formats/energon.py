@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 from msgspec import Meta
 
 from gristmill.errors import RecipeError
+from gristmill.extras import needs
 from gristmill.formats.energon.field_map import check_field_map, parse_places
 from gristmill.formats.energon.keys import is_part
 from gristmill.formats.energon.media import MediaFilter, kind_by_ending
@@ -258,7 +259,7 @@ class EnergonWebdataset(ExportFormat):
 
     @property
     def needs(self) -> Mapping[str, str]:
-        return dict.fromkeys(("PIL", "av", "filetype"), "gristmill[media]") if self.media_metadata else {}
+        return needs("PIL", "av", "filetype") if self.media_metadata else {}
 
     @property
     def divides(self) -> bool:

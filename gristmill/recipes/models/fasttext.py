@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gristmill.errors import RecipeError
+from gristmill.extras import extra, needs
 from gristmill.formats.fasttext.layout import check_fasttext
 from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Score, Tagger
@@ -45,7 +46,8 @@ def load(path: Path, what: str) -> Any:
         RecipeError: it is no valid fastText classifier.
     """
     check_fasttext(path.read_bytes(), what)
-    import fasttext  # noqa: PLC0415 - takes 30 ms, and only processes that classify need it
+    with extra():
+        import fasttext  # noqa: PLC0415 - an extra
 
     return fasttext.load_model(str(path))
 
@@ -113,4 +115,5 @@ def fasttext_tagger(
         description=description or f"The probabilities of {', '.join(labels)}, by the model {model}.",
         draft=draft,
         only=tuple(only),
+        needs=needs("fasttext"),
     )

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from gristmill.errors import RecipeError
+from gristmill.extras import Needs, needs
 from gristmill.lake.address import check_name, check_numbered
 from gristmill.lake.ledger.model import Recipe
 from gristmill.recipes.models.overlaps import OverlapIndexing
@@ -137,6 +138,11 @@ class Model:
         if isinstance(self.sha256, str):
             return {self.file.rstrip("/").rpartition("/")[2].removeprefix("lake:"): self.sha256}
         return dict(sorted(self.sha256.items()))
+
+    @property
+    def needs(self) -> Needs:
+        """The packages that making it imports, each with the requirement that brings it."""
+        return needs("fasttext") if self.training else {}
 
     @property
     def is_folder(self) -> bool:

@@ -1,7 +1,7 @@
 """ONNX text classifiers, such as transformers: a tagger of a model that is brought with its tokenizer.
 
-The package onnxruntime runs them (extra `onnx`), on one core. Each document is run alone: in a batch, padding and other
-texts would change the last digits of its scores.
+The package onnxruntime runs them, on one core: the extra `models`. Each document is run alone: in a batch, padding and
+other texts would change the last digits of its scores.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from gristmill.errors import DataError, RecipeError, is_failure
+from gristmill.extras import extra, needs
 from gristmill.recipes.batch import Batch
 from gristmill.recipes.models.onnx_file import check_onnx
 from gristmill.recipes.tagger import Score, Tagger
@@ -78,7 +79,7 @@ def onnx_tagger(
         description=description or f"The scores of {', '.join(labels)}, by the model {model}.",
         draft=draft,
         only=tuple(only),
-        needs={"onnxruntime": "gristmill[onnx]"},
+        needs=needs("onnxruntime"),
     )
 
 
@@ -193,10 +194,8 @@ def _tokenizer(path: Path, what: str, max_tokens: int) -> Tokenizer:
 
 
 def _session(path: Path, what: str) -> Any:
-    try:
+    with extra():
         import onnxruntime  # noqa: PLC0415 - an extra
-    except ImportError as error:
-        raise RecipeError(f"{what} needs the package onnxruntime: `pip install 'gristmill[onnx]'`") from error
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.use_deterministic_compute = True

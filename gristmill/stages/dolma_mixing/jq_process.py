@@ -10,6 +10,7 @@ from typing import Any
 
 from gristmill.errors import undone_at_failure
 from gristmill.execution.remote import ONE_CORE
+from gristmill.extras import check_installed, needs
 from gristmill.recipes.sql.limited_process import LimitedProcess, why_ended
 from gristmill.recipes.sql.worker import ProcessLimits
 from gristmill.stages.dolma_mixing.jq_worker import BETWEEN
@@ -29,6 +30,7 @@ Answer = tuple[list[list[Any]], str | None]
 
 class _JqProcess(LimitedProcess):
     def __init__(self, limits: ProcessLimits) -> None:
+        check_installed(needs("jq"), "a jq expression")
         super().__init__(
             "gristmill.stages.dolma_mixing.jq_worker",
             str(limits.seconds),

@@ -14,6 +14,7 @@ import msgspec
 
 from gristmill.errors import DataError, RecipeError, known_names
 from gristmill.execution.work import Say
+from gristmill.extras import extra
 from gristmill.lake.asset_kinds import MODEL
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.folders.whole_folder import is_whole
@@ -149,7 +150,8 @@ def _fit(training: FastTextTraining, rows: Sequence[LabelledText], path: Path) -
     Raises:
         DataError: fastText cannot learn from these texts.
     """
-    import fasttext  # noqa: PLC0415 - takes 30 ms, and only training needs it
+    with extra():
+        import fasttext  # noqa: PLC0415 - an extra
 
     lines = path.with_suffix(".txt")
     mixed = sorted(rows, key=lambda row: (fraction(("training", row.text), training.seed), row.label, row.text))

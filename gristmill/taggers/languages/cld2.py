@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gristmill.errors import RecipeError
+from gristmill.extras import extra, needs
 from gristmill.lake.rows.document import Document, Span
 from gristmill.recipes.tagger import Label, Score, Spans, Tagger
 
@@ -73,10 +73,8 @@ def engine() -> Any:
     Raises:
         RecipeError: it is missing.
     """
-    try:
+    with extra():
         import pycld2  # noqa: PLC0415 - an extra
-    except ImportError as error:
-        raise RecipeError("cld2-1 needs the package pycld2: `pip install 'gristmill[cld2]'`") from error
     return pycld2
 
 
@@ -89,6 +87,6 @@ CLD2 = Tagger(
         Spans("in_*", "each stretch of text in the language with this code", low=1, high=1, optional=True),
     ),
     parameters={"engine": "pycld2 0.42", "code_points": _CODE_POINTS},
-    needs={"pycld2": "gristmill[cld2]"},
+    needs=needs("pycld2"),
     description="Up to three languages by CLD2, with their shares and where they stand: a second opinion.",
 )

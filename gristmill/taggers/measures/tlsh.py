@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from gristmill.errors import RecipeError
+from gristmill.extras import extra, needs
 from gristmill.lake.rows.document import Document
 from gristmill.recipes.tagger import Label, Score, Tagger
 from gristmill.text.fingerprints.stored import bytes_of, numbers_of
@@ -49,10 +49,8 @@ def hash_of(parts: Sequence[float]) -> str:
 
 @cache
 def _library() -> Any:
-    try:
+    with extra():
         import tlsh  # noqa: PLC0415 - an extra
-    except ImportError as error:
-        raise RecipeError("tlsh-1 needs the package python-tlsh: install the extra, gristmill[tlsh]") from error
     return tlsh
 
 
@@ -71,6 +69,6 @@ TLSH = Tagger(
         for part in range(PARTS)
     ),
     parameters={"hash": "TLSH 128 1 T1"},
-    needs={"tlsh": "gristmill[tlsh]"},
+    needs=needs("tlsh"),
     description="TLSH: a locality sensitive hash of 35 bytes.",
 )

@@ -207,7 +207,7 @@ def test_an_extra_that_is_not_installed_is_named(
     shards(mill)
     planned, items = work(mill)
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(RecipeError, match=f"needs the package {package}: install the extra"):
+    with pytest.raises(RecipeError, match=f"needs the package {package}, which is not installed"):
         list(kind("tcp://127.0.0.1:9").map(planned.job, items))
 
 

@@ -34,7 +34,7 @@ def test_a_name_that_nobody_adds_is_told_with_a_near_one() -> None:
 def test_an_engine_whose_package_is_missing_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(SHIPPED["engines"], "odd", f"{__name__}:ODD")
     with pytest.raises(
-        RecipeError, match=r"the engine `odd` needs the package no_such\.part: `pip install 'odd\[all\]'`"
+        RecipeError, match=r"the engine `odd`: it needs the package no_such\.part, .* `pip install 'odd\[all\]'`"
     ):
         open_engine("odd")
 

@@ -1,5 +1,6 @@
 """What recipes alone show is told by plan, and by make before it grinds anything."""
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -9,8 +10,10 @@ from testkit import SHELVES, Mill
 
 from gristmill.execution.runner import Inline
 from gristmill.lake.address import mix_asset
+from gristmill.pipeline.foreseen import without_packages
 from gristmill.pipeline.make import Maker
 from gristmill.pipeline.planner import Planner
+from gristmill.readers.files.html_files import HtmlFiles
 from gristmill.readers.jsonl import JsonLines
 from gristmill.readers.web.pages import WarcPages
 from gristmill.recipes.adopted.attribute_set import AdoptedSet
@@ -21,8 +24,10 @@ from gristmill.recipes.export import Export
 from gristmill.recipes.export_formats.energon import EnergonJsonl, EnergonWebdataset
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.models.labelled_set import LabelledSet
+from gristmill.recipes.models.model import FastTextTraining, Model
 from gristmill.recipes.raw_rules import Folders
 from gristmill.recipes.row_format import Chat
+from gristmill.recipes.source import Source
 from gristmill.recipes.tagger import Tagger
 from gristmill.recipes.tokenizer import Tokenizer, Training
 
@@ -141,6 +146,38 @@ def test_a_tar_that_a_prepared_folder_does_not_name_is_told(mill: Mill) -> None:
     assert mill.said[0].startswith(
         f"refused {packed}: media/tars: media/tars/b.tar came after the dataset was prepared"
     )
+
+
+def test_what_lacks_a_package_is_told_and_all_else_is_made(mill: Mill, monkeypatch: pytest.MonkeyPatch) -> None:
+    mill.raw_shards(1)
+    mill.store.put("sources/web/raw/2024/a.html", b"<p>Rye")
+    web = Source(name="web", convert=HtmlFiles(source="web"), select=r"\.html$")
+    rude = Model(name="rude-1", training=FastTextTraining(labels="remarks", positive="toxic"))
+    media = Export(name="packed", mixes=("blend",), format=EnergonWebdataset(media_metadata="header"))
+    more: dict[str, Any] = {
+        "labels": {"remarks": REMARKS},
+        "models": {"rude-1": rude},
+        "mixes": {"blend": BLEND},
+        "exports": {"packed": media},
+    }
+    catalogue = recipes(sources={**recipes().sources, "web": web}, **more)
+    assert list(without_packages(catalogue)) == []
+    for package in ("resiliparse", "fasttext", "av"):
+        monkeypatch.setitem(sys.modules, package, None)
+    told = [
+        ("sources/web/v0/documents", "resiliparse", "web"),
+        ("exports/blend/packed/pages", "av", "energon"),
+        ("models/rude-1", "fasttext", "models"),
+    ]
+    assert list(without_packages(catalogue)) == [
+        (asset, f"it needs the package {package}, which is not installed: `pip install 'gristmill[{extra}]'`")
+        for asset, package, extra in told
+    ]
+    planner = Planner(catalogue, SHELVES, mill.lake)
+    refused = {each.asset for each in planner.prospects() if each.state == "refused"}
+    assert refused == {"labels/remarks", *(asset for asset, _, _ in told)}  # the file of the labels is not there
+    made = [ledger.asset for ledger in Maker(planner, mill.lake, Inline(), mill.said.append).run()]
+    assert made[0] == V0
 
 
 def test_an_extractor_of_another_version_is_told(mill: Mill) -> None:

@@ -113,5 +113,36 @@ def installed_wheel(folder: Path, python: str | Path) -> Path:
     return inside
 
 
+BARE = """
+from importlib.metadata import distribution, distributions
+from pip._vendor.packaging.requirements import Requirement
+from pip._vendor.packaging.utils import canonicalize_name as canonical
+needed, todo = set(), [("gristmill", "")]
+while todo:
+    name, extra = todo.pop()
+    for need in map(Requirement, distribution(name).requires or ()):
+        if need.marker is None or need.marker.evaluate({"extra": extra}):
+            todo += {(canonical(need.name), each) for each in ("", *need.extras)} - needed
+    needed.add((name, extra))
+kept = {"pip", *(name for name, _ in needed)}
+print(*{canonical(each.metadata["Name"]) for each in distributions()} - kept)
+"""
+"""Names what an environment has beside that which Gristmill needs without extras."""
+
+
+def without_extras(inside: Path) -> list[str]:
+    """Removes from an environment what `pip install gristmill` would not bring.
+
+    Args:
+        inside: the environment's python.
+
+    Returns:
+        The names of the removed packages.
+    """
+    found = run(inside, "-c", BARE, cwd=inside.parent).split()
+    run(inside, "-m", "pip", "uninstall", "--yes", "--quiet", *found, cwd=inside.parent)
+    return found
+
+
 if __name__ == "__main__":  # CI installs the packages beside others
     pinned(sys.executable)

@@ -173,7 +173,7 @@ def media_rows(key: str, parts: Sequence[tuple[str, bytes]], media: MediaFilter)
         media: which of them are media.
 
     Raises:
-        RecipeError: the extra `media` is not installed.
+        RecipeError: the extra `energon` is not installed.
     """
     rows = []
     for name, data in parts:

@@ -4,7 +4,8 @@ import pytest
 from cpu_time import cpu_seconds
 
 from gristmill.readers.text import Unfit
-from gristmill.readers.wiki.wikitext import ALWAYS_LEFT_OUT, OPEN_LIMIT, plain
+from gristmill.readers.wiki.interlanguage import ALWAYS_LEFT_OUT
+from gristmill.readers.wiki.wikitext import OPEN_LIMIT, plain
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,6 @@ def test_texts_by_hand_are_no_errors() -> None:
 def test_a_missing_package_is_named_with_the_mend(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pycld2", None)
     engine.cache_clear()
-    with pytest.raises(RecipeError, match=r"needs the package pycld2: .*gristmill\[cld2\]"):
+    with pytest.raises(RecipeError, match=r"it needs the package pycld2, .*gristmill\[cld2\]"):
         tag(document(ENGLISH))
     engine.cache_clear()
