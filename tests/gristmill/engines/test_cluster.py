@@ -3,7 +3,6 @@
 import os
 import secrets
 import signal
-import sys
 import threading
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -198,17 +197,6 @@ def test_a_cluster_that_does_not_answer_is_worth_trying_again(mill: Mill, kind: 
     address = "tcp://127.0.0.1:9" if kind is DaskEngine else "127.0.0.1:9"
     with pytest.raises(StoreError, match=r"answers at (tcp://)?127\.0\.0\.1:9"):
         list(kind(address).map(planned.job, items))
-
-
-@pytest.mark.parametrize(("kind", "package"), [(DaskEngine, "distributed"), (RayEngine, "ray")])
-def test_an_extra_that_is_not_installed_is_named(
-    mill: Mill, kind: type[Engine], package: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shards(mill)
-    planned, items = work(mill)
-    monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(RecipeError, match=f"needs the package {package}, which is not installed"):
-        list(kind("tcp://127.0.0.1:9").map(planned.job, items))
 
 
 def test_a_scheduler_without_workers_or_that_dies_ends_the_run(mill: Mill, tmp_path: Path) -> None:
