@@ -239,7 +239,7 @@ def is_finished(state: PartitionState, target: Target, keep: Sequence[Receipt], 
     """Whether the published ledger is already that of the target, so that there is nothing to do."""
     if todo or state.head is None or target.code.changed(state.codes) or target.root != state.root:
         return False
-    if not target.is_checked(state):
+    if target.code.counts_more(state.codes) or not target.is_checked(state):
         return False
     rows = sorted((receipt.row for receipt in keep), key=lambda row: row.name)
     ledger = compose(target.place, recorded_recipe(state.head.recipe, target.recipe), target.upstream, rows)

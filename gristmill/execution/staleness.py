@@ -30,8 +30,7 @@ def why_stale(state: PartitionState, target: Target, keep: Sequence[Receipt], to
 def _reasons(state: PartitionState, target: Target, keep: Sequence[Receipt], todo: Sequence[Want]) -> Iterator[str]:
     if state.head is not None and state.head.recipe.digest != target.recipe.digest:
         yield f"the recipe changed: {', '.join(written_apart(state.head.recipe, target.recipe))}"
-    if target.code.changed(state.codes):
-        yield _other_code(target.code, state.codes)
+    yield from _other_code(target.code, state.codes)
     if state.root is not None and state.root != target.root and target.root is not None:
         yield f"its files were adopted at {state.root.url}, and are at {target.root.url} now"
     if not target.is_checked(state):
@@ -50,11 +49,15 @@ def _reasons(state: PartitionState, target: Target, keep: Sequence[Receipt], tod
         yield from _inputs(state.head.inputs, compose(target.place, target.recipe, target.upstream, rows).inputs)
 
 
-def _other_code(code: Code, codes: Codes) -> str:
-    if code.has_other_options(codes):
-        return f"the options of {code.reader}(...) in {code.module} changed since"
-    same = f"; the output is the same: {code.reason}" if code.reason else ""
-    return f"the code of {code.module} changed since{same}"
+def _other_code(code: Code, codes: Codes) -> Iterator[str]:
+    for changed, recorded in code.changes(codes):
+        if changed.has_other_options(recorded):
+            yield f"the options of {changed.reader}(...) in {changed.module} changed since"
+        else:
+            same = f"; the output is the same: {changed.reason}" if changed.reason else ""
+            yield f"the code of {changed.module} changed since{same}"
+    if code.counts_more(codes):
+        yield f"more statements of {code.module} count as its code than when it was made; the note gets their digest"
 
 
 def _edited(state: PartitionState, target: Target, keep: Sequence[Receipt]) -> str:

@@ -1,20 +1,27 @@
 """The code that made a partition, as its run's note records it; it is not part of a fingerprint."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
 from gristmill.errors import RecipeError
 from gristmill.lake.address import Place
+from gristmill.lake.identity import digest_of
 
 Codes = dict[str, str]
-"""Digests of code that give the output of a partition, each with its author's reason; the first has none.
+"""Digests of code that give the output of a partition, each with its author's reason; that which made it has none.
 
 Empty: not recorded, as in ledgers that an older version wrote. Such a partition is trusted.
 """
 
 CHANGED_CODE = "`gristmill plan` then says whether finished snapshots need the change under another name"
 """The end of the mend of code that failed. What is finished may refuse changed code: see check_same_code()."""
+
+
+_AND = "+"
+"""Stands between the digests of several codes that are recorded as one."""
+_LINE = "\n"
+"""Stands between their reasons."""
 
 
 def joined(code: str, options: str) -> str:
@@ -53,6 +60,9 @@ class Code(msgspec.Struct, frozen=True):
         reason: why the output is the same as before, by its author; empty: nobody says so.
         problem: why the code that runs here is not known, and the mend; empty if all is well.
         reader: the class of the converter, if it is one with options, such as `TextFiles`; else empty.
+        former: the digest that an earlier version records of the same code; empty: the same one.
+        wider: whether statements count in the digest that did not count in the former one.
+        parts: the codes that are compared one by one, if it is the code of several recipes. See all_of().
     """
 
     digest: str = ""
@@ -60,6 +70,9 @@ class Code(msgspec.Struct, frozen=True):
     reason: str = ""
     problem: str = ""
     reader: str = ""
+    former: str = ""
+    wider: bool = False
+    parts: tuple["Code", ...] = ()
 
     def changed(self, codes: Mapping[str, str]) -> bool:
         """Whether a partition was made by other code. Unknown code counts as unchanged.
@@ -67,10 +80,47 @@ class Code(msgspec.Struct, frozen=True):
         >>> Code("b").changed({"a": ""}), Code("a").changed({"a": ""}), Code("b").changed({}), Code().changed({"a": ""})
         (True, False, False, False)
         """
-        return bool(self.digest and codes and not self._is_in(codes))
+        return bool(self.digest and codes and not self.is_recorded(codes))
 
-    def _is_in(self, codes: Iterable[str]) -> bool:
-        return any(same_code(self.digest, each) for each in codes)
+    def _is(self, digest: str) -> bool:
+        return any(own and same_code(own, digest) for own in (self.digest, self.former))
+
+    def is_recorded(self, codes: Mapping[str, str]) -> bool:
+        """Whether it is among the codes of a partition, by its present digest or its former one; each part by itself.
+
+        Args:
+            codes: what the partition's note records.
+        """
+        if any(map(self._is, codes)):
+            return True
+        return bool(self.parts) and all(part.is_recorded(of_part) for part, of_part in self._by_part(codes))
+
+    def _by_part(self, codes: Mapping[str, str]) -> "Iterator[tuple[Code, Codes]]":
+        """Each part with what is recorded of it. An earlier version did not record it."""
+        split = [(digest.split(_AND), why) for digest, why in codes.items()]
+        for number, part in enumerate(self.parts):
+            yield part, {each[number]: why for each, why in split if len(each) == len(self.parts)}
+
+    def changes(self, codes: Mapping[str, str]) -> "list[tuple[Code, Codes]]":
+        """The codes that changed, each with what is recorded of it: the parts, if they were recorded one by one.
+
+        Args:
+            codes: what the partition's note records.
+        """
+        if not self.changed(codes):
+            return []
+        parts = [(part, of_part) for part, of_part in self._by_part(codes) if not part.is_recorded(of_part)]
+        return parts if all(of_part for _, of_part in parts) and parts else [(self, dict(codes))]
+
+    def counts_more(self, codes: Mapping[str, str]) -> bool:
+        """Whether a partition has only the digest of an earlier version, in which not all statements counted.
+
+        >>> code = Code("b", former="a", wider=True)
+        >>> code.changed({"a": ""}), code.counts_more({"a": ""}), code.counts_more({"b": ""})
+        (False, True, False)
+        """
+        known = self.digest and any(same_code(self.digest, each) for each in codes)
+        return bool(self.wider and not known and self.is_recorded(codes))
 
     def has_other_options(self, codes: Mapping[str, str]) -> bool:
         """Whether a partition was made with other options of the reader. Options that are not recorded count as equal.
@@ -88,11 +138,14 @@ class Code(msgspec.Struct, frozen=True):
         >>> Code("b").made("a", {"a": ""}), Code("b", reason="renamed").made("a", {"a": ""})
         (False, True)
         """
-        if not self.digest or not digest or same_code(digest, self.digest):
+        if not self.digest or not digest or self._is(digest):
             return True
         if self.has_other_options({digest: ""}):
             return False
-        return digest in codes and (self._is_in(codes) or bool(self.reason))
+        each = digest.split(_AND)
+        if self.parts and len(each) == len(self.parts):
+            return all(part.made(one, of_part) for one, (part, of_part) in zip(each, self._by_part(codes), strict=True))
+        return digest in codes and (self.is_recorded(codes) or bool(self.reason))
 
     def recorded(self, codes: Mapping[str, str]) -> Codes:
         """What the next note records.
@@ -107,10 +160,45 @@ class Code(msgspec.Struct, frozen=True):
         """
         if not self.digest:
             return dict(codes)
-        if self._is_in(codes):
-            return {self.digest if same_code(self.digest, each) else each: why for each, why in codes.items()}
-        agreed = codes and self.reason and not self.has_other_options(codes)
-        return {**codes, self.digest: self.reason} if agreed else {self.digest: ""}
+        if any(map(self._is, codes)):
+            return {self.digest if self._is(each) else each: why for each, why in codes.items()}
+        changes = self.changes(codes)
+        agreed = codes and all(code.reason for code, _ in changes) and not self.has_other_options(codes)
+        return {**codes, self.digest: _LINE.join(code.reason for code, _ in changes)} if agreed else {self.digest: ""}
+
+
+def all_of(codes: Mapping[str, Code]) -> Code:
+    """The code of several recipes as one, each part of which is compared by itself: the reason of one excuses no other.
+
+    It is unknown without recipes, or if the code of one is unknown.
+
+    Args:
+        codes: the code of each recipe, by its name.
+
+    >>> both = all_of({"aa-1": Code("a2", reason="renamed"), "bb-1": Code("b")})
+    >>> both.digest, both.made("a1+b", {"a1+b": ""}), both.made("a1+b1", {"a1+b1": ""})
+    ('a2+b', True, False)
+    """
+    if not codes or not all(code.digest or code.problem for code in codes.values()):
+        return Code()
+    several = len(codes) > 1
+    parts = tuple(
+        Code(
+            code.digest[:16],
+            code.module,
+            f"{name}: {' '.join(code.reason.split())}" if code.reason and several else code.reason,
+        )
+        for name, code in sorted(codes.items())
+    )
+    return Code(
+        _AND.join(part.digest for part in parts),
+        module=" and ".join(part.module for part in parts),
+        reason=_LINE.join(part.reason for part in parts) if all(part.reason for part in parts) else "",
+        problem=next((code.problem for code in codes.values() if code.problem), ""),
+        former=digest_of(sorted((name, code.former) for name, code in codes.items()))[:16],
+        wider=any(code.wider for code in codes.values()),
+        parts=parts if several else (),
+    )
 
 
 def check_same_code(code: Code, codes: Mapping[str, str], place: Place, *, draft: bool) -> None:
@@ -126,8 +214,11 @@ def check_same_code(code: Code, codes: Mapping[str, str], place: Place, *, draft
         RecipeError: the code changed, and nobody says that the output is the same; or the reason was given already for
             an earlier change; or options of the reader changed.
     """
-    if not code.changed(codes):
-        return
+    for changed, recorded in code.changes(codes):
+        _check_change(changed, recorded, place, draft=draft)
+
+
+def _check_change(code: Code, codes: Mapping[str, str], place: Place, *, draft: bool) -> None:
     if code.has_other_options(codes):
         if not draft:
             raise RecipeError(
@@ -139,7 +230,9 @@ def check_same_code(code: Code, codes: Mapping[str, str], place: Place, *, draft
     known = all("-" in each for each in codes)
     option = f", or an option of its {code.reader}(...)," if code.reader and not known else ""
     where = f"{place.asset} ({place.snapshot}): the code of {code.module}{option} changed since it was made"
-    if code.reason and code.reason in codes.values():
+    if code.parts:
+        where += " (its ledger does not say which of these: a reason counts if each of them has one)"
+    if code.reason and any(code.reason in (why, *why.split(_LINE)) for why in codes.values()):
         raise RecipeError(
             f"{where}, again after the change with the reason {code.reason!r}; give a reason= for the new change, or"
             " declare it under the next number"

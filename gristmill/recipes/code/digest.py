@@ -5,34 +5,34 @@ they are the same. The digest covers the syntax trees of the recipe's module, an
 its own package, from the folder that holds this package, or from packages that add plug-ins. It does not depend on
 comments, docstrings, line breaks or the version of Python.
 
-In the recipe's module only the statements count that its functions can reach. So a new rule or another description
-beside them changes nothing.
+In the recipe's module only the statements count that its functions can reach, and those that may act on what they use.
+So a new rule or another description beside them changes nothing. Earlier versions did not count all statements that
+act: their digest is computed too, and what they recorded is compared with it.
 """
 
 import ast
-import importlib.util
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import is_dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from gristmill.errors import RecipeError
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.code import Code, joined
-from gristmill.plugins import plugin_modules
+from gristmill.recipes.code.effects import HOME, Effects
 from gristmill.recipes.code.imports import import_from_source, seen, stamp_of
+from gristmill.recipes.code.modules import file_of_module, folder_of, origins_of, own_modules, statements_of
 from gristmill.recipes.code.options import options_digest
-from gristmill.recipes.code.reachable import imported, reachable, without_docstrings
-
-PUBLIC = ("api", "errors", "extras", "lake", "readers", "recipes", "text")
-"""The rooms of gristmill that recipes use. Their versions are in the recipes, so they are not part of the digest."""
+from gristmill.recipes.code.reachable import imported, reachable, unread_imports
 
 FUNCTIONS = ("convert", "document", "batch", "open")
 """The fields of recipes that are functions. All other fields are options, which a ledger records by themselves."""
 
-HOME = "gristmill"
+_FORMULA = 2
+"""Makes the digests of this version others than those of earlier ones, which are compared with `Code.former` alone."""
+
 _NOT_CODE = frozenset({"ctx", "kind", "type_comment", "type_ignores"})
 
 _declared: dict[int, tuple[object, str]] = {}
@@ -60,7 +60,7 @@ def prepare_import(package: str) -> None:
         package: the package, which is not imported yet. Of gristmill itself nobody edits the code.
     """
     if package.partition(".")[0] != HOME:
-        import_from_source(package, _folder(package.partition(".")[0]))
+        import_from_source(package, folder_of(package.partition(".")[0]))
 
 
 def declare(recipes: Iterable[tuple[object, str]], package: str) -> None:
@@ -121,7 +121,7 @@ def code_of_read(recipe: object) -> Code:
         recipe: the labelled set, as read_shelf() gave it.
     """
     module = _declared.get(id(recipe), (None, ""))[1]
-    return _code(None, module, ("read",), "") if module and getattr(recipe, "read", None) is not None else Code()
+    return _code(recipe, module, ("read",), "") if module and getattr(recipe, "read", None) is not None else Code()
 
 
 def code_of_plugin(kind: type, recipe: WithCode | None = None) -> Code:
@@ -138,17 +138,25 @@ def code_of_plugin(kind: type, recipe: WithCode | None = None) -> Code:
     return _code(recipe, module, (), "")
 
 
-def _code(recipe: WithCode | None, module: str, functions: tuple[str, ...], options: str) -> Code:
-    digest, files = _digest(module, functions)
-    newer = next((file for file in files if seen.setdefault(file, (now := stamp_of(file))) != now), None)
+def _code(recipe: object, module: str, functions: tuple[str, ...], options: str) -> Code:
+    names = vars(sys.modules[module]).items() if functions and module in sys.modules else ()
+    made = _digest(module, functions, tuple(sorted(name for name, value in names if value is recipe)))
+    newer = next((file for file in made.files if seen.setdefault(file, (now := stamp_of(file))) != now), None)
     if newer is not None:
         return Code(
             module=module,
             problem=f"{newer} was edited after this process had imported it; start the command again, or reload the"
             " code location in Dagster",
         )
-    reason = recipe.reason if recipe and recipe.same_output else ""
-    return Code(joined(digest, options), module=module, reason=reason, reader=_reader(recipe))
+    reason = getattr(recipe, "reason", "") if getattr(recipe, "same_output", False) else ""
+    return Code(
+        joined(made.digest, options),
+        module=module,
+        reason=reason,
+        reader=_reader(recipe),
+        former=joined(made.former, options),
+        wider=made.wider,
+    )
 
 
 def _reader(recipe: object) -> str:
@@ -190,80 +198,72 @@ def check_same_output(who: str, *, same_output: bool, reason: str) -> None:
         raise RecipeError(f"{who}: give same_output=True and reason='why the output is the same' together, or neither")
 
 
-@cache
-def _digest(module: str, functions: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
-    """The digest of a module and of what it imports of its own package, and the files. Empty without source files.
+class _Digests(NamedTuple):
+    """The digest of a module, that of earlier versions, whether fewer statements counted then, and the files."""
 
-    Without `functions` the whole module counts.
+    digest: str = ""
+    former: str = ""
+    wider: bool = False
+    files: tuple[str, ...] = ()
+
+
+@cache
+def _digest(module: str, functions: tuple[str, ...], names: tuple[str, ...]) -> _Digests:
+    """The digest of a module and of what it imports of its own package. Empty without source files.
+
+    Without `functions` the whole module counts, as ever.
     """
-    trees: dict[str, Any] = {}
-    files: list[str] = []
-    todo = [module]
+    file = file_of_module(module)
+    if file is None:
+        return _Digests()
+    tree = ast.Module(statements_of(file), [])
+    package = file.endswith("__init__.py")
+    known: dict[str, _Module | None] = {}
+    former, files = _trees(module, _Module.of(module, file, reachable(tree, functions)), known)
+    if not functions:
+        return _Digests(digest_of(sorted(former.items())), files=tuple(sorted(files)))
+    acting = Effects(tree.body, origins_of(module, is_package=package)).acting
+    now = _Module.of(module, file, reachable(tree, functions, names, acting))
+    unread = imported(unread_imports(tree), module, is_package=package)
+    trees, files = _trees(module, now._replace(imports=[*now.imports, *unread]), known)
+    before = digest_of(sorted(former.items()))
+    plain = before if trees == former else digest_of(sorted(trees.items()))
+    return _Digests(digest_of([_FORMULA, plain]), before, trees != former, tuple(sorted(files)))
+
+
+class _Module(NamedTuple):
+    """The statements of a module that count, as JSON, its file, and the names that they import."""
+
+    plain: Any
+    file: str
+    imports: list[str]
+
+    @classmethod
+    def of(cls, name: str, file: str, body: list[ast.stmt]) -> "_Module":
+        """The module with these statements."""
+        try:
+            plain: Any = [_plain(statement) for statement in body]
+        except RecursionError:  # a sum of a thousand strings: its text tells as much
+            plain = Path(file).read_text(errors="replace")
+        return cls(plain, file, [*imported(body, name, is_package=file.endswith("__init__.py"))])
+
+
+def _trees(module: str, first: _Module, known: dict[str, _Module | None]) -> tuple[dict[str, Any], list[str]]:
+    """The syntax trees of a module and of what it imports of its own package, by name; and the files."""
+    trees, files = {module: first.plain}, [first.file]
+    todo = [*own_modules(first.imports, module.partition(".")[0])]
     while todo:
         name = todo.pop()
-        file = None if name in trees else _file_of(name)
-        if file is None:
+        if name in trees:
             continue
-        tree = without_docstrings(ast.parse(Path(file).read_bytes()))
-        body = reachable(tree, functions) if name == module else tree.body
-        try:
-            trees[name] = [_plain(statement) for statement in body]
-        except RecursionError:  # a sum of a thousand strings: its text tells as much
-            trees[name] = Path(file).read_text(errors="replace")
-        files.append(file)
-        todo += _own(imported(body, name, is_package=file.endswith("__init__.py")), module.partition(".")[0])
-    return digest_of(sorted(trees.items())) if module in trees else "", tuple(sorted(files))
-
-
-def _own(names: Iterable[str], top: str) -> Iterator[str]:
-    """The modules of a package, beside it, or of plug-ins, among these names; with the packages around them.
-
-    The public face of gristmill is left out.
-    """
-    for name in names:
-        parts = name.split(".")
-        if parts[0] == top or _is_beside(parts[0], top) or _is_plugin(parts[0]):
-            around = (".".join(parts[:count]) for count in range(1, len(parts) + 1))
-            yield from (each for each in around if _counts(each))
-
-
-def _is_beside(other: str, top: str) -> bool:
-    return bool(_folder(other)) and _folder(other) == _folder(top)
-
-
-def _is_plugin(top: str) -> bool:
-    """Whether a package adds plug-ins. The installed packages are not looked at for a module of Python or of ours."""
-    return top != HOME and top not in sys.stdlib_module_names and top in plugin_modules()
-
-
-@cache
-def _folder(top: str) -> str:
-    """The folder that holds a package or module; empty if it has other people's packages too, or is not found."""
-    try:
-        spec = importlib.util.find_spec(top)
-    except (ImportError, AttributeError, ValueError):
-        return ""
-    places = list(spec.submodule_search_locations or ()) if spec else []
-    place = places[0] if places else (spec.origin or "") if spec else ""
-    folder = Path(place).parent
-    shared = folder.name in {"site-packages", "dist-packages"} or folder == Path(ast.__file__).parent
-    return "" if shared or not place else str(folder)
-
-
-def _counts(name: str) -> bool:
-    """Whether a module is no part of gristmill's public face."""
-    parts = name.split(".")
-    return parts[0] != HOME or (len(parts) > 1 and parts[1] not in PUBLIC)
-
-
-def _file_of(name: str) -> str | None:
-    """The source file of a module; None if there is no such module, or no such file."""
-    try:
-        spec = importlib.util.find_spec(name)
-    except (ImportError, AttributeError, ValueError):  # a name of a module, such as a function
-        return None
-    origin = spec.origin if spec else None
-    return origin if origin and origin.endswith(".py") and Path(origin).is_file() else None
+        if name not in known:
+            file = file_of_module(name)
+            known[name] = None if file is None else _Module.of(name, file, statements_of(file))
+        if (found := known[name]) is not None:
+            trees[name] = found.plain
+            files.append(found.file)
+            todo += own_modules(found.imports, module.partition(".")[0])
+    return trees, files
 
 
 def _plain(value: Any) -> Any:

@@ -1,7 +1,10 @@
 """The statements of a module that its functions can reach, by the names that they use."""
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+Acting = Callable[[ast.stmt, set[str]], bool]
+"""Tells whether a statement may act on live names: see Effects."""
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -19,17 +22,22 @@ def _is_string(statement: ast.stmt) -> bool:
     return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
-def reachable(tree: ast.Module, functions: Sequence[str]) -> list[ast.stmt]:
+def reachable(
+    tree: ast.Module, functions: Sequence[str], names: Sequence[str] = (), acting: Acting | None = None
+) -> list[ast.stmt]:
     """The top-level statements that the functions of a recipe can reach, in their order.
 
     A statement counts if it binds a name that a counted statement uses. It always counts if it may act by itself: it
-    binds no name, has a decorator, or is `import a.b`. Of the recipe's declaration only these functions count. Of
-    `from a import b, c` only the used names count.
+    binds no name, has a decorator, or is `import a.b`. It counts too if it may act on a name that a counted statement
+    uses. Of the recipe's declaration only these functions count. Of `from a import b, c` only the used names count.
 
     Args:
         tree: the module.
         functions: the keywords of the declaration that are functions. A module in which no call has one of them counts
             whole.
+        names: the names of the recipe in the module. What else binds them counts, whatever call makes the recipe.
+        acting: tells whether a statement that binds names may act on others. None: it is not asked, as in digests of
+            code that earlier versions recorded.
 
     >>> text = '''
     ... import re, math
@@ -47,10 +55,15 @@ def reachable(tree: ast.Module, functions: Sequence[str]) -> list[ast.stmt]:
     roots = [new for new, old in zip(body, tree.body, strict=True) if new is not old]
     if not roots:
         return tree.body
-    live = {name for root in roots for name in _used(root)}
-    kept: set[int] = set()
+    binds = {id(each): bound(each) for each in body}
+    live = {name for name in names if any(name in binds[id(each)] for each in body if each not in roots)}
+    kept = {id(each) for each in body if each in roots or _acts(each)}
+    live |= {name for each in body if id(each) in kept for name in _used(each)}
     while True:
-        more = [each for each in body if id(each) not in kept and (each in roots or _acts(each) or _bound(each) & live)]
+        left = [each for each in body if id(each) not in kept]
+        more = [each for each in left if binds[id(each)] & live]
+        if not more and acting is not None:
+            more = [each for each in left if acting(each, live)]
         if not more:
             return [_only(each, live) for each in body if id(each) in kept]
         kept |= {id(each) for each in more}
@@ -63,8 +76,8 @@ def _acts(statement: ast.stmt) -> bool:
         return bool(statement.decorator_list)
     if isinstance(statement, ast.Import):
         return any("." in each.name for each in statement.names)
-    bound = _bound(statement)
-    return not bound or "*" in bound
+    names = bound(statement)
+    return not names or "*" in names
 
 
 def _declaration(statement: ast.stmt, functions: Sequence[str]) -> ast.stmt | None:
@@ -80,29 +93,65 @@ def _declaration(statement: ast.stmt, functions: Sequence[str]) -> ast.stmt | No
     return ast.copy_location(ast.Assign(targets, ast.Tuple(pairs, ast.Load())), statement)
 
 
+def unread_imports(tree: ast.Module) -> list[ast.stmt]:
+    r"""The imports of names that nothing in a module reads: the module is imported for what it does then.
+
+    Args:
+        tree: the module.
+
+    >>> text = "import a, b\nfrom . import c, d\nprint(b, d)"
+    >>> [ast.unparse(each) for each in unread_imports(ast.parse(text))]
+    ['import a', 'from . import c']
+    """
+    read = set(_used(tree))
+    found: list[ast.stmt] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names = [each for each in node.names if name_of(each) not in read]
+            found += [part_of(node, names)] if names else []
+    return found
+
+
+def part_of(node: ast.Import | ast.ImportFrom, names: list[ast.alias]) -> ast.stmt:
+    """An import of some names alone.
+
+    Args:
+        node: the import.
+        names: some of its names.
+    """
+    return ast.Import(names) if isinstance(node, ast.Import) else ast.ImportFrom(node.module, names, node.level)
+
+
 def _only(statement: ast.stmt, live: set[str]) -> ast.stmt:
     """An import of the names that are used; another statement as it is."""
-    if isinstance(statement, ast.Import):
-        return ast.Import([each for each in statement.names if _name(each) in live or "." in each.name])
-    if isinstance(statement, ast.ImportFrom):
-        names = [each for each in statement.names if _name(each) in live or each.name == "*"]
-        return ast.ImportFrom(statement.module, names, statement.level)
-    return statement
+    if not isinstance(statement, ast.Import | ast.ImportFrom):
+        return statement
+    always = "." if isinstance(statement, ast.Import) else "*"
+    return part_of(statement, [each for each in statement.names if name_of(each) in live or always in each.name])
 
 
-def _name(alias: ast.alias) -> str:
+def name_of(alias: ast.alias) -> str:
+    """The name that a part of an import binds.
+
+    >>> [name_of(each) for each in ast.parse("import a.b, c as d").body[0].names]
+    ['a', 'd']
+    """
     return alias.asname or alias.name.partition(".")[0]
 
 
-def _used(statement: ast.stmt) -> Iterator[str]:
+def _used(statement: ast.AST) -> Iterator[str]:
     """The names that a statement may read, also inside of functions."""
     for node in ast.walk(statement):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store):
             yield node.id
 
 
-def _bound(statement: ast.stmt) -> set[str]:
-    """The names of the module that a statement binds, also in its branches."""
+def bound(statement: ast.stmt) -> set[str]:
+    """The names of the module that a statement binds, also in its branches.
+
+    Args:
+        statement: a top-level statement.
+    """
     names: set[str] = set()
     todo: list[ast.AST] = [statement]
     while todo:
@@ -111,7 +160,7 @@ def _bound(statement: ast.stmt) -> set[str]:
             names.add(node.name)
             continue  # what it binds inside belongs to it
         if isinstance(node, ast.Import | ast.ImportFrom):
-            names |= {_name(each) for each in node.names}
+            names |= {name_of(each) for each in node.names}
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             names.add(node.id)
         todo += ast.iter_child_nodes(node)

@@ -12,8 +12,7 @@ from msgspec import UNSET
 
 from gristmill.errors import DataError, GristmillError, RecipeError, StoreError, is_failure, words_of
 from gristmill.lake.address import check_numbered
-from gristmill.lake.identity import digest_of
-from gristmill.lake.ledger.code import Code
+from gristmill.lake.ledger.code import Code, all_of
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.json_values import has_surrogate
 from gristmill.plugins import Door
@@ -167,18 +166,9 @@ TRANSFORMS = Door[Transform](
 
 
 def codes_of(transforms: Sequence[Transform]) -> Code:
-    """The code of several transforms as one. It is unknown without transforms, or if the code of one is unknown.
+    """The code of several transforms, compared one by one: see all_of().
 
     Args:
         transforms: the transforms, as a shelf gave them.
     """
-    codes = [code_of(each) for each in transforms]
-    if not codes or not all(code.digest or code.problem for code in codes):
-        return Code()
-    known = sorted((each.name, code.digest) for each, code in zip(transforms, codes, strict=True))
-    return Code(
-        digest_of(known)[:16],
-        module=" and ".join(code.module for code in codes),
-        reason="; ".join(filter(None, (code.reason for code in codes))),
-        problem=next((code.problem for code in codes if code.problem), ""),
-    )
+    return all_of({each.name: code_of(each) for each in transforms})

@@ -2,7 +2,7 @@ import pytest
 
 from gristmill.errors import RecipeError
 from gristmill.lake.address import place
-from gristmill.lake.ledger.code import Code, check_same_code
+from gristmill.lake.ledger.code import Code, all_of, check_same_code
 
 HERE = place("sources/tales/v0/attributes/words-1", "2024")
 
@@ -85,3 +85,65 @@ def test_a_reason_is_good_for_one_edit() -> None:
     code = Code("c", "mill.taggers.words", "renamed")
     with pytest.raises(RecipeError, match="again after the change with the reason 'renamed'"):
         check_same_code(code, {"a": "", "b": "renamed"}, HERE, draft=True)
+
+
+def test_what_an_earlier_version_recorded_is_compared_with_the_former_digest() -> None:
+    code = Code("b-1", former="a-1", wider=True)
+    for codes, more in ({"a-1": "", "0": "r"}, True), ({"a": ""}, True), ({"b-1": ""}, False):
+        assert (code.changed(codes), code.counts_more(codes)) == (False, more)
+    assert code.made("a-1", {"a-1": ""})
+    assert code.recorded({"a-1": "", "0": "r"}) == {"b-1": "", "0": "r"}
+    assert not Code("b", former="a").counts_more({"a": ""})
+    assert Code("b2", former="a").changed({"b": ""})  # a ledger of this version has no former digest
+    assert not Code("b2", former="a").made("b", {"b": ""})
+
+
+def test_each_of_several_codes_is_compared_with_what_is_recorded_of_it() -> None:
+    """aa-1 has a reason, and excuses itself alone."""
+    known = {"a+b": ""}
+    aa = Code("a2", "mill.aa", "renamed", former="x")
+    for b, changed in ("b", ["mill.aa"]), ("b2", ["mill.aa", "mill.bb"]):
+        both = all_of({"aa-1": aa, "bb-1": Code(b, "mill.bb", former="y")})
+        assert [code.module for code, _ in both.changes(known)] == changed
+        assert both.made("a+b", known) is (b == "b")
+    with pytest.raises(RecipeError, match=r"2024\): the code of mill\.bb changed since it was made\. Declare"):
+        check_same_code(both, known, HERE, draft=False)
+    assert both.recorded(known) == {"a2+b2": ""}
+    excused = all_of({"bb-1": Code("b", "mill.bb"), "aa-1": aa})
+    check_same_code(excused, known, HERE, draft=False)
+    assert excused.recorded(known) == {"a+b": "", "a2+b": "aa-1: renamed"}
+    restored = all_of({"aa-1": Code("a"), "bb-1": Code("b")})
+    assert not restored.changed({"a2+b": "", "a+b": "aa-1: renamed"})
+    again = all_of({"aa-1": Code("a3", "mill.aa", "renamed"), "bb-1": Code("b")})
+    with pytest.raises(RecipeError, match="again after the change with the reason 'aa-1: renamed'"):
+        check_same_code(again, excused.recorded(known), HERE, draft=False)
+
+
+def test_edits_of_two_codes_at_different_times_have_a_reason_each() -> None:
+    known = {"a+b": "", "a2+b": "aa-1: renamed"}
+    both = all_of({"aa-1": Code("a2", "mill.aa"), "bb-1": Code("b2", "mill.bb", "faster")})
+    check_same_code(both, known, HERE, draft=False)
+    assert both.made("a+b", known)
+    assert not both.made("a0+b", known)  # an interrupted run of a third code
+    assert both.recorded(known) == {**known, "a2+b2": "bb-1: faster"}
+    mixed = all_of({"aa-1": Code("a", "mill.aa"), "bb-1": Code("b2", "mill.bb")})
+    assert not mixed.changed(both.recorded(known))  # each was said to give the same output
+
+
+def test_of_a_note_that_does_not_tell_several_codes_apart_a_reason_counts_if_all_have_one() -> None:
+    aa, bb = Code("a2", "mill.aa", "renamed", former="a"), Code("b", "mill.bb", former="b0")
+    old = {all_of({"aa-1": aa, "bb-1": bb}).former: ""}
+    assert not all_of({"aa-1": aa, "bb-1": bb}).changed(old)
+    words = r"the code of mill\.aa and mill\.bb changed since it was made \(its ledger does not say which of these: a"
+    with pytest.raises(RecipeError, match=words):
+        check_same_code(all_of({"aa-1": aa, "bb-1": Code("b2", "mill.bb", former="b1")}), old, HERE, draft=False)
+    two = all_of({"aa-1": aa, "bb-1": Code("b2", "mill.bb", "faster", former="b1")})
+    check_same_code(two, old, HERE, draft=False)
+    assert two.made(next(iter(old)), old)
+    assert two.recorded(old) == {**old, "a2+b2": "aa-1: renamed\nbb-1: faster"}
+
+
+def test_the_code_of_one_is_compared_as_it_is_and_one_that_is_unknown_makes_all_unknown() -> None:
+    assert all_of({"aa-1": Code("a", "mill.aa", "renamed")}).recorded({"b": ""}) == {"b": "", "a": "renamed"}
+    assert all_of({"aa-1": Code("a"), "bb-1": Code()}) == all_of({}) == Code()
+    assert all_of({"aa-1": Code("a"), "bb-1": Code(problem="edited")}).problem == "edited"

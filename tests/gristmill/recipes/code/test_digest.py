@@ -47,13 +47,13 @@ class Desk:
     def tagger(self, package: str) -> Tagger:
         return read_shelf("taggers", Tagger, (package,))["words-1"]
 
-    def digest(self, tagger: str = TAGGER, helper: str = HELPER) -> str:
+    def digest(self, tagger: str = TAGGER, helper: str = HELPER, field: str = "digest") -> str:
         """The digest, without the name of the package, which is another each time."""
         package = self.package(tagger, helper)
         script = (
             "import sys; from gristmill.recipes.shelf import read_shelf; from gristmill.recipes.tagger import Tagger;"
             " from gristmill.recipes.code.digest import code_of;"
-            "print(code_of(read_shelf('taggers', Tagger, ('mill',))['words-1']).digest)"
+            f"print(code_of(read_shelf('taggers', Tagger, ('mill',))['words-1']).{field})"
         )
         (self.folder / package).rename(self.folder / "mill")
         words = (self.folder / "mill" / "taggers" / "words.py").read_text().replace(package, "mill")
@@ -84,6 +84,47 @@ def test_edits_that_change_no_output_change_no_digest(desk: Desk) -> None:
 @pytest.mark.parametrize(("old", "new"), [("min(", "max("), ('"words":', '"word":'), ("LIMIT, len", "2, len")])
 def test_edits_of_the_function_change_the_digest(desk: Desk, old: str, new: str) -> None:
     assert desk.digest(TAGGER.replace(old, new)) != desk.digest(TAGGER)
+
+
+@pytest.mark.slow
+def test_a_statement_that_fills_a_table_and_binds_a_name_changes_the_digest_and_not_the_former_one(desk: Desk) -> None:
+    text = TAGGER.replace("UNUSED = 1", "WORDS = {{}}\nfor each in ('a', 'b'):\n    WORDS[each] = 1").replace(
+        "min(LIMIT", "min(LIMIT + len(WORDS)"
+    )
+    edited = text.replace("'b'", "'c'")
+    assert desk.digest(text) != desk.digest(edited)
+    assert desk.digest(text, field="former") == desk.digest(edited, field="former")
+    assert [desk.digest(each, field="wider") for each in (text, TAGGER)] == ["True", "False"]
+
+
+@pytest.mark.slow
+def test_the_former_digest_is_the_one_that_ledgers_of_0_2_have(desk: Desk) -> None:
+    before = "afd96fb081e75bdff9c04cc6cec5ab0b30da8107ecb57ba0da59b1178ed67237"
+    assert desk.digest(field="former") == before != desk.digest()
+
+
+@pytest.mark.slow
+def test_a_module_that_is_imported_for_what_it_does_counts(desk: Desk) -> None:
+    text = TAGGER.replace("UNUSED = 1", "from besidemill import words")
+    file = desk.folder / "besidemill.py"
+    file.write_text("words = 1\n")
+    before = desk.digest(text)
+    file.write_text("words = 2\n")
+    assert desk.digest(text) != before
+    file.unlink()
+    used = text.replace("import words", "import words\nRULES = words")
+    file.write_text("words = 1\n")
+    before = desk.digest(used)
+    file.write_text("words = 2\n")
+    assert desk.digest(used) == before  # a table of rules in a module of its own
+
+
+@pytest.mark.slow
+def test_a_recipe_that_a_function_makes_counts_beside_a_call_that_looks_like_one(desk: Desk) -> None:
+    """`open` is the keyword of a function in a recipe."""
+    made = "def made(limit): return Tagger(name='words-1', document=lambda document: {{'words': float(limit)}})\n"
+    text = TAGGER.replace("UNUSED = 1", f"{made}SHUT = dict(open=len)").partition("\nTAGGER =")[0]
+    assert desk.digest(f"{text}\nTAGGER = made(3)\n") != desk.digest(f"{text}\nTAGGER = made(4)\n")
 
 
 @pytest.mark.slow

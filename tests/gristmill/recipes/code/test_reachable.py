@@ -83,3 +83,9 @@ def test_imports_are_made_absolute() -> None:
         "mill.taggers",
         "mill.taggers.a",
     ]
+
+
+def test_another_name_that_binds_the_recipe_counts_although_no_call_shows_its_function() -> None:
+    text = "A = make(open=1)\nB = made('apple')\nB = wrap(B)"
+    for names, found in ((), 1), (("B",), 3), (("A",), 1):
+        assert len(reachable(ast.parse(text), ("open",), names)) == found
