@@ -103,4 +103,5 @@ def closed_now(store: Store, sources: Mapping[str, Source], mix: Mix, asset: str
         for key, of in streams.items()
     }
     by_stream = {stream.key: known("source", sources, stream.source, mix.name) for stream in mix.streams}
-    return closed_slices(store, asset, slices_of(store, asset, mix, there), there, by_stream)
+    slices = slices_of(store, asset, mix, there)
+    return closed_slices(store, asset, slices, {key: [*heads] for key, heads in slices.items()}, by_stream)

@@ -2,13 +2,14 @@
 
 from typing import NamedTuple
 
-from gristmill.lake.address import Place, cache_asset, ledger_folder, place
+from gristmill.lake.address import Place, cache_asset, documents_asset, ledger_folder, place
 from gristmill.lake.asset_kinds import MIX, TOKEN_CACHE, kind_of, names_of
 from gristmill.lake.ledger.files import list_ledgers, read_head
 from gristmill.lake.ledger.walk import list_assets
 from gristmill.lake.store.protocol import Store
 from gristmill.previews.tally import Amount
 from gristmill.recipes.mix import Mix
+from gristmill.stages.mixing.index import is_made_of
 from gristmill.text.natural_order import newest
 
 CHARACTERS = 4
@@ -52,6 +53,7 @@ def token_ratio(store: Store, mix: Mix, stream: str) -> TokenRatio:
         mix: the mix.
         stream: key of the stream.
     """
+    documents = next((documents_asset(each.source, each.version) for each in mix.streams if each.key == stream), "")
     named = [] if isinstance(mix.tokenizers, str) else list(mix.tokenizers)
     caches = list_assets(store, TOKEN_CACHE, mix=mix.name, stream=stream)
     there = [names_of(asset)["tokenizer"] for asset in caches]
@@ -61,17 +63,17 @@ def token_ratio(store: Store, mix: Mix, stream: str) -> TokenRatio:
         while heads:
             snapshot = newest(list(heads))
             heads.pop(snapshot)
-            ratio = _measured(store, place(asset, snapshot))
+            ratio = _measured(store, place(asset, snapshot), documents)
             if ratio is not None:
                 return ratio
     return TokenRatio()
 
 
-def _measured(store: Store, cache: Place) -> TokenRatio | None:
-    """The ratio of a slice of a cache; None if the lake has not the documents that it was made from."""
+def _measured(store: Store, cache: Place, documents: str) -> TokenRatio | None:
+    """The ratio of a slice of a cache; None if the lake has not the documents of the stream that it was made from."""
     head = read_head(store, cache)
     for upstream in head.inputs if head else ():
-        if head is not None and kind_of(upstream.asset) is MIX:
+        if head is not None and kind_of(upstream.asset) is MIX and is_made_of(store, head, documents):
             made = read_head(store, place(upstream.asset, upstream.snapshot))
             if made is not None and made.fingerprint == upstream.fingerprint and made.totals["length"]:
                 words = f"{cache.asset} ({cache.snapshot})"

@@ -114,6 +114,9 @@ def inputs_of(index: Index) -> tuple[Upstream, ...]:
 def slices_of(store: Store, asset: str, mix: Mix, known: Mapping[str, Sequence[str]]) -> dict[str, dict[str, Head]]:
     """The heads of the finished slices of each stream of an index, by snapshot.
 
+    A slice that was made of another source or version than the stream reads now is none of them: under a snapshot that
+    both have, it stays until the new one is made.
+
     Args:
         store: the lake.
         asset: address of the index.
@@ -124,9 +127,7 @@ def slices_of(store: Store, asset: str, mix: Mix, known: Mapping[str, Sequence[s
     for stream in mix.streams:
         heads = finished_slices(store, closed_stream(asset, stream.key), known[stream.key])
         documents = documents_asset(stream.source, stream.version)
-        found[stream.key] = {
-            key: head for key, head in heads.items() if key in known[stream.key] or is_made_of(store, head, documents)
-        }
+        found[stream.key] = {key: head for key, head in heads.items() if is_made_of(store, head, documents)}
     return found
 
 

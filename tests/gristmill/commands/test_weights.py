@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 from packedlake import indexes_of, make_caches, mix_of
-from testkit import Mill, make_documents
-from wholelake import CACHE, TOKENIZER, even
+from testkit import SHELVES, Mill, make_documents
+from wholelake import CACHE, STREAM, TOKENIZER, even
 
 from gristmill.__main__ import main
 from gristmill.commands._shared.reading_lines import reading_lines
@@ -15,6 +15,7 @@ from gristmill.recipes.catalogue import read_catalogue
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.mixture.token_shares import Sequences
 from gristmill.recipes.row_format import Text
+from gristmill.stages.mixing.step import stream_step
 from gristmill.stages.token_cache.step import TokenCacheStep
 
 SHELF = ["--shelves", "gristmill,testshelf"]
@@ -56,6 +57,26 @@ def test_an_edition_that_no_index_takes_is_not_what_training_reads(
     assert why.startswith(f"  {held}")
     assert main(["preview", str(whole.root), "even", "--rows", "0", *SHELF]) == 0
     assert f"note: the index of the mix: {held}" in capsys.readouterr().out
+
+
+def test_slices_of_what_a_stream_read_before_are_not_counted(
+    whole: Mill, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The slice of 2024 is of v1, and that of 2023 of v0. Without a cache, the bytes of documents are counted."""
+    stream = read_catalogue(("gristmill", "testshelf")).mixes["even"].streams[0]
+    with monkeypatch.context() as patch:
+        patch.setitem(vars(stream), "version", "v0")
+        assert main(["weights", str(whole.root), "even", *SHELF]) == 2  # neither the cache nor the mix
+        assert "mix 'even': no slice of it is finished" in capsys.readouterr().err
+    whole.store.delete([CACHE.ledger])
+    whole.raw("a.jsonl.gz", make_documents(4), snapshot="2023")
+    whole.convert(snapshot="2023")
+    whole.make(stream_step(Mix(name="even", streams=(replace(stream, version="v0"),)), "pages", "2023", SHELVES))
+    head = read_head(whole.store, STREAM)
+    assert head is not None
+    assert main(["weights", str(whole.root), "even", *SHELF]) == 0
+    *_, row = capsys.readouterr().out.splitlines()
+    assert row.split()[:2] == ["pages", f"{head.totals['length'] // 4:,}"]
 
 
 @pytest.mark.slow

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from testkit import Mill
 from wholelake import CACHE, STREAM, even
 
@@ -19,3 +21,8 @@ def test_a_cache_of_other_documents_measures_nothing(whole: Mill) -> None:
     whole.store.delete([STREAM.ledger])
     assert token_ratio(whole.store, even(), "pages") == TokenRatio()
     assert token_ratio(whole.store, even(), "other") == TokenRatio()
+
+
+def test_a_cache_of_what_the_stream_read_before_measures_nothing(whole: Mill) -> None:
+    before = replace(even(), streams=(replace(even().streams[0], version="v0"),))
+    assert token_ratio(whole.store, before, "pages") == TokenRatio()
