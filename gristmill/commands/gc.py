@@ -1,17 +1,21 @@
 """`gc LAKE`: removes what is no longer in use: parts and releases that nothing names, and objects that runs left.
 
-In a bucket it also aborts old uploads that were never finished.
+In a bucket it also aborts old uploads that were never finished. It names slices that no recipe makes any more, because
+their stream reads another source now, and leaves them.
 """
 
 import os
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
 from gristmill.commands._shared.chosen_lake import chosen_lake
-from gristmill.commands._shared.terminal import add_lake, show
+from gristmill.commands._shared.terminal import add_lake, add_shelves, shelves_of, show
+from gristmill.errors import RecipeError
+from gristmill.lake.address import Place
 from gristmill.lake.store.protocol import Store
 from gristmill.maintenance.gc import (
     Unnamed,
@@ -27,6 +31,7 @@ from gristmill.maintenance.gc import (
 from gristmill.maintenance.old_releases import OldRelease, find_old_releases, remove_release
 from gristmill.releases.withdrawal import find_withdrawn
 from gristmill.reports.sizes import size_in_words
+from gristmill.takedowns.due import former_slices, mend_of_former
 
 HELP = "remove parts that no ledger, index or release names, and objects that runs left for others to read"
 
@@ -47,6 +52,7 @@ def declare(parser: ArgumentParser) -> None:
         metavar="DAYS",
         help="age from which unfinished uploads to a bucket are aborted (%(default)g)",
     )
+    add_shelves(parser)
 
 
 def run(arguments: Namespace) -> int:
@@ -61,6 +67,9 @@ def run(arguments: Namespace) -> int:
         StoreError: the lake does not answer, or another process took a place over while objects were removed there.
     """
     store, dry = chosen_lake(arguments).store(), arguments.dry_run
+    former: dict[Place, str] = {}
+    with suppress(RecipeError):  # without recipes nobody knows what streams read, and gc removes the rest
+        former = former_slices(store, shelves_of(arguments))
     if dry:
         _show_root(store.url)
     else:
@@ -93,6 +102,8 @@ def run(arguments: Namespace) -> int:
     if not dry:
         check_unnamed(store, [*gone, *removed])
     _abort_uploads(store, arguments.upload_days, dry=dry)
+    if former:
+        show(f"note   {mend_of_former(former)}")
     verb = "would be removed" if dry else "removed"
     left_alone = f"; {removing.left} left alone, as said above: run gc again later" if removing.left else ""
     show(f"{len(removed)} parts {verb}, {size_in_words(removing.size)}{left_alone}")

@@ -8,18 +8,19 @@ command could not run. A document that nobody knows is not added: see gristmill/
 """
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
 from gristmill.commands._shared.chosen_lake import chosen_lake
 from gristmill.commands._shared.terminal import add_lake, add_shelves, shelves_of, show
-from gristmill.lake.address import blocklist_path, check_name
+from gristmill.lake.address import Place, blocklist_path, check_name
+from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.rows.blocklists.blocklist import add_to_blocklist, lost_entries, new_on, take_off_blocklist
 from gristmill.lake.rows.blocklists.blocklist_files import record_path, recorded, rows_in
 from gristmill.lake.store.protocol import Store
 from gristmill.takedowns.chosen import by_content, by_url, url_matcher
-from gristmill.takedowns.due import DueSlice, due_slices, list_for_mix
+from gristmill.takedowns.due import DueSlice, due_slices, former_slices, list_for_mix, mend_of_former
 from gristmill.takedowns.finder import Finder
 from gristmill.takedowns.known import near_urls, pairs_like, unknown, unknown_words
 from gristmill.takedowns.near import near_documents
@@ -78,7 +79,7 @@ def run(arguments: Namespace) -> int:
     search.unsearched += skipped
     for path, why in search.unread_rows.items():
         search.skip("quarantine", path, why)
-    due = list(due_slices(store, search, name))
+    due, former = list(due_slices(store, search, name)), former_slices(store, shelves.packages)
     nobody = {} if arguments.lost else unknown(store, wanted, search)  # what was listed is put back as it was
     listed = {pair: reason for pair, reason in wanted.reasons.items() if pair not in nobody}
     new = new_on(store, name, listed) if arguments.dry_run else add_to_blocklist(store, name, listed)
@@ -86,7 +87,7 @@ def run(arguments: Namespace) -> int:
     if arguments.json:
         for found in search.found:
             show(msgspec.json.encode(found).decode())
-    for line in () if arguments.json else (*_places(wanted, search), *_due(due, name)):
+    for line in () if arguments.json else (*_places(wanted, search), *_due(due, former, name)):
         show(line)
     _told(search.unsearched)
     for line in unknown_words(nobody, search):
@@ -94,7 +95,8 @@ def run(arguments: Namespace) -> int:
     if not arguments.json:
         verb = "would be added to" if arguments.dry_run else "added to"
         show(f"{len(new)} of {len(wanted)} documents {verb} {blocklist_path(name)}")
-    return 1 if search.unsearched or nowhere or nobody or any(not slice_.by for slice_ in due) else 0
+    wrong = any(not slice_.by or slice_.place in former for slice_ in due)
+    return 1 if search.unsearched or nowhere or nobody or wrong else 0
 
 
 def _told(skipped: Sequence[Unsearched]) -> int:
@@ -178,11 +180,19 @@ def _places(wanted: Wanted, search: Search) -> Iterator[str]:
         yield from (f"  {place.area:<12}  {place.where}" for place in found)
 
 
-def _due(due: Sequence[DueSlice], blocklist: str) -> Iterator[str]:
+def _due(due: Sequence[DueSlice], former: Mapping[Place, str], blocklist: str) -> Iterator[str]:
     for each in due:
-        if each.by == each.place.asset:
+        if each.place in former:
+            alike = {other: now for other, now in former.items() if _stream_of(other) == _stream_of(each.place)}
+            yield f"WRONG: {each}: {mend_of_former(alike)}"
+        elif each.by == each.place.asset:
             yield f"due: {each}"
         elif each.by:
             yield f"due after {each.by}: {each}"
         else:
             yield f"WRONG: {each}: its recipe does not name the blocklist, and {list_for_mix(blocklist)}"
+
+
+def _stream_of(slice_: Place) -> tuple[str, str, str]:
+    names = names_of(slice_.asset)
+    return names["mix"], names["stream"], slice_.snapshot

@@ -5,20 +5,20 @@ an object that no current ledger names proves nothing, and is named. A document 
 gone: its name may be misspelt.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Literal
 
 import msgspec
 
 from gristmill.errors import DataError, RecipeError
-from gristmill.lake.address import blocklist_path
+from gristmill.lake.address import Place, blocklist_path, place
 from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.rows.blocklists.blocklist import read_blocklist
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.releases.pins import pins
 from gristmill.takedowns.accounted import unread
-from gristmill.takedowns.due import due_slices, list_for_mix
+from gristmill.takedowns.due import due_slices, former_slices, list_for_mix, mend_of_former
 from gristmill.takedowns.erasing.erasure import unfinished
 from gristmill.takedowns.finder import Finder
 from gristmill.takedowns.foreign import ForeignFiles, search_foreign, why_not_in_rows
@@ -97,7 +97,7 @@ def proof(
     yield _listed(store, wanted, blocklist)
     unreached = [each.place.asset for each in due_slices(store, search, blocklist) if not each.by]
     mend = f"; {', '.join(unreached)}: names no {blocklist}, and {list_for_mix(blocklist)}" if unreached else ""
-    yield _live(search, _without_recipe(store, shelves), mend)
+    yield _live(search, _without_recipe(store, shelves), former_slices(store, shelves.packages), mend)
     left = unread(store, search.read)
     yield _old(left.old)
     yield _releases(store, left.old)
@@ -152,16 +152,20 @@ def _without_recipe(store: Store, shelves: Shelves) -> list[str]:
     return sorted(there - made)
 
 
-def _live(search: Search, gone: Sequence[str], unreached: str) -> ProofLine:
+def _live(search: Search, gone: Sequence[str], former: Mapping[Place, str], unreached: str) -> ProofLine:
     what = "live lake"
     found = [each for each in search.found if each.area in TRAINED]
     if found:
-        remake = "; make these slices" if {each.asset for each in found}.difference(gone) else ""
+        slices = {place(each.asset, each.snapshot) for each in found}
+        remake = "; make these slices" if {each.asset for each in slices - former.keys()}.difference(gone) else ""
         left = _left([asset for asset in gone if any(each.asset == asset for each in found)])
+        left += _left_slices(former, slices)
         return ProofLine(what, "found", f"{_places(found)}{unreached or remake}{left}")
     skipped = search.skipped(("documents", *TRAINED))
     if skipped:
         left = _left([asset for asset in gone if any(each.startswith(f"{asset} (") for each in skipped)])
+        told = [each for each in former if any(f"{each.asset} ({each.snapshot})" in words for words in skipped)]
+        left += _left_slices(former, told)
         return ProofLine(what, "not proven", f"{_some(skipped)}{left}")
     searched = ", ".join(f"{search.searched.get(area, 0)} of {area}" for area in TRAINED)
     return ProofLine(what, "absent", f"no shard of the finished slices has them: {searched}")
@@ -176,6 +180,12 @@ def _left(gone: Sequence[str]) -> str:
         f"; no recipe of --shelves makes {', '.join(gone)}, so gristmill make does not change it: put its recipe back"
         f" and make it, or delete the folder ({folders})"
     )
+
+
+def _left_slices(former: Mapping[Place, str], wanted: Container[Place]) -> str:
+    """What to do about slices of what a stream read before."""
+    told = {each: documents for each, documents in former.items() if each in wanted}
+    return f"; {mend_of_former(told)}" if told else ""
 
 
 def _old(old: Mapping[str, str]) -> ProofLine:

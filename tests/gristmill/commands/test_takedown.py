@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from gristmill.__main__ import main
 from gristmill.errors import RecipeError
 from gristmill.lake.address import place
 from gristmill.lake.store.open import open_store
+from gristmill.recipes.catalogue import read_catalogue
 from gristmill.stages.mixing.step import stream_step
 
 SHELF = ["--shelves", "gristmill,testshelf"]
@@ -120,6 +122,31 @@ def test_the_way_that_is_named_for_a_mix_without_the_list_works(mill: Mill, caps
     spell(mill, mix)
     code, lines = taken(mill, capsys, "--prove", *others)
     assert (code, "live lake: absent: no shard of the finished slices has them" in "\n".join(lines)) == (0, True)
+
+
+def test_a_slice_of_what_its_stream_read_before_is_made_by_no_recipe(
+    mill: Mill, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The stream reads another source now, which has no 2024. What the line names is removed, and that is enough."""
+    for name, value in (("name", "pages"), ("source", "stdlib"), ("version", "v0")):
+        monkeypatch.setitem(vars(read_catalogue(("gristmill", "testshelf")).mixes["even"].streams[0]), name, value)
+    code, lines = taken(mill, capsys)
+    [wrong] = [
+        line for line in lines if line.startswith("WRONG: mixes/even/documents/pages (2024): a: no recipe makes")
+    ]
+    mend = wrong.partition(": a: ")[2]
+    assert mend.startswith("no recipe makes mixes/even/documents/pages (2024), token_caches/even/tiny-1/pages (2024): ")
+    assert (code, [line for line in lines if line.startswith("due")]) == (1, [])
+    [live] = [line for line in taken(mill, capsys, "--prove")[1] if line.startswith("live lake: found")]
+    assert live.endswith(f"; {mend}")
+    assert "make these slices" not in live
+    assert main(["gc", str(mill.root), *SHELF]) == 0
+    assert f"note   {mend}" in capsys.readouterr().out
+    subprocess.run(["bash", "-c", f"rm -rf {mend.partition('; delete ')[2]}"], cwd=mill.root, check=True)
+    proven_now = proven(mill, capsys, 8)[1]
+    assert (proven_now["live lake"], proven_now["strays"]) == ("absent", "absent")
+    assert main(["gc", str(mill.root), *SHELF]) == 0
+    assert "note" not in capsys.readouterr().out
 
 
 def test_a_document_that_is_nowhere_is_told(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
