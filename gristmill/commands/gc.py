@@ -15,7 +15,6 @@ from functools import partial
 from gristmill.commands._shared.chosen_lake import chosen_lake
 from gristmill.commands._shared.terminal import add_lake, add_shelves, shelves_of, show
 from gristmill.errors import RecipeError
-from gristmill.lake.address import Place
 from gristmill.lake.store.protocol import Store
 from gristmill.maintenance.gc import (
     Unnamed,
@@ -67,9 +66,7 @@ def run(arguments: Namespace) -> int:
         StoreError: the lake does not answer, or another process took a place over while objects were removed there.
     """
     store, dry = chosen_lake(arguments).store(), arguments.dry_run
-    former: dict[Place, str] = {}
-    with suppress(RecipeError):  # without recipes nobody knows what streams read, and gc removes the rest
-        former = former_slices(store, shelves_of(arguments))
+    _show_former(store, arguments)
     if dry:
         _show_root(store.url)
     else:
@@ -102,8 +99,6 @@ def run(arguments: Namespace) -> int:
     if not dry:
         check_unnamed(store, [*gone, *removed])
     _abort_uploads(store, arguments.upload_days, dry=dry)
-    if former:
-        show(f"note   {mend_of_former(former)}")
     verb = "would be removed" if dry else "removed"
     left_alone = f"; {removing.left} left alone, as said above: run gc again later" if removing.left else ""
     show(f"{len(removed)} parts {verb}, {size_in_words(removing.size)}{left_alone}")
@@ -149,6 +144,14 @@ def _show_root(url: str) -> None:
     real = url if "://" in url else os.path.realpath(url)
     if real != url:
         show(f"note   {url} is {real}")
+
+
+def _show_former(store: Store, arguments: Namespace) -> None:
+    """Shows the slices that no recipe makes. Without recipes nobody knows them, and the rest is removed."""
+    with suppress(RecipeError):
+        former = former_slices(store, shelves_of(arguments))
+        if former:
+            show(f"note   {mend_of_former(former)}")
 
 
 def _abort_uploads(store: Store, days: float, *, dry: bool) -> None:

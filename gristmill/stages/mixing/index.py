@@ -114,8 +114,7 @@ def inputs_of(index: Index) -> tuple[Upstream, ...]:
 def slices_of(store: Store, asset: str, mix: Mix, known: Mapping[str, Sequence[str]]) -> dict[str, dict[str, Head]]:
     """The heads of the finished slices of each stream of an index, by snapshot.
 
-    A slice that was made of another source or version than the stream reads now is none of them: under a snapshot that
-    both have, it stays until the new one is made.
+    A slice that was made of another source or version than the stream reads now is none of them.
 
     Args:
         store: the lake.
