@@ -87,7 +87,7 @@ def look_at(
     """
     lister = _lister(source, lake)
     now, read = (lister.now, lister.manifest) if isinstance(lister, Inventory) else (pace.now, "")
-    mind = load_watch(cursor, source, lister, warn)
+    mind = load_watch(cursor, source, lister, warn).reading(read)
     if read and read == mind.read and not mind.due:
         return Looked(cursor or "", f"nothing new; waits for an inventory after {read}", [])
     messages, forgotten = list[str](), list[str]()

@@ -45,6 +45,7 @@ class Watch(msgspec.Struct):
     Attributes:
         of: digest of the recipe's raw settings and the lake's URL; if it differs, the watch begins anew.
         under_way: the interrupted scan.
+        listed: the inventory that it reads; empty: the store itself.
         void: consecutive scans that could not be resumed.
         waiting: changes that are not reported yet, by snapshot.
         due: changes to report, by snapshot.
@@ -54,11 +55,25 @@ class Watch(msgspec.Struct):
 
     of: str = ""
     under_way: RawScan | None = None
+    listed: str = ""
     void: int = 0
     waiting: dict[str, Waiting] = {}
     due: dict[str, Seen] = {}
     read: str = ""
     looked: Look = msgspec.field(default_factory=Look)
+
+    def reading(self, listed: str) -> "Watch":
+        """Drops an interrupted scan of another inventory. The order of objects need not be that of this one.
+
+        Args:
+            listed: key of the inventory that is read now; empty: the store itself is listed.
+
+        Returns:
+            This watch.
+        """
+        if listed != self.listed:
+            self.under_way, self.listed = None, listed
+        return self
 
     def look(self, source: Source, store: Lister, now: Callable[[], float], late: Callable[[], bool]) -> RawScan | None:
         """Begins or resumes a scan.

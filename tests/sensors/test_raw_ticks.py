@@ -392,6 +392,22 @@ def test_due_reports_do_not_wait_for_the_next_inventory(works: Works, seaweed: S
     assert ticker.tick().startswith("nothing new; waits for an inventory after ")
 
 
+def test_a_scan_that_a_tick_cuts_begins_anew_in_the_next_inventory(
+    works: Works, seaweed: Seaweed, tmp_path: Path
+) -> None:
+    reports = Reports(seaweed, tmp_path.name)
+    source = replace(works.catalogue.sources["letters"], inventory=f"s3://{BUCKET}/{reports.top}")
+    ticker = Ticker(works, source, AT_ONCE, bucket_of(reports.lake, seaweed))
+    for snapshot in ("2023", "2024", "2025"):
+        reports.lake.put(f"{RAW}/{snapshot}/a.jsonl", b"{}\n")
+    listed = list(reports.lake.list(""))
+    reports.write("2026-01-01T00-00Z", 1_000, [listed])
+    assert [ticker.tick()[:33] for _ in range(2)] == [f"a scan is under way: {n} objects so" for n in (1, 2)]
+    reports.write("2026-01-02T00-00Z", 2_000, [[*listed[1:], listed[0]]])  # the same neighbours at the cut
+    assert ticker.tick().startswith("a scan is under way: 1 objects")
+    assert [ticker.tick() for _ in range(2)][1] == "2023, 2024, 2025 reported"
+
+
 def test_reports_of_the_former_kind_are_replaced_once(works: Works) -> None:
     """A digest that was made in another way is another one: each snapshot is reported again, once."""
     works.raw(letters(1))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from testkit import Mill
 
-from gristmill.raw_data.scan import EMPTY, scan_raw
+from gristmill.raw_data.scan import EMPTY, RawScan, scan_raw
 from gristmill.raw_data.watch import ALL_GONE, ALL_GONE_SCANS, Watch, dump_watch, load_watch
 from gristmill.recipes.raw_object import Converted, RawObject
 from gristmill.recipes.source import Folders, Source
@@ -293,3 +293,13 @@ def test_a_watch_is_small(mill: Mill) -> None:
     assert len(dump_watch(watch)) < 18_000
     assert json.loads(dump_watch(watch))["under_way"]["ahead"] == f"{TOP}snapshot-099/a"
     assert len(dump_watch(Watch())) < 160
+
+
+def test_a_scan_that_was_cut_does_not_go_on_in_another_inventory() -> None:
+    cut, watch = RawScan(started=1.0), Watch()
+    watch.reading("first/manifest.json")
+    watch.under_way = cut
+    watch.reading("first/manifest.json")
+    assert watch.under_way is cut
+    watch.reading("second/manifest.json")
+    assert watch.under_way is None
