@@ -5,7 +5,7 @@ A message names the file, the line and the import.
 
 import ast
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -36,40 +36,7 @@ TEST_SHELVES = sorted(p for p in (ROOT / "tests" / "support").rglob("*.py") if p
 HUBS = {"errors", "extras", "threads", "lake.address", "lake.identity", "lake.asset_kind", "lake.asset_kinds"}
 LAKE = {"lake.store", "lake.rows", "lake.ledger", "lake.fence", *HUBS}
 BELOW_STAGES = {"interrupts", "drift", "recipes", "encoding", "execution", "formats.levanter", "text", *LAKE}
-STAGES = {
-    f"stages.{name}"
-    for name in (
-        "conversion",
-        "adoption",
-        "tagging",
-        "models",
-        "mixing",
-        "tokenization",
-        "chat_templates",
-        "token_cache",
-        "packing",
-        "cache_index",
-        "export",
-        "dolma_tagging",
-        "fingerprints",
-        "dedupe",
-        "near_duplicates",
-        "decontamination",
-        "dolma_dedupe",
-        "dolma_mixing",
-    )
-}
-ACROSS = {"raw_data", "stages.kind", *BELOW_STAGES, *STAGES}
 SHELF = {"recipes", "readers", "encoding", "text", "errors", "extras", "lake.rows", "formats.fasttext"}
-EVERYTHING = {
-    "engines", "readers", "reports", "verification", "tracing", "maintenance", "pipeline", "environment", "project",
-    "pool", "reading", "trial", "drift", "scores", "queries", "peeking", "preparing", "watching", "templates",
-    "formats.energon",
-    "formats.fasttext", "formats.dolma", "previews", "derivation",
-    "installation", "plugins", "dagster_location", "dashboard", "acquisition", "api", "commands", "takedowns",
-    "releases", "shipped", *ACROSS,
-}  # fmt: skip
-
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "extras": {"errors"},
@@ -138,7 +105,6 @@ MAY_IMPORT: dict[str, set[str]] = {
         *BELOW_STAGES,
     },
     "stages.near_duplicates": {"stages.fingerprints", *BELOW_STAGES},
-    "stages.decontamination": {"stages.models", "reports", *BELOW_STAGES},
     "stages.dolma_dedupe": {"stages.dolma_tagging", *BELOW_STAGES},
     "stages.dolma_mixing": {"stages.dolma_tagging", "formats.dolma", *BELOW_STAGES},
     "stages.tokenization": BELOW_STAGES,
@@ -148,13 +114,95 @@ MAY_IMPORT: dict[str, set[str]] = {
     "stages.packing": {"stages.token_cache", "stages.mixing", "reports", *BELOW_STAGES},
     "stages.cache_index": {"stages.packing", "stages.token_cache", "stages.mixing", *BELOW_STAGES},
     "releases": {"stages.export", "stages.token_cache", "execution", "recipes", *LAKE},
-    "verification": {"formats.fasttext", "scores", "releases", *ACROSS},
-    "tracing": ACROSS,
-    "maintenance": {"process", "tracing", "scores", "releases", *ACROSS},
+    "verification": {
+        "execution",
+        "formats.levanter",
+        "raw_data",
+        "recipes",
+        "releases",
+        "scores",
+        "stages.adoption",
+        "stages.cache_index",
+        "stages.conversion",
+        "stages.export",
+        "stages.kind",
+        "stages.mixing",
+        "stages.models",
+        "stages.packing",
+        "stages.token_cache",
+        "stages.tokenization",
+        "text",
+        *LAKE,
+    },
+    "tracing": {
+        "formats.levanter",
+        "raw_data",
+        "recipes",
+        "stages.conversion",
+        "stages.export",
+        "stages.mixing",
+        "stages.token_cache",
+        "text",
+        *LAKE,
+    },
+    "maintenance": {"execution", "process", "releases", "scores", "stages.export", *LAKE},
     "drift": {"reports", "recipes", "text", *LAKE},
-    "pipeline": {"drift", "reports", "scores", *ACROSS},
-    "derivation": {"pipeline", "installation", *ACROSS},
-    "takedowns": {"tracing", "scores", "releases", *ACROSS},
+    "pipeline": {
+        "drift",
+        "execution",
+        "raw_data",
+        "recipes",
+        "reports",
+        "scores",
+        "stages.adoption",
+        "stages.cache_index",
+        "stages.conversion",
+        "stages.dedupe",
+        "stages.export",
+        "stages.fingerprints",
+        "stages.mixing",
+        "stages.models",
+        "stages.tagging",
+        "stages.token_cache",
+        "stages.tokenization",
+        "text",
+        *LAKE,
+    },
+    "derivation": {
+        "execution",
+        "installation",
+        "pipeline",
+        "recipes",
+        "stages.adoption",
+        "stages.conversion",
+        "stages.dedupe",
+        "stages.fingerprints",
+        "stages.kind",
+        "stages.mixing",
+        "stages.tagging",
+        "stages.token_cache",
+        *LAKE,
+    },
+    "takedowns": {
+        "execution",
+        "formats.levanter",
+        "raw_data",
+        "recipes",
+        "releases",
+        "scores",
+        "stages.conversion",
+        "stages.dedupe",
+        "stages.export",
+        "stages.fingerprints",
+        "stages.kind",
+        "stages.mixing",
+        "stages.models",
+        "stages.near_duplicates",
+        "stages.token_cache",
+        "stages.tokenization",
+        "tracing",
+        *LAKE,
+    },
     **dict.fromkeys(SHELVES, SHELF),
     "reading": {
         "stages.mixing",
@@ -180,12 +228,66 @@ MAY_IMPORT: dict[str, set[str]] = {
     "scores": {"reports", "recipes", "stages.mixing", *LAKE},
     "previews": {"scores", "reports", "recipes", "text", "stages.mixing", "stages.packing", *LAKE},
     "queries": {"reading", "recipes", "scores", *LAKE},
-    "api": EVERYTHING - {"api", "commands"},
-    "commands": EVERYTHING,
+    "api": {
+        "engines",
+        "environment",
+        "execution",
+        "formats.levanter",
+        "pipeline",
+        "project",
+        "reading",
+        "recipes",
+        "stages.token_cache",
+        "stages.tokenization",
+        "tracing",
+        "verification",
+        *LAKE,
+    },
+    "commands": {
+        "acquisition",
+        "dashboard",
+        "derivation",
+        "engines",
+        "environment",
+        "execution",
+        "formats.dolma",
+        "formats.energon",
+        "installation",
+        "maintenance",
+        "peeking",
+        "pipeline",
+        "plugins",
+        "pool",
+        "preparing",
+        "previews",
+        "project",
+        "queries",
+        "reading",
+        "recipes",
+        "releases",
+        "reports",
+        "scores",
+        "stages.dedupe",
+        "stages.dolma_dedupe",
+        "stages.dolma_mixing",
+        "stages.dolma_tagging",
+        "stages.mixing",
+        "stages.models",
+        "takedowns",
+        "templates",
+        "text",
+        "tracing",
+        "trial",
+        "verification",
+        *LAKE,
+    },
     "__main__": {"command_line", "errors"},
     "command_line": {"installation", "plugins", "project", "errors"},
 }
 """The rooms of gristmill, and the rooms that each may import besides itself."""
+
+UPPER_HALF = ("verification", "tracing", "maintenance", "pipeline", "derivation", "takedowns", "api", "commands")
+"""The rooms above the stages that read most of what is below. MAY_IMPORT lists what these import, no more."""
 
 READERS_TAKE = tuple(f"gristmill.recipes.{name}" for name in ("raw_object", "reader", "row_format", "option_types"))
 ORCHESTRATORS = ("dagster", "dagster_aws", "s3fs")
@@ -197,7 +299,8 @@ CLIENTS = {
     "botocore": {"gristmill.lake.store.s3_multipart", "gristmill.lake.store.credentials"},
 }
 FILES_IN_A_FOLDER = 24
-LINES_IN_A_FILE = 350
+LINES_IN_A_FILE = 300
+"""Of code: docstrings, comments and empty lines do not count."""
 LINES_IN_A_FUNCTION = 50
 
 UNTESTED: dict[str, str] = {
@@ -433,6 +536,17 @@ def test_a_file_imports_only_rooms_that_its_room_may_import(files: list[Path]) -
                 assert module in READERS_TAKE, f"{where}: of recipes, readers import {READERS_TAKE}"
 
 
+def test_the_rooms_above_the_stages_list_what_they_import_and_no_more() -> None:
+    found = defaultdict[str, set[str]](set)
+    for path in FILES:
+        if path.is_relative_to(ROOT / "gristmill"):
+            found[room_of(module_of(path))] |= {
+                room_of(name) for name, _ in imports(path) if name.startswith("gristmill.")
+            }
+    for room in UPPER_HALF:
+        assert MAY_IMPORT[room] - LAKE - found[room] == set(), f"MAY_IMPORT: {room} does not import these rooms"
+
+
 def test_a_recipe_imports_the_public_face_alone() -> None:
     for path in TEST_SHELVES:
         for module, line in imports(path):
@@ -466,11 +580,21 @@ def functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionD
     yield from (n for n in statements(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
+def lines_of_code(path: Path) -> int:
+    """The number of lines that are neither empty nor a comment nor in a docstring."""
+    documented: set[int] = set()
+    for node in statements(parsed(path)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            documented |= set(range(node.lineno, (node.end_lineno or 0) + 1))
+    lines = enumerate(map(str.strip, path.read_text().splitlines()), 1)
+    return sum(1 for number, line in lines if line and line[0] != "#" and number not in documented)
+
+
 @each_top
 def test_files_and_functions_are_short(files: list[Path]) -> None:
     for path in files:
-        text = path.read_text()
-        assert text.count("\n") < LINES_IN_A_FILE, f"{path.relative_to(ROOT)} is long: make it two"
+        lines = lines_of_code(path)
+        assert lines <= LINES_IN_A_FILE, f"{path.relative_to(ROOT)} has {lines} lines of code: make it two"
         for function in functions(parsed(path)):
             lines = (function.end_lineno or 0) - function.lineno + 1
             where = f"{path.relative_to(ROOT)}:{function.lineno}: {function.name}"
