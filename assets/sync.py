@@ -20,7 +20,7 @@ from assets.support.lake_identity import show_lake, shown_lake
 from assets.support.last_reading import keep_shown, kept_readings, readings_of
 from assets.support.report import failures, ledger_facts
 from assets.support.runs.runless_events import record_events
-from assets.support.step_ops import Output
+from assets.support.step_ops import Output, was_run
 from gristmill.errors import GristmillError, visible
 from gristmill.lake.address import Place, cache_packing, raw_asset, tokenizer_asset
 from gristmill.lake.asset_kinds import ATTRIBUTES, LABELS, MODEL, ledger_of_asset, ledgers_folder
@@ -28,7 +28,6 @@ from gristmill.lake.ledger.files import list_ledgers, read_head, read_table
 from gristmill.lake.ledger.index_ledger import read_index_ledger
 from gristmill.lake.ledger.lake_id import make_lake_id
 from gristmill.lake.ledger.model import Ledger
-from gristmill.lake.ledger.receipts import read_run_note
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.roots import open_raw
 from gristmill.raw_data.scan import EMPTY
@@ -186,16 +185,6 @@ def _sync_whole(instance: dg.DagsterInstance, store: Store, catalogue: Catalogue
     return reported
 
 
-def _was_run(store: Store, place: Place, head: Ledger, check: str) -> bool:
-    """Whether a check had run when a ledger was published: the recipe may ask for it since then only.
-
-    `checksums` is such an option, and so is `same_metadata` of adopted versions.
-    """
-    if "adopted" in head.recipe.parameters and check in {"ids_stable", "metadata_kept"}:
-        return "before" in head.recipe.parameters
-    return check != "checksums_match" or bool(read_run_note(store, place).checked)
-
-
 def _forget_packings(instance: dg.DagsterInstance, store: Store, catalogue: Catalogue) -> None:
     """Wipes the records of packing plans that the lake does not hold. Plans are not reported: they take seconds."""
     for address in _packings(catalogue):
@@ -302,7 +291,7 @@ def _report_slices(
             facts = partition_facts(store, output.step, place, head, shards, {}, stored=not drawn)
         except GristmillError as error:
             facts["shard table"] = f"cannot be read: {visible(str(error))}"
-        passed = tuple(name for name in output.checks if _was_run(store, place, head, name))
+        passed = tuple(name for name in output.checks if was_run(store, place, head, name))
         _report(place, LedgerEntry(head.fingerprint, facts, passed), report)
     return len(new)
 

@@ -69,7 +69,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *LAKE,
     },
     "raw_data": {"environment", "project", "recipes", "formats.oscar", *LAKE},
-    "execution": {"installation", "interrupts", "process", "formats.levanter", *LAKE},
+    "execution": {"installation", "plugins", "interrupts", "process", "formats.levanter", *LAKE},
     "engines": {"execution", "plugins", "interrupts", *LAKE},
     "project": {"errors"},
     "shipped": set(),

@@ -71,7 +71,8 @@ def _define(step: StepAssets, ops: Ops, catalogue: Catalogue) -> dg.AssetsDefini
                 name=check,
                 asset=key_of(output.address),
                 description=statement,
-                blocking=check != VOLUME or volume_of(catalogue, output.address, ()).blocking,
+                blocking=check not in output.warnings
+                and (check != VOLUME or volume_of(catalogue, output.address, ()).blocking),
                 partitions_def=snapshots,
             )
             for output in outputs

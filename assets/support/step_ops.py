@@ -20,13 +20,17 @@ from assets.support.last_reading import keep_shown, readings_of
 from assets.support.report import check_result, failures, recorded
 from assets.support.runs.tags import tag_run
 from gristmill.errors import RecipeError, Superseded
-from gristmill.execution.checks import warnings_of
+from gristmill.execution.added_checks import AddedCheck, added_checks
+from gristmill.execution.checks import Check, warnings_of
 from gristmill.execution.claim import Claimant
 from gristmill.execution.runner import raise_failures
 from gristmill.execution.step import Step, StoredPlan, assemble_one, grind, plan, publish_one, resume
 from gristmill.execution.survey import check_accepted
-from gristmill.lake.address import place
+from gristmill.lake.address import Place, place
 from gristmill.lake.asset_kinds import kind_of
+from gristmill.lake.ledger.model import Ledger
+from gristmill.lake.ledger.receipts import read_run_note
+from gristmill.lake.store.protocol import Store
 from gristmill.pipeline.volume import VOLUME, Volume, volume_of
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.reports.sizes import counted
@@ -87,8 +91,22 @@ class Output:
 
     @property
     def checks(self) -> dict[str, str]:
-        """The blocking checks, by name, and what they claim."""
-        return {name: CLAIMS[name] for name in self.step.checks(self.address)}
+        """The checks, by name, and what they claim: its own, and those that packages add."""
+        claims = {name: CLAIMS[name] for name in self.step.checks(self.address)}
+        return claims | {name: check.claim for name, check in self._added.items()}
+
+    @property
+    def warnings(self) -> frozenset[str]:
+        """The names of the checks that only warn."""
+        return frozenset(name for name, check in self._added.items() if not check.blocking)
+
+    @property
+    def _added(self) -> Mapping[str, AddedCheck]:
+        """The checks that packages add. The commit tells it if one cannot be loaded."""
+        try:
+            return added_checks(self.address)
+        except RecipeError:
+            return {}
 
 
 @dataclass(frozen=True)
@@ -282,11 +300,13 @@ class Ops:
                     planned = _claim(context, lake, assets, [output.address], force=False)
                     grind(planned, engine.engine(), context.log.info)
                 volume = self._volume(context, assets, output.address)
-                assembled = assemble_one(output.step, planned, output.address, _about(context), {VOLUME: volume})
+                added = added_checks(output.address, output.step.checks(output.address))
+                more: dict[str, Check] = {VOLUME: volume, **added}
+                assembled = assemble_one(output.step, planned, output.address, _about(context), more)
             for warning in warnings_of(assembled.verdicts):
                 context.log.warning(f"{output.address}: {warning}")
             for verdict in assembled.verdicts:
-                blocking = verdict.name != VOLUME or volume.blocking
+                blocking = verdict.name not in output.warnings and (verdict.name != VOLUME or volume.blocking)
                 yield from recorded(context, check_result(verdict, key_of(output.address)), blocking=blocking)
             with failures(lake):
                 ledger = publish_one(planned, output.address, assembled)
@@ -313,3 +333,16 @@ def _published(metadata: dict[str, Any], fingerprint: str) -> dg.Output[None]:
 
 def _about(context: dg.OpExecutionContext) -> dict[str, Any]:
     return {"run": context.run_id, "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+
+
+def was_run(store: Store, place: Place, head: Ledger, check: str) -> bool:
+    """Whether a check had run when a ledger was published: the recipe may ask for it since then only.
+
+    `checksums` is such an option, and so is `same_metadata` of adopted versions. A package may be installed since.
+    """
+    if "adopted" in head.recipe.parameters and check in {"ids_stable", "metadata_kept"}:
+        return "before" in head.recipe.parameters
+    if check in CLAIMS and check != "checksums_match":
+        return True
+    note = read_run_note(store, place)
+    return check in note.checks or (check == "checksums_match" and bool(note.checked))

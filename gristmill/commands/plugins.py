@@ -7,6 +7,7 @@ from typing import Any
 from gristmill.commands._shared.terminal import show
 from gristmill.engines.kinds import ENGINES
 from gristmill.errors import RecipeError
+from gristmill.execution.added_checks import CHECKS
 from gristmill.installation import VERSION
 from gristmill.plugins import COMMANDS, HOME, Door, Plugin
 from gristmill.project import find_project
@@ -17,7 +18,7 @@ from gristmill.recipes.tagger import TAGGERS
 
 HELP = "list what installed packages add, such as readers, taggers and commands"
 
-_DOORS: tuple[Door[Any], ...] = (READERS, TAGGERS, TRANSFORMS, EXPORTS, ENGINES, COMMANDS)
+_DOORS: tuple[Door[Any], ...] = (READERS, TAGGERS, TRANSFORMS, EXPORTS, ENGINES, CHECKS, COMMANDS)
 
 
 def declare(parser: ArgumentParser) -> None:

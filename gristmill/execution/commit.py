@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from gristmill.errors import Conflict, DataError, NotPublished, RecipeError, StoreError
+from gristmill.execution.added_checks import AddedCheck
 from gristmill.execution.checks import Check, Verdict
 from gristmill.execution.claim import Claimant, check_claim, has_claim, others_at_work, write_claim
 from gristmill.execution.plan import PartitionState, Target, Want, plan_changes, read_state
@@ -234,7 +235,8 @@ def assemble(
         strays = ()  # gc removes the parts that no ledger names
     table = table_bytes(shards)
     ledger = compose(place, partition.recipe, partition.upstream, shards, table)
-    note = msgspec.structs.replace(note, table=ledger.table.sha256, left=strays)
+    added = tuple(name for name, check in (more or {}).items() if isinstance(check, AddedCheck))
+    note = msgspec.structs.replace(note, table=ledger.table.sha256, left=strays, checks=added)
     verdicts = tuple(check(store, place, shards) for check in (*checks(place.asset).values(), *(more or {}).values()))
     return Assembled(ledger, shards, table, note, verdicts, strays)
 
@@ -324,7 +326,7 @@ def _refuse_failed(place: Place, verdicts: Sequence[Verdict]) -> None:
 
 
 def _same_note(old: RunNote, new: RunNote) -> bool:
-    same = all(getattr(old, field) == getattr(new, field) for field in ("stamps", "raw", "codes", "checked"))
+    same = all(getattr(old, field) == getattr(new, field) for field in ("stamps", "raw", "codes", "checked", "checks"))
     return same and set(new.left) <= set(old.left)
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
 from gristmill.errors import AtWork, Conflict, DataError, GristmillError, RecipeError, StoreError, Superseded
-from gristmill.execution.checks import warnings_of
+from gristmill.execution.added_checks import added_checks
+from gristmill.execution.checks import Check, warnings_of
 from gristmill.execution.claim import Claimant, let_go
 from gristmill.execution.step import Step, StoredPlan, assemble_one, grind, plan, publish_one
 from gristmill.execution.work import Engine, ProgressLine, Say
@@ -199,7 +200,8 @@ class Maker:
         self._at_work = ()
 
     def _publish(self, step: Step, planned: StoredPlan, asset: str) -> Ledger:
-        assembled = assemble_one(step, planned, asset, {}, {VOLUME: self.planner.volume(asset)})
+        more: dict[str, Check] = {VOLUME: self.planner.volume(asset), **added_checks(asset, step.checks(asset))}
+        assembled = assemble_one(step, planned, asset, {}, more)
         ledger = publish_one(planned, asset, assembled)
         for warning in warnings_of(assembled.verdicts):
             self.say(f"warning: {asset} ({step.snapshot}): {warning}")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 
 from gristmill.errors import RecipeError
+from gristmill.execution.added_checks import added_findings
 from gristmill.execution.finding import AuditedStore, Finding, guarded
 from gristmill.execution.mend import REMOVE_STRAY, with_mend
 from gristmill.execution.work import Say
@@ -138,10 +139,10 @@ def audit_ledger(
     partition, whole = place_of_ledger(path), whole_asset_of(path)
     kind = kind_of(whole) if whole else None
     if partition is not None:
-        findings = _of_partition(store, partition, say, shelves, known)
+        findings = guarded(store, path, _of_partition(store, partition, say, shelves, known))
         if partition.kind.documents:
-            edited = edit_findings(store, partition, shelves, say)
-            findings = chain(guarded(store, path, findings), guarded(store, path, edited))
+            findings = chain(findings, guarded(store, path, edit_findings(store, partition, shelves, say)))
+        findings = chain(findings, guarded(store, path, added_findings(store, partition, say)))
     elif whole and kind is TOKENIZER:
         findings = tokenizer_findings(store, names_of(whole)["tokenizer"], say)
     elif whole and kind in {LABELS, MODEL}:

@@ -130,6 +130,8 @@ def test_a_broken_package_stops_what_asks_for_it_by_name_and_nothing_else(songs:
         ("exports", "torn", "millbroken"): "0 (it called sys.exit)",
         ("engines", "still", "millbroken"): "0 (it called sys.exit)",
         ("engines", "waterwheel", "millextras"): "",
+        ("checks", "terse", "millextras"): "",
+        ("checks", "titled", "millextras"): "",
         ("commands", "stop", "millbroken"): "0 (it called sys.exit)",
         ("commands", "tally", "millextras"): "",
     }
@@ -211,3 +213,37 @@ def test_a_run_of_dagster_may_choose_an_engine_of_a_package_that_can_be_loaded(m
     finally:
         monkeypatch.undo()
         look_again()
+
+
+def test_a_check_of_a_package_refuses_and_warns_and_is_run_again_by_an_audit(songs: Songs) -> None:
+    code, said = songs.run("make", "songs", MILLEXTRAS_LINES="1")
+    told = "sources/verses/v0/documents: not published: terse: the longest text has 1 lines; 0 are allowed"
+    assert code == 0, said
+    assert "warning: sources/verses/v0/documents (1): titled: documents of 3 shards" in said
+    note = songs.top / "lake/mixes/songs/ledgers/verses/1.run.json"
+    assert json.loads(note.read_text())["checks"] == ["terse"]
+    asset = "sources/verses/v0/documents"
+    code, said = songs.run("verify", "lake", "--asset", asset)
+    assert (code, "titled: documents of 3 shards" in said) == (0, True), said
+    code, said = songs.run("verify", "lake", "--asset", asset, MILLEXTRAS_LINES="0")
+    assert (code, "terse: the longest text has 1 lines; 0 are allowed" in said) == (1, True), said
+
+    (songs.top / "lake/sources/verses/raw/1/d.txt").write_text("The wheel\nIt stops.\n")
+    code, said = songs.run("make", "verses", MILLEXTRAS_LINES="0")
+    assert (code, told in said) == (1, True), said
+    code, said = songs.run("make", "verses", MILLEXTRAS_LINES="none")
+    assert code == 1
+    assert (
+        "terse: the plug-in 'terse' (gristmill.checks) of the package millextras 1.2: it failed: ValueError: " in said
+    )
+    assert "millextras/terse.py, line " in said
+    assert songs.run("verify", "lake", "--asset", asset, MILLEXTRAS_LINES="none")[0] == 1
+    points = songs.site / "millextras-1.2.dist-info" / "entry_points.txt"
+    whole = points.read_text()
+    points.write_text(whole.replace("terse:TERSE", "terse:NONE"))
+    code, said = songs.run("make", "verses")
+    assert (code, "millextras.terse:NONE is not an AddedCheck of this name" in said) == (1, True), said
+    points.write_text(whole.partition("[gristmill.checks]")[0])
+    assert songs.run("make", "songs")[0] == 0
+    code, said = songs.run("verify", "lake", "--asset", "mixes/songs", MILLEXTRAS_LINES="0")
+    assert (code, "terse" in said) == (0, False), said

@@ -73,6 +73,7 @@ class RunNote(msgspec.Struct, frozen=True):
         left: objects that no row names any longer. They still exist if another run may be reading them.
         codes: digests of code that gives these shards, and why; see gristmill.lake.ledger.code.
         checked: a digest of the checksum files that the raw objects were compared with; empty: they were not.
+        checks: names of the checks of installed packages that it has passed, or that only warned.
     """
 
     about: dict[str, Any] = {}
@@ -82,6 +83,7 @@ class RunNote(msgspec.Struct, frozen=True):
     left: tuple[str, ...] = ()
     codes: Codes = {}
     checked: str = ""
+    checks: tuple[str, ...] = ()
 
 
 def objects_of(row: Shard, place: Place) -> list[tuple[str, str, int | None]]:
