@@ -19,6 +19,7 @@ from gristmill.readers.forum.stack_exchange import StackExchangePosts
 from gristmill.readers.web.charsets import decoded
 from gristmill.readers.web.extraction import extracted, extractor_version
 from gristmill.readers.web.http import HttpResponse, plain_body
+from gristmill.readers.web.oscar_split import OscarFromWet
 from gristmill.readers.web.pages import WarcPages
 from gristmill.readers.wiki.pages import MediaWikiPages
 from gristmill.recipes.models.fasttext import fasttext_tagger
@@ -60,6 +61,7 @@ USES: list[tuple[str, str, Callable[[], object]]] = [
     ),  # its own limits: no idle process
     ("filetype", "energon", lambda: mime_type(b"\x89PNG")),
     ("fasttext", "models", lambda: check_installed(FITS.needs)),
+    ("fasttext", "models", lambda: check_installed(OscarFromWet.needs)),
     ("fasttext", "models", lambda: check_installed(fasttext_tagger("rude-1", "rude-1", ["rude"]).needs)),
     ("onnxruntime", "models", lambda: check_installed(onnx_tagger("rude-1", "rude-1", ["rude"]).needs)),
     ("obstore", "s3", lambda: open_store("s3://bucket/lake")),

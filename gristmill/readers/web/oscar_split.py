@@ -11,12 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from msgspec import UNSET
 
 from gristmill.errors import RecipeError
+from gristmill.extras import Needs, extra, needs
 from gristmill.formats.oscar.compose import text_digest
 from gristmill.formats.oscar.labels import language_tag
 from gristmill.formats.oscar.schema import new_metadata
@@ -169,6 +170,8 @@ class OscarFromWet(Reader):
         added: when the crawl was acquired, for the documents' `added`.
     """
 
+    needs: ClassVar[Needs] = needs("fasttext")
+
     source: str
     schema: Literal["22.01", "23.01"] = "22.01"
     added: str | None = None
@@ -239,6 +242,7 @@ def _model() -> Any:
         ) from error
     if digest != _SHA256:
         raise RecipeError(f"OscarFromWet: its model {_MODEL.name} has sha256 {digest}, not {_SHA256}; restore it")
-    import fasttext  # noqa: PLC0415 - takes 30 ms, and only processes that identify languages need it
+    with extra():
+        import fasttext  # noqa: PLC0415 - takes 30 ms, and only processes that identify languages need it
 
     return fasttext.load_model(str(_MODEL))

@@ -11,6 +11,7 @@ act: their digest is computed too, and what they recorded is compared with it.
 """
 
 import ast
+import os
 import sys
 from collections.abc import Iterable
 from dataclasses import is_dataclass
@@ -22,7 +23,7 @@ from gristmill.errors import RecipeError
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.code import Code, joined
 from gristmill.recipes.code.effects import HOME, Effects
-from gristmill.recipes.code.imports import import_from_source, seen, stamp_of
+from gristmill.recipes.code.imports import import_from_source
 from gristmill.recipes.code.modules import file_of_module, folder_of, origins_of, own_modules, statements_of
 from gristmill.recipes.code.options import options_digest
 from gristmill.recipes.code.reachable import imported, reachable, unread_imports
@@ -35,6 +36,9 @@ _FORMULA = 2
 
 _NOT_CODE = frozenset({"ctx", "kind", "type_comment", "type_ignores"})
 
+_Stamp = tuple[int, int, int]
+_seen: dict[str, _Stamp] = {}
+"""The stamp of each file of people's own code, from before its import; of one imported by others, from soon after."""
 _declared: dict[int, tuple[object, str]] = {}
 """Each recipe that was read from a shelf, with its module. The recipe is kept, so that no other gets its id."""
 _by_package: dict[str, dict[int, tuple[object, str]]] = {}
@@ -60,7 +64,21 @@ def prepare_import(package: str) -> None:
         package: the package, which is not imported yet. Of gristmill itself nobody edits the code.
     """
     if package.partition(".")[0] != HOME:
-        import_from_source(package, folder_of(package.partition(".")[0]))
+        import_from_source(package, folder_of(package.partition(".")[0]), _see)
+
+
+def _see(file: str) -> None:
+    if file not in _seen:
+        _seen[file] = _stamp(file)
+
+
+def _stamp(file: str) -> _Stamp:
+    """Size in bytes, time of the last write, and time of the last change, which cannot be set by hand."""
+    try:
+        found = os.stat(file)  # noqa: PTH116 - a string from an import
+    except OSError:
+        return (-1, -1, -1)
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def declare(recipes: Iterable[tuple[object, str]], package: str) -> None:
@@ -78,8 +96,8 @@ def declare(recipes: Iterable[tuple[object, str]], package: str) -> None:
     for name, module in list(sys.modules.items()):
         if name == top or name.startswith(inside):  # asked first, because a process has thousands of modules
             file = getattr(module, "__file__", None)
-            if file and file not in seen:
-                seen[file] = stamp_of(file)
+            if file:
+                _see(file)
 
 
 def declare_again(packages: Iterable[str]) -> None:
@@ -141,7 +159,7 @@ def code_of_plugin(kind: type, recipe: WithCode | None = None) -> Code:
 def _code(recipe: object, module: str, functions: tuple[str, ...], options: str) -> Code:
     names = vars(sys.modules[module]).items() if functions and module in sys.modules else ()
     made = _digest(module, functions, tuple(sorted(name for name, value in names if value is recipe)))
-    newer = next((file for file in made.files if seen.setdefault(file, (now := stamp_of(file))) != now), None)
+    newer = next((file for file in made.files if _seen.setdefault(file, (now := _stamp(file))) != now), None)
     if newer is not None:
         return Code(
             module=module,

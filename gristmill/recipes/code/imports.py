@@ -6,20 +6,16 @@ edited within that second, or whose file keeps its time (`cp -p`, `rsync -t`), w
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import CodeType, ModuleType
 
-Stamp = tuple[int, int, int]
-
-seen: dict[str, Stamp] = {}
-"""The stamp of each file of people's own code, from before its import; of one imported by others, from soon after."""
-
 _tops: set[str] = set()
 _folders: set[str] = set()
+_read: set[Callable[[str], None]] = set()
 
 
-def import_from_source(package: str, folder: str) -> None:
+def import_from_source(package: str, folder: str, read: Callable[[str], None]) -> None:
     """From now on this process compiles a package, and the modules and packages beside it, from their source files.
 
     What the process has imported already stays as it is.
@@ -27,7 +23,9 @@ def import_from_source(package: str, folder: str) -> None:
     Args:
         package: name of the package.
         folder: the folder that holds the package and other code of the same people; empty: there is none of theirs.
+        read: function that gets the path of each such file just before the file is read.
     """
+    _read.add(read)
     _tops.add(package.partition(".")[0])
     if folder:
         _folders.add(folder)
@@ -36,28 +34,13 @@ def import_from_source(package: str, folder: str) -> None:
         sys.meta_path.insert(place, _SourceFinder)
 
 
-def stamp_of(file: str) -> Stamp:
-    """Size in bytes, time of the last write, and time of the last change, which cannot be set by hand.
-
-    Args:
-        file: path of the file.
-
-    Returns:
-        The size, and two times in nanoseconds; -1 each if there is no such file.
-    """
-    try:
-        found = os.stat(file)  # noqa: PTH116 - a string from an import
-    except OSError:
-        return (-1, -1, -1)
-    return found.st_size, found.st_mtime_ns, found.st_ctime_ns
-
-
 class _SourceLoader(SourceFileLoader):
     """Neither reads nor writes bytecode."""
 
     def get_code(self, fullname: str) -> CodeType:
         path = self.get_filename(fullname)
-        seen.setdefault(path, stamp_of(path))
+        for told in _read:
+            told(path)
         return self.source_to_code(self.get_data(path), path)
 
 

@@ -5,9 +5,6 @@ Its holder has locked what the name stands for, not a file that has lost its nam
 
 import fcntl
 import os
-from functools import partial
-
-from gristmill.errors import undone_at_failure
 
 
 def open_locked(path: str | os.PathLike[str], flags: int, *, wait: bool = True, folder: int | None = None) -> int:
@@ -31,10 +28,13 @@ def open_locked(path: str | os.PathLike[str], flags: int, *, wait: bool = True, 
     """
     while True:
         fd = _opened(path, flags, folder)
-        with undone_at_failure(partial(os.close, fd)):
+        try:
             fcntl.flock(fd, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
             if is_named(fd, path, folder):
                 return fd
+        except BaseException:
+            os.close(fd)
+            raise
         os.close(fd)
 
 

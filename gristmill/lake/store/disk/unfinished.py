@@ -5,7 +5,7 @@ import itertools
 import os
 from contextlib import suppress
 
-from gristmill.errors import StoreError, undone_at_failure
+from gristmill.errors import StoreError
 from gristmill.lake.store.disk.file_lock import is_named
 from gristmill.lake.store.disk.old_file import OldFile
 from gristmill.lake.store.disk.real_folders import RealFolders
@@ -109,8 +109,12 @@ class UnfinishedFiles:
         """
         file = UnfinishedFile(self._folders, self._folder)
         if like is not None:
-            with undone_at_failure(file.remove, file.close):
+            try:
                 like.share_access(file.fd)
+            except BaseException:
+                file.remove()
+                file.close()
+                raise
         return file
 
     def there(self) -> list[tuple[str, float]]:
