@@ -1,5 +1,6 @@
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -21,8 +22,10 @@ def test_a_process_gets_the_named_variables_of_this_one_and_those_that_are_given
         variables={"OMP_NUM_THREADS": "1"},
         stdin=subprocess.PIPE,
     )
-    with open(f"/proc/{process.process.pid}/environ", "rb") as file:  # noqa: PTH123 - of the kernel
-        names = {line.partition(b"=")[0].decode() for line in file.read().split(b"\0") if line}
+    names: set[str] = set()
+    while not names and process.process.poll() is None:  # the kernel shows none while it begins the program
+        lines = Path(f"/proc/{process.process.pid}/environ").read_bytes().split(b"\0")
+        names = {line.partition(b"=")[0].decode() for line in lines if line}
     process.kill()
     assert names == {"PATH", "OMP_NUM_THREADS", "PYTHONPATH"}
     assert process.process.returncode == -signal.SIGKILL
