@@ -23,7 +23,7 @@ print("goes on", flush=True)
 """
 """A process that has begun, and hears Ctrl-C before it has said what it does then."""
 
-ENDS = ("ledgers proven, 0 findings", "everything is up to date")
+ENDS = ("ledgers proven, 0 findings", " is up to date")
 """The last lines of the two commands that are stopped here, if nobody stops them."""
 
 STOPPED = (130, -signal.SIGINT)
