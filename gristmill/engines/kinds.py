@@ -19,8 +19,8 @@ class EngineKind:
     """A kind of engine. It is provisional: see docs/reference/compatibility.md.
 
     Attributes:
-        name: its name, such as `dask`.
-        help: where it grinds, for people.
+        name: name of the kind, such as `dask`.
+        help: place where the engine grinds, in words for people, such as `worker processes on this machine`.
         open: takes the number of workers and the address, and returns the engine. The engine connects or starts
             workers at its first job. An engine that has its own workers ignores their number.
         address: regular expression of the whole address that it needs; empty: it needs none.

@@ -28,7 +28,7 @@ class AddedCheck:
     """A check that a package adds to kinds of assets. It is provisional: see docs/reference/compatibility.md.
 
     Attributes:
-        name: its name, such as `no_empty_texts`.
+        name: name of the check, such as `no_empty_texts`.
         kinds: the kinds whose partitions it looks at; see LOOKED_AT.
         claim: what it claims, for people.
         check: takes the lake, the partition and its table, and returns the verdict. It changes nothing in the lake.

@@ -55,7 +55,7 @@ class AssetKind:
         reads: what its inputs name: `shards` with their contents; `tables`: a snapshot, and the digest of all its names
             and contents; or `digest`: one digest of all that was compared.
         area: part of the lake in which a takedown finds documents in it; empty if it holds none.
-        layer: its layer in the tags of Dagster's assets and runs; an index has that of the kind that it closes.
+        layer: layer of the kind in the tags of Dagster's assets and runs; an index has that of the kind that it closes.
     """
 
     name: str

@@ -122,7 +122,8 @@ class RawObject:
         digest: takes its bytes; by default a sha256 alone.
 
     Attributes:
-        raw_span: where the document is that the converter yields next. A converter may set it, for `trace`, each time.
+        raw_span: place, in the object, of the document that the converter yields next. A converter may set it before
+            each document; `trace` shows it.
         refused: rows that a reader has refused by itself. They are taken when the converter yields or ends.
         counts: counters by name; see count(). The ledger's table has their sums over the objects of a shard.
         edges: of a part: where its first record begins and its last one ends, or twice None if no record begins in it.

@@ -27,7 +27,7 @@ class KnownPart(NamedTuple):
     Attributes:
         store: the lake.
         place: place of its partition.
-        row: its row of the table.
+        row: row of the part in the table of its ledger.
     """
 
     store: Store

@@ -13,9 +13,10 @@ from gristmill.tracing.rows import LocatedRow, Partition, row_of
 from gristmill.tracing.tokens import token_place
 
 Area = str
-"""The part of a lake in which a document was found: `area` of a kind of asset, or what lies beside its shards.
+"""The name of the part of a lake in which a document was found.
 
-That is `raw`, `quarantine`, `columns`, `examples` or `labels`.
+It is the `area` of a kind of asset. For files beside the shards of an asset it is `raw`, `quarantine`, `columns`,
+`examples` or `labels`.
 """
 
 TRAINED: Sequence[Area] = ("mixes", "token caches", "exports")

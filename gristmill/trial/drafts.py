@@ -18,7 +18,7 @@ def find_tried(name: str, packages: Sequence[str], lake: str) -> Tagger | Transf
     """The tagger or transform of a name, or of a file.
 
     Args:
-        name: of a tagger or transform on the shelves, of one that ships, or of a plug-in; or the path of a Python file
+        name: name of a tagger or transform on the shelves, that ships, or of a plug-in; or path of a Python file
             that declares one of them, or several: then `FILE:NAME`.
         packages: packages that have shelves.
         lake: address of the lake. Code in it is refused.

@@ -63,7 +63,7 @@ def first_link(root: str, path: str, below: int, is_link: Callable[[str], bool] 
 
     Args:
         root: root of the store, as Store.url gives it. A bucket has no links.
-        path: of an object in the store.
+        path: path of an object in the store.
         below: number of parts, from the end, that are looked at.
         is_link: function that says whether a path is a link, such as one that remembers what it has seen.
 

@@ -22,7 +22,8 @@ def import_from_source(package: str, folder: str, read: Callable[[str], None]) -
 
     Args:
         package: name of the package.
-        folder: the folder that holds the package and other code of the same people; empty: there is none of theirs.
+        folder: path of the folder that holds the package and other code of the same people; empty: the folder also
+            holds packages of other people.
         read: function that gets the path of each such file just before the file is read.
     """
     _read.add(read)

@@ -22,8 +22,8 @@ def may_leave(reader: Reader, name: str) -> bool:
     """Whether a reader leaves an object out if it, or a folder above it, is a link.
 
     Args:
-        reader: of the source.
-        name: of the object below its snapshot.
+        reader: reader of the source.
+        name: name of the object, below its snapshot.
     """
     return any(reader.leaves_link(part) for part in _parts(name))
 
@@ -37,8 +37,8 @@ class Links:
     """Compares the links among the raw objects of a snapshot with those that its documents were made of.
 
     Args:
-        reader: of the source.
-        root: of the store that holds the objects, as Store.url gives it.
+        reader: reader of the source.
+        root: root of the store that holds the objects, as Store.url gives it.
         entries: the objects as they are, by name.
         stamps: the objects as they were read, by name.
         dropped: reads the counts of left-out rows of each finished shard. It is asked for shards of earlier versions,
@@ -60,8 +60,8 @@ class Links:
         """Whether an object became a link, or a link became a file, since the shard was made.
 
         Args:
-            shard: its name.
-            names: of its raw objects.
+            shard: name of the shard.
+            names: names of the raw objects of the shard.
         """
         told = {name: self._stamps[name].link for name in names if name in self._stamps}
         if any(link is not UNSET and link != self._link(name) for name, link in told.items()):

@@ -39,8 +39,8 @@ def claimed(folders: Sequence[AttributeFolder], options: Mapping[str, str]) -> I
     Else a run on another machine, which cannot see that this process has ended, would have to wait for it.
 
     Args:
-        folders: that were looked up.
-        options: of the bucket's client.
+        folders: folders of the outputs, which were looked up.
+        options: options of the bucket's client.
     """
     begun: list[AttributeFolder] = []
     try:
@@ -69,8 +69,8 @@ def grind_files(
     Args:
         plan: what is to be done.
         grinder: name of the grinder that makes one file.
-        engine: where the files are made.
-        options: of the bucket's client.
+        engine: engine that makes the files.
+        options: options of the bucket's client.
         say: takes lines of progress.
         check: raises an error if what was counted is not as it must be; then no manifest is written.
 

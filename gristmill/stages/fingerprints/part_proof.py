@@ -33,7 +33,7 @@ class ReadPart(NamedTuple):
     Attributes:
         store: the lake.
         place: place of its partition.
-        row: its row of the table.
+        row: row of the part in the table of its ledger.
         record: what the row says of its files.
     """
 
@@ -66,7 +66,7 @@ class Numbers(NamedTuple):
 
     Attributes:
         rows: number of its rows.
-        counts: its counters, by name; those that no file gives are not among them.
+        counts: counters of the row, by name; those that no file gives are not among them.
         facts: the same of its facts.
         others: whether it may have counters and facts that no file gives.
         ids: digest of its ids.

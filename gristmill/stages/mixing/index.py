@@ -114,7 +114,7 @@ def inputs_of(index: Index) -> tuple[Upstream, ...]:
 def slices_of(store: Store, asset: str, mix: Mix, known: Mapping[str, Sequence[str]]) -> dict[str, dict[str, Head]]:
     """The heads of the finished slices of each stream of an index, by snapshot.
 
-    A slice that was made of another source or version than the stream reads now is none of them.
+    A slice is left out if it was made of another source or version than the stream reads now.
 
     Args:
         store: the lake.
@@ -202,7 +202,7 @@ def chosen_snapshots(
         named: the fingerprints of the slices that the index in the lake names.
 
     Returns:
-        The snapshots, and why the newest edition is none of them; empty if it is.
+        The snapshots, and the reason why the newest edition is left out; an empty reason if it is not.
     """
     finished = sorted(key for key, ledger in ledgers.items() if ledger.totals.get("shards"))
     if source.snapshots != "replace":
