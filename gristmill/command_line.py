@@ -1,4 +1,4 @@
-"""The subcommands of the command line: each public module of gristmill/commands, and those of plug-ins.
+"""The subcommands of the command line: each public module of gristmill/commands, those of wings, and of plug-ins.
 
 Such a module has HELP, `declare(parser)` and `run(arguments)`, which returns the exit code: see Command. Exit codes: 0
 for success, 1 if the lake differs from its ledgers or recipes, or lacks the document or the release that was asked for,
@@ -70,7 +70,8 @@ def overview() -> ArgumentParser:
     for plugin in {each.name: each for each in COMMANDS.plugins}.values():
         line = f"of the package {plugin.package} {plugin.version}"
         if plugin.package == HOME:
-            source = pkgutil.get_data("gristmill.commands", f"{plugin.name}.py") or b""
+            package, _, module = plugin.value.rpartition(".")
+            source = pkgutil.get_data(package, f"{module}.py") or b""
             assigned = (node for node in ast.parse(source).body if isinstance(node, ast.Assign))
             (value,) = (node.value for node in assigned if ast.unparse(node.targets[0]) == "HELP")
             line = ast.literal_eval(value)

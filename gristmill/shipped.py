@@ -17,7 +17,8 @@ SHIPPED: Mapping[str, Mapping[str, str]] = {
         module.name: f"gristmill.commands.{module.name}"
         for module in iter_modules([str(Path(__file__).with_name("commands"))])
         if not module.name.startswith("_")
-    },
+    }
+    | {"dolma": "gristmill.dolma.command"},
     "engines": {
         "dask": "gristmill.engines.dask:DASK",
         "inline": "gristmill.engines.local:INLINE",
@@ -29,6 +30,7 @@ SHIPPED: Mapping[str, Mapping[str, str]] = {
         "energon-webdataset": "gristmill.stages.export.energon.webdataset:EnergonWebdatasetCodec",
         "oscar": "gristmill.stages.export.oscar:OscarCodec",
     },
+    "grinders": {"dolma_mixing": "gristmill.dolma.mixing.grinder", "dolma_tagging": "gristmill.dolma.tagging.grinder"},
     "readers": {
         "code-files": "gristmill.readers.code.code_files:CodeFiles",
         "delimited-rows": "gristmill.readers.delimited:DelimitedRows",

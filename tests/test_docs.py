@@ -185,7 +185,8 @@ def test_the_snippets_of_a_page_are_python_and_name_only_what_the_page_defines(p
 
 
 PUBLIC = re.compile(
-    r"gristmill\.(recipes|readers|text|taggers|transforms)(\.\w+)+|gristmill\.(errors|api|lake\.rows\.(document|raw_spans))"
+    r"gristmill\.(recipes|dolma\.recipes|readers|text|taggers|transforms)(\.\w+)+"
+    r"|gristmill\.(errors|api|lake\.rows\.(document|raw_spans))"
     # what docs/reference/compatibility.md calls provisional
     r"|gristmill\.(engines\.kinds|execution\.(work|remote|checks|added_checks))"
     r"|gristmill\.lake\.(address|asset_kinds|ledger\.model|store\.protocol)"

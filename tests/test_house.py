@@ -36,7 +36,7 @@ TEST_SHELVES = sorted(p for p in (ROOT / "tests" / "support").rglob("*.py") if p
 HUBS = {"errors", "extras", "threads", "lake.address", "lake.identity", "lake.asset_kind", "lake.asset_kinds"}
 LAKE = {"lake.store", "lake.rows", "lake.ledger", "lake.fence", *HUBS}
 BELOW_STAGES = {"interrupts", "drift", "recipes", "encoding", "execution", "formats.levanter", "text", *LAKE}
-SHELF = {"recipes", "readers", "encoding", "text", "errors", "extras", "lake.rows", "formats.fasttext"}
+SHELF = {"recipes", "readers", "dolma.recipes", "encoding", "text", "errors", "extras", "lake.rows", "formats.fasttext"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "extras": {"errors"},
@@ -54,25 +54,26 @@ MAY_IMPORT: dict[str, set[str]] = {
     "lake.ledger": {"lake.store", "lake.rows", "lake.fence", *HUBS},
     "formats.levanter": {"lake.store", "errors"},
     "formats.oscar": {"lake.rows", "text", "errors"},
-    "formats.dolma": {"formats.energon", "lake.identity", "errors"},
-    "formats.energon": {"errors", "extras"},
+    "formats.energon": {"formats.yaml_text", "errors", "extras"},
+    "formats.yaml_text": {"errors"},
     "formats.fasttext": {"errors"},
     "encoding": {"recipes", "text", "lake.store", "errors"},
     "recipes": {
         "interrupts",
-        "formats.dolma",
         "formats.levanter",
         "formats.energon",
         "formats.fasttext",
+        "moved",
         "plugins",
         "text",
         *LAKE,
     },
     "raw_data": {"environment", "project", "recipes", "formats.oscar", *LAKE},
-    "execution": {"installation", "plugins", "interrupts", "process", "formats.levanter", *LAKE},
+    "execution": {"installation", "plugins", "shipped", "interrupts", "process", "formats.levanter", *LAKE},
     "engines": {"execution", "plugins", "interrupts", *LAKE},
     "project": {"errors"},
     "shipped": set(),
+    "moved": set(),
     "plugins": {"shipped", "errors"},
     "process": {"errors"},
     "interrupts": set(),
@@ -82,7 +83,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "dagster_components": {"dagster_location", "templates", "project", "recipes", "errors"},
     "dashboard": {"environment", "project", "installation", "process", "execution", "lake.store", "errors"},
     "peeking": {"readers", "recipes", "formats.energon", "text", "lake.rows", "lake.store", "errors"},
-    "preparing": {"formats.energon", "lake.store", "lake.rows", "pool", "errors"},
+    "preparing": {"formats.energon", "formats.yaml_text", "lake.store", "lake.rows", "pool", "errors"},
     "watching": {"preparing", "raw_data", "recipes", "formats.energon", "lake.store", "lake.identity", "errors"},
     "templates": {"project", "recipes", "lake.address", "lake.asset_kind", "lake.asset_kinds", "lake.ledger", "errors"},
     "acquisition": {"readers", "reports", "lake.address", "errors"},
@@ -92,7 +93,6 @@ MAY_IMPORT: dict[str, set[str]] = {
     "stages.conversion": {"raw_data", *BELOW_STAGES},
     "stages.adoption": {"raw_data", *BELOW_STAGES},
     "stages.tagging": {"stages.models", *BELOW_STAGES},
-    "stages.dolma_tagging": {"formats.dolma", "formats.energon", "process", "taggers", *BELOW_STAGES},
     "stages.models": {"formats.fasttext", "reports", *BELOW_STAGES},
     "stages.mixing": BELOW_STAGES,
     "stages.fingerprints": {"stages.kind", *BELOW_STAGES},
@@ -105,8 +105,6 @@ MAY_IMPORT: dict[str, set[str]] = {
         *BELOW_STAGES,
     },
     "stages.near_duplicates": {"stages.fingerprints", *BELOW_STAGES},
-    "stages.dolma_dedupe": {"stages.dolma_tagging", *BELOW_STAGES},
-    "stages.dolma_mixing": {"stages.dolma_tagging", "formats.dolma", *BELOW_STAGES},
     "stages.tokenization": BELOW_STAGES,
     "stages.chat_templates": {"recipes", "errors"},
     "stages.token_cache": {"stages.tokenization", "stages.chat_templates", "stages.mixing", *BELOW_STAGES},
@@ -250,7 +248,6 @@ MAY_IMPORT: dict[str, set[str]] = {
         "engines",
         "environment",
         "execution",
-        "formats.dolma",
         "formats.energon",
         "installation",
         "maintenance",
@@ -268,9 +265,6 @@ MAY_IMPORT: dict[str, set[str]] = {
         "reports",
         "scores",
         "stages.dedupe",
-        "stages.dolma_dedupe",
-        "stages.dolma_mixing",
-        "stages.dolma_tagging",
         "stages.mixing",
         "stages.models",
         "takedowns",
@@ -281,6 +275,23 @@ MAY_IMPORT: dict[str, set[str]] = {
         "verification",
         *LAKE,
     },
+    "dolma.formats": {"formats.yaml_text", "lake.identity", "errors"},
+    "dolma.recipes": {"dolma.formats", "recipes", "errors"},
+    "dolma.tagging": {"dolma.formats", "process", "taggers", *BELOW_STAGES},
+    "dolma.dedupe": {"dolma.tagging", *BELOW_STAGES},
+    "dolma.mixing": {"dolma.tagging", "dolma.formats", *BELOW_STAGES},
+    "dolma.command": {
+        "dolma.dedupe",
+        "dolma.formats",
+        "dolma.mixing",
+        "dolma.tagging",
+        "commands",
+        "engines",
+        "environment",
+        "execution",
+        "lake.store",
+        "errors",
+    },
     "__main__": {"command_line", "errors"},
     "command_line": {"installation", "plugins", "project", "errors"},
 }
@@ -288,6 +299,12 @@ MAY_IMPORT: dict[str, set[str]] = {
 
 UPPER_HALF = ("verification", "tracing", "maintenance", "pipeline", "derivation", "takedowns", "api", "commands")
 """The rooms above the stages that read most of what is below. MAY_IMPORT lists what these import, no more."""
+
+WINGS = ("dolma",)
+"""Sealed rooms: each speaks with one foreign tool. No other room imports them: shipped.py names their doors."""
+
+INTO_A_WING: dict[str, str] = {}
+"""Modules outside a wing that import it all the same, each with the reason."""
 
 READERS_TAKE = tuple(f"gristmill.recipes.{name}" for name in ("raw_object", "reader", "row_format", "option_types"))
 ORCHESTRATORS = ("dagster", "dagster_aws", "s3fs")
@@ -313,7 +330,7 @@ UNTESTED: dict[str, str] = {
     "gristmill/commands/_shared/reading_lines.py": "by tests/gristmill/commands/test_weights.py",
     "gristmill/pipeline/expected_tokens.py": "by tests/gristmill/commands/test_weights.py",
     "gristmill/commands/_shared/selected_mix.py": "by tests/gristmill/commands/test_preview.py",
-    "gristmill/stages/dolma_mixing/jq_worker.py": "by tests/gristmill/stages/dolma_mixing/test_jq_process.py",
+    "gristmill/dolma/mixing/jq_worker.py": "by tests/gristmill/dolma/mixing/test_jq_process.py",
     "gristmill/recipes/drift/drop_reasons.py": "words, by tests/gristmill/recipes/drift/test_bounds.py",
     "gristmill/recipes/mixture/languages.py": "by tests/gristmill/recipes/mixture/test_origin_columns.py",
     "gristmill/stages/mixing/edits/edited_rows.py": "by tests/gristmill/stages/mixing/edits/test_editor.py",
@@ -402,32 +419,33 @@ UNTESTED: dict[str, str] = {
     "gristmill/text/desktop_names.py": "by its doctests and tests/gristmill/readers/test_archive.py",
     "gristmill/text/unicode/assigned.py": "by tests/gristmill/text/characters/test_sets.py",
     "gristmill/text/huge/word_shares.py": "by tests/gristmill/taggers/test_blocks.py",
-    "gristmill/stages/dolma_tagging/spans.py": "by tests/real_dolma/test_real_tag.py",
-    "gristmill/stages/dolma_tagging/lengths.py": "by tests/real_dolma/test_real_tag.py",
-    "gristmill/stages/dolma_tagging/rules.py": "by tests/real_dolma/test_real_tag.py",
-    "gristmill/stages/dolma_tagging/grinder.py": "by tests/gristmill/stages/dolma_tagging/test_tagging.py",
-    "gristmill/stages/dolma_tagging/records.py": "by tests/gristmill/stages/dolma_tagging/test_tagging.py",
-    "gristmill/stages/dolma_tagging/attribute_folder.py": "by tests/gristmill/stages/dolma_tagging/test_tagging.py",
+    "gristmill/dolma/tagging/spans.py": "by tests/real_dolma/test_real_tag.py",
+    "gristmill/dolma/tagging/lengths.py": "by tests/real_dolma/test_real_tag.py",
+    "gristmill/dolma/tagging/rules.py": "by tests/real_dolma/test_real_tag.py",
+    "gristmill/dolma/tagging/grinder.py": "by tests/gristmill/dolma/tagging/test_tagging.py",
+    "gristmill/dolma/tagging/records.py": "by tests/gristmill/dolma/tagging/test_tagging.py",
+    "gristmill/dolma/tagging/attribute_folder.py": "by tests/gristmill/dolma/tagging/test_tagging.py",
     **dict.fromkeys(
         (
-            "gristmill/formats/dolma/path_steps.py",
-            "gristmill/formats/dolma/path_conditions.py",
+            "gristmill/dolma/formats/path_steps.py",
+            "gristmill/dolma/formats/path_conditions.py",
         ),
-        "by tests/gristmill/formats/dolma/test_path_parser.py",
+        "by tests/gristmill/dolma/formats/test_path_parser.py",
     ),
     **dict.fromkeys(
         (
-            "gristmill/stages/dolma_mixing/grinder.py",
-            "gristmill/stages/dolma_mixing/line_feed.py",
-            "gristmill/stages/dolma_mixing/mixed_files.py",
-            "gristmill/stages/dolma_mixing/span_replacer.py",
-            "gristmill/stages/dolma_mixing/stream_filter.py",
-            "gristmill/stages/dolma_mixing/stream_mixer.py",
+            "gristmill/dolma/mixing/grinder.py",
+            "gristmill/dolma/mixing/line_feed.py",
+            "gristmill/dolma/mixing/mixed_files.py",
+            "gristmill/dolma/mixing/span_replacer.py",
+            "gristmill/dolma/mixing/stream_filter.py",
+            "gristmill/dolma/mixing/stream_mixer.py",
         ),
-        "by tests/gristmill/stages/dolma_mixing/test_mixing.py",
+        "by tests/gristmill/dolma/mixing/test_mixing.py",
     ),
-    "gristmill/recipes/dolma/mapped_names.py": "by tests/gristmill/recipes/dolma/test_dolma_mix.py",
-    "gristmill/stages/dolma_dedupe/marking.py": "by tests/gristmill/stages/dolma_dedupe/test_units.py",
+    "gristmill/recipes/dolma/dolma_mix.py": "by tests/gristmill/test_moved.py",
+    "gristmill/dolma/recipes/mapped_names.py": "by tests/gristmill/dolma/recipes/test_dolma_mix.py",
+    "gristmill/dolma/dedupe/marking.py": "by tests/gristmill/dolma/dedupe/test_units.py",
     "gristmill/text/overlaps/index.py": "by tests/gristmill/text/overlaps/test_finder.py",
     "gristmill/text/overlaps/text_words.py": "by tests/gristmill/text/overlaps/test_finder.py",
     "gristmill/text/overlaps/word_filter.py": "by tests/gristmill/text/overlaps/test_finder.py",
@@ -504,9 +522,9 @@ def module_of(path: Path) -> str:
 
 
 def room_of(module: str) -> str:
-    """The room of a module inside gristmill: two folders deep in lake, stages and formats, else one."""
+    """The room of a module inside gristmill: two folders deep in lake, stages, formats and wings, else one."""
     parts = module.split(".")[1:]
-    deep = len(parts) > 1 and parts[0] in {"lake", "stages", "formats"}
+    deep = len(parts) > 1 and parts[0] in {"lake", "stages", "formats", *WINGS}
     return ".".join(parts[:2]) if deep else parts[0] if parts else "gristmill"
 
 
@@ -534,6 +552,19 @@ def test_a_file_imports_only_rooms_that_its_room_may_import(files: list[Path]) -
                 assert target != room, f"{where}: recipes do not import each other"
             if room == "readers" and target == "recipes":
                 assert module in READERS_TAKE, f"{where}: of recipes, readers import {READERS_TAKE}"
+
+
+def test_nothing_outside_a_wing_imports_it_but_recipes_on_shelves() -> None:
+    found = {
+        module_of(path): module
+        for path in FILES
+        if room_of(module_of(path)) not in SHELVES
+        for module, _ in imports(path)
+        for wing in WINGS
+        if f"{module}.".startswith(f"gristmill.{wing}.") and not module_of(path).startswith(f"gristmill.{wing}.")
+    }
+    assert found.keys() - INTO_A_WING.keys() == set(), f"name a door in gristmill/shipped.py: {found}"
+    assert INTO_A_WING.keys() - found.keys() == set(), "not needed in INTO_A_WING any more"
 
 
 def test_the_rooms_above_the_stages_list_what_they_import_and_no_more() -> None:

@@ -32,6 +32,7 @@ from gristmill.lake.address import Place
 from gristmill.lake.ledger.counts import add_counts
 from gristmill.lake.ledger.receipts import Receipt
 from gristmill.lake.store.protocol import Store
+from gristmill.shipped import SHIPPED
 
 _MEETINGS = 3
 """How often an item is ground again because another run wrote its object at the same time.
@@ -50,7 +51,7 @@ _ERRORS: dict[str, type[GristmillError]] = {
 
 def open_grinder(job: Job) -> Grinder:
     """Imports the stage's module, and opens the function that grinds this job's items in this process."""
-    module = importlib.import_module(f"gristmill.stages.{job.stage}.grinder")
+    module = importlib.import_module(SHIPPED["grinders"].get(job.stage, f"gristmill.stages.{job.stage}.grinder"))
     return module.grinder(job)  # type: ignore[no-any-return]
 
 

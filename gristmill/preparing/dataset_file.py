@@ -11,7 +11,7 @@ from gristmill.errors import DataError, RecipeError, known_names
 from gristmill.formats.energon.dataset_yaml import ENERGON
 from gristmill.formats.energon.field_map import PlaceInSample, look_up, parse_places
 from gristmill.formats.energon.sample_types import CRUDE, SAMPLE_TYPES, SampleType
-from gristmill.formats.energon.yaml_text import read_yaml
+from gristmill.formats.yaml_text import read_yaml
 from gristmill.lake.store.protocol import Store
 from gristmill.preparing.flaw import Flaw, flaw_of, refuses
 from gristmill.preparing.shards import WalkedShard, open_walk

@@ -7,7 +7,7 @@ from gristmill.errors import DataError
 from gristmill.formats.energon.dataset_yaml import DATASET_YAML
 from gristmill.formats.energon.split import SPLIT_YAML, read_split
 from gristmill.formats.energon.sqlite_index import index_tables, media_filters, media_rows
-from gristmill.formats.energon.yaml_text import read_yaml
+from gristmill.formats.yaml_text import read_yaml
 from gristmill.lake.store.protocol import Store
 from gristmill.preparing.dataset import INDEX, DatasetPath, kind_of, meta_path
 from gristmill.preparing.files import fetch, read_optional, scratch_folder

@@ -17,7 +17,7 @@ from gristmill.formats.energon.media import MediaFilter
 from gristmill.formats.energon.samples import index_bytes, index_name
 from gristmill.formats.energon.split import SPLIT_YAML, read_split, split_bytes
 from gristmill.formats.energon.sqlite_index import SELECTED, add_media, index_digest, index_uuid
-from gristmill.formats.energon.yaml_text import read_yaml
+from gristmill.formats.yaml_text import read_yaml
 from gristmill.lake.store.protocol import Store
 from gristmill.preparing.changes import changed_shards, check_edits
 from gristmill.preparing.dataset import INDEX, LEGACY_INFO, UUID, DatasetPath, is_prepared, meta_path

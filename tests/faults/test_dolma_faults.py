@@ -14,7 +14,7 @@ import pytest
 from dying import Child, deaths
 
 from gristmill.__main__ import main
-from gristmill.stages.dolma_tagging.records import FOLDER, MANIFEST
+from gristmill.dolma.tagging.records import FOLDER, MANIFEST
 
 Words = list[str]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gristmill.__main__ import main
+from gristmill.dolma.mixing.jq_program import JqProgram
 from gristmill.engines.kinds import open_engine
 from gristmill.errors import RecipeError
 from gristmill.extras import EXTRAS, check_installed, extra, lacking, needs
@@ -26,7 +27,6 @@ from gristmill.recipes.models.fasttext import fasttext_tagger
 from gristmill.recipes.models.model import FastTextTraining, Model
 from gristmill.recipes.models.onnx import onnx_tagger
 from gristmill.recipes.sql.worker import ProcessLimits
-from gristmill.stages.dolma_mixing.jq_program import JqProgram
 from gristmill.taggers.languages.cld2 import CLD2
 from gristmill.taggers.measures.tlsh import TLSH
 from resources.lake import s3_resource

@@ -4,10 +4,12 @@ import inspect
 import pkgutil
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import gristmill
 from gristmill.plugins import Door
 from gristmill.recipes.edits.transform import TRANSFORMS, Transform
 from gristmill.recipes.reader import READERS, Reader
@@ -25,6 +27,14 @@ def declared(kind: str, wanted: type) -> Iterator[str]:
             own = inspect.isclass(value) and issubclass(value, wanted) and value.__module__ == found.name
             if own or isinstance(value, wanted):
                 yield f"{found.name}:{name}"
+
+
+def test_the_table_has_the_grinder_of_each_wing() -> None:
+    folder = Path(gristmill.__file__).parent
+    files = [path.relative_to(folder.parent) for path in folder.rglob("grinder.py")]
+    modules = {".".join(path.with_suffix("").parts) for path in files if path.parts[1] != "stages"}
+    assert modules == set(SHIPPED["grinders"].values())
+    assert all(callable(import_module(module).grinder) for module in modules)
 
 
 @pytest.mark.parametrize(

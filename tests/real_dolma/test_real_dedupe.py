@@ -13,8 +13,8 @@ from paths import ROOT
 from peer import Ask
 
 from gristmill.__main__ import main
-from gristmill.stages.dolma_dedupe.config import DEDUPE_FIELDS, dedupe_config
-from gristmill.stages.dolma_tagging.config import read_config
+from gristmill.dolma.dedupe.config import DEDUPE_FIELDS, dedupe_config
+from gristmill.dolma.tagging.config import read_config
 
 BLOOM = {"read_only": False, "estimated_doc_count": 300_000, "desired_false_positive_rate": 1e-12}
 """So that the real filter makes no error."""

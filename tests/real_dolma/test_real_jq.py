@@ -1,6 +1,6 @@
 """Each function of jq that an expression may call: what real Dolma makes of it, as a text put in place of a span.
 
-`jaq_answers.jsonl` has the answers; `dolma_mixing/test_jaq_functions.py` compares ours with them. With GRISTMILL_RECORD
+`jaq_answers.jsonl` has the answers; `dolma/mixing/test_jaq_functions.py` compares ours with them. With GRISTMILL_RECORD
 set, the file is written anew.
 """
 

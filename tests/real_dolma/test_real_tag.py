@@ -13,9 +13,9 @@ from peer import Ask
 from scriptrows import documents, edge_texts
 
 from gristmill.__main__ import main
+from gristmill.dolma.tagging.catalogue import NOT_HERE, TAGGERS
+from gristmill.dolma.tagging.config import variable_name
 from gristmill.recipes.batch import Batch
-from gristmill.stages.dolma_tagging.catalogue import NOT_HERE, TAGGERS
-from gristmill.stages.dolma_tagging.config import variable_name
 
 SLOW = {name for name in TAGGERS if name.startswith("uniseg") or name == "gopher_v2"}
 """Dolma needs a minute for these on all short texts."""

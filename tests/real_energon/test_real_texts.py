@@ -6,7 +6,7 @@ import pytest
 from peer import Ask
 
 from gristmill.formats.energon.sample_types import SAMPLE_TYPES
-from gristmill.formats.energon.yaml_text import yaml_bytes
+from gristmill.formats.yaml_text import yaml_bytes
 
 pytestmark = pytest.mark.slow
 

@@ -7,7 +7,7 @@ import pytest
 from seaweed import Seaweed
 
 from gristmill.__main__ import main
-from gristmill.stages.dolma_tagging.records import MANIFEST
+from gristmill.dolma.tagging.records import MANIFEST
 
 TEXTS = {"eval": ["one\ntwo"], "train": ["two\nthree", "three"]}
 

@@ -18,13 +18,14 @@ BY_NAME = {
     "gristmill/plugins.py",
     "scripts/mutants.py",
     "gristmill/__init__.py",
+    "gristmill/moved.py",
     "gristmill/installation.py",
     "gristmill/peeking/draft.py",
     "gristmill/reading/rows.py",
     "gristmill/trial/drafts.py",
 }
 """These import by names: of shelves, of our own stages, of entry points, of a fixed list; then of two modules of
-ours, of our own Dagster location, of our own readers, of pandas or polars, and of
+ours, of those of ours that moved, of our own Dagster location, of our own readers, of pandas or polars, and of
 our own taggers."""
 
 

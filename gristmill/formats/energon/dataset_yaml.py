@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from gristmill.errors import RecipeError
-from gristmill.formats.energon.yaml_text import yaml_bytes
+from gristmill.formats.yaml_text import yaml_bytes
 
 DATASET_YAML: Final = "dataset.yaml"
 """The name of the file in `.nv-meta`."""

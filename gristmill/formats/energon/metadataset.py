@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gristmill.errors import RecipeError
-from gristmill.formats.energon.yaml_text import yaml_bytes
+from gristmill.formats.yaml_text import yaml_bytes
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 

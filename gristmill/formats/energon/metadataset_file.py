@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from gristmill.errors import DataError
-from gristmill.formats.energon.yaml_text import read_yaml
+from gristmill.formats.yaml_text import read_yaml
 
 _KIND = ("__module__", "__class__")
 

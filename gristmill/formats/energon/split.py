@@ -12,7 +12,7 @@ import msgspec
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.formats.energon.braces import collapse, expand, expand_all
-from gristmill.formats.energon.yaml_text import read_yaml, usual_yaml_bytes
+from gristmill.formats.yaml_text import read_yaml, usual_yaml_bytes
 
 SPLIT_YAML: Final = "split.yaml"
 """The name of the file in `.nv-meta`."""

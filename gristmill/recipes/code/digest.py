@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, Protocol
 from gristmill.errors import RecipeError
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.code import Code, joined
+from gristmill.moved import former_name
 from gristmill.recipes.code.effects import HOME, Effects
 from gristmill.recipes.code.imports import import_from_source
 from gristmill.recipes.code.modules import file_of_module, folder_of, origins_of, own_modules, statements_of
@@ -289,7 +290,12 @@ def _plain(value: Any) -> Any:
     if isinstance(value, ast.Constant):
         return ["Constant", type(value.value).__name__, repr(value.value)]
     if isinstance(value, ast.AST):
-        fields = ((name, each) for name, each in ast.iter_fields(value) if name not in _NOT_CODE)
+        imports = isinstance(value, ast.ImportFrom | ast.alias)
+        fields = (
+            (name, former_name(each) if imports and isinstance(each, str) else each)
+            for name, each in ast.iter_fields(value)
+            if name not in _NOT_CODE
+        )
         return [type(value).__name__, {name: _plain(each) for name, each in fields if each not in (None, [])}]
     if isinstance(value, list):
         return [_plain(each) for each in value]

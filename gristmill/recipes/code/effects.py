@@ -4,6 +4,7 @@ import ast
 import builtins
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from gristmill.moved import former_name
 from gristmill.recipes.code.reachable import bound, name_of, part_of
 
 Origins = Callable[[ast.Import | ast.ImportFrom], Iterable[str]]
@@ -140,7 +141,7 @@ def is_public(module: str) -> bool:
     >>> is_public("gristmill.recipes.tagger"), is_public("gristmill.taggers"), is_public("mill.recipes")
     (True, False, False)
     """
-    home, _, inner = module.partition(".")
+    home, _, inner = former_name(module).partition(".")
     return home == HOME and inner.partition(".")[0] in PUBLIC
 
 

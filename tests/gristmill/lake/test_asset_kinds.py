@@ -176,9 +176,9 @@ FILES = sorted(
     if path != TABLE
 )
 PATHS_OF_OBJECTS = {
-    "gristmill/stages/dolma_dedupe/config.py": "names of attributes, as Dolma writes them",
-    "gristmill/stages/dolma_dedupe/files.py": "paths of files",
-    "gristmill/stages/dolma_tagging/inputs.py": "paths of files",
+    "gristmill/dolma/dedupe/config.py": "names of attributes, as Dolma writes them",
+    "gristmill/dolma/dedupe/files.py": "paths of files",
+    "gristmill/dolma/tagging/inputs.py": "paths of files",
     "gristmill/templates/new_project.py": "paths in a project",
     "gristmill/templates/new_recipe.py": "paths in a project",
     "gristmill/dagster_components.py": "paths in a project",
@@ -201,7 +201,7 @@ PATHS_OF_OBJECTS = {
     "gristmill/recipes/source.py": "names of raw objects",
     "gristmill/stages/adoption/step.py": "folders of raw data",
     "gristmill/stages/conversion/links.py": "paths of raw objects",
-    "gristmill/stages/dolma_tagging/paths.py": "Dolma's folders, which lie in no lake",
+    "gristmill/dolma/tagging/paths.py": "Dolma's folders, which lie in no lake",
     "gristmill/stages/cache_index/index.py": "paths of objects",
     "assets/support/keys.py": "Dagster's key of an address",
     "scripts/backfill.py": "Dagster's key of an address",

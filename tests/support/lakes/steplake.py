@@ -28,6 +28,7 @@ from gristmill.lake.asset_kinds import KINDS, kind_of, ledger_of_object, owner_o
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.folder import FolderStore
+from gristmill.shipped import SHIPPED
 
 READS = ("read", "read_tagged", "read_range", "stream")
 """The calls of a store that give the bytes of an object."""
@@ -48,7 +49,8 @@ def step_classes() -> list[str]:
 def stages() -> list[str]:
     """The stages that have a grinder, as jobs name them."""
     modules = [each for each in _modules("grinder") if hasattr(each, "grinder")]
-    return sorted(each.__name__.removeprefix("gristmill.stages.").removesuffix(".grinder") for each in modules)
+    own = (each.__name__.removeprefix("gristmill.stages.").removesuffix(".grinder") for each in modules)
+    return sorted({*own, *SHIPPED["grinders"]})
 
 
 def _modules(name: str) -> Iterator[Any]:

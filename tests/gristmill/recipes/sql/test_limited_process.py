@@ -15,7 +15,7 @@ def test_a_process_gets_the_named_variables_of_this_one_and_those_that_are_given
 ) -> None:
     monkeypatch.setenv("GRISTMILL_SECRET", "s")
     process = LimitedProcess(
-        "gristmill.stages.dolma_mixing.jq_worker",
+        "gristmill.dolma.mixing.jq_worker",
         str(LIMITS.seconds),
         str(LIMITS.memory),
         kept={"PATH"},

@@ -8,9 +8,9 @@ from marked import edited, row, texts
 from spancases import AN_ERROR, SpanCase, span_cases
 from spancases import EDITS as WORKED
 
+from gristmill.dolma.mixing.span_replacement import Replacement, replaced
 from gristmill.errors import DataError
 from gristmill.recipes.edits.edit import Edit
-from gristmill.stages.dolma_mixing.span_replacement import Replacement, replaced
 from gristmill.stages.mixing.edits.stretches import SpanOutside, changed, stretches
 
 EDITS = (

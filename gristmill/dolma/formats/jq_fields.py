@@ -1,0 +1,40 @@
+"""Which fields of a row a jq expression reads, so that a long text is not read for the attributes beside it."""
+
+from gristmill.dolma.formats.jq_parser import JqBinary, JqCall, JqInput, JqPlace, JqTerm, parse_jq
+from gristmill.errors import RecipeError
+
+
+def fields_of_jq(text: str) -> frozenset[str] | None:
+    """The top fields that an expression reads.
+
+    Args:
+        text: the expression.
+
+    Returns:
+        The fields; None if it may read any, or has what parse_jq() does not take.
+
+    >>> sorted(fields_of_jq(".attributes.words[0][2] / (.text | length) > 2"))
+    ['attributes', 'text']
+    >>> fields_of_jq("to_entries | length > 5")
+    """
+    try:
+        return _read(parse_jq(text))
+    except RecipeError:
+        return None
+
+
+def _read(term: JqTerm) -> frozenset[str] | None:
+    """The fields that a term reads whose input is the row."""
+    match term:
+        case JqPlace(JqInput(), str(key)):
+            return frozenset({key})
+        case JqPlace(of, _):
+            return _read(of)
+        case JqBinary("|", left, _):
+            return _read(left)
+        case JqBinary(_, left, right):
+            found, more = _read(left), _read(right)
+            return None if found is None or more is None else found | more
+        case JqInput() | JqCall():
+            return None
+    return frozenset()

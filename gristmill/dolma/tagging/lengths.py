@@ -1,0 +1,104 @@
+"""Dolma's length taggers, label for label.
+
+Source: github.com/allenai/dolma, release 1.2.1, `taggers/length.py`. Its whitespace_tokenizer_v1 counts the stretches
+between tokens, which are one more than the tokens; that is kept here.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gristmill.dolma.tagging.spans import DolmaLabels, DolmaSpan, Look, measured, spans, whole
+from gristmill.recipes.batch import Batch
+from gristmill.text.code_points import Numbers
+from gristmill.text.column import TextColumn
+from gristmill.text.utf8 import size_of
+
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+
+
+def _characters(batch: Batch) -> DolmaLabels:
+    return whole(batch, {"length": batch.lengths.tolist()})
+
+
+def _stripped(batch: Batch) -> DolmaLabels:
+    return whole(batch, {"length_no_ws": [len(text.strip()) for text in batch.texts]})
+
+
+def _bytes(batch: Batch) -> DolmaLabels:
+    return whole(batch, {"bytes": map(size_of, batch.texts)})
+
+
+def _documents(batch: Batch) -> DolmaLabels:
+    return whole(batch, {"docs": [1.0] * len(batch)})
+
+
+def _runs(batch: Batch) -> DolmaLabels:
+    return whole(batch, {"length": measured(batch, lambda column: column.runs.counts + 1)})
+
+
+def _pieces(batch: Batch) -> DolmaLabels:
+    def count(column: TextColumn) -> Numbers:
+        bounds = column.points.bounds
+        return column.unicode_words.within(*column.words.edges(bounds[:-1], bounds[1:] - 1))
+
+    return whole(batch, {"length": measured(batch, count)})
+
+
+def _character_paragraphs(batch: Batch) -> DolmaLabels:
+    found = spans(batch, lambda column: column.paragraphs.spans(column.paragraphs.lengths))
+    return {"paragraph": found, **whole(batch, {"document": batch.lengths.tolist()})}
+
+
+def _run_paragraphs(batch: Batch) -> DolmaLabels:
+    def of(column: TextColumn) -> Numbers:
+        return column.runs.between(column.paragraphs.starts, column.paragraphs.ends) + 1
+
+    found = spans(batch, lambda column: column.paragraphs.spans(of(column)))
+    return {"paragraph": found, **whole(batch, {"document": [sum(s for _, _, s in each or ()) for each in found]})}
+
+
+def _piece_paragraphs(batch: Batch) -> DolmaLabels:
+    def of(column: TextColumn) -> list[NDArray[Any]]:
+        paragraphs = column.paragraphs
+        heads, tails = column.words.edges(paragraphs.starts, paragraphs.ends)
+        return paragraphs.spans(column.unicode_words.within(heads, tails, filled=True))
+
+    found = spans(batch, of)
+    negative = [each and [(start, end, -score) for start, end, score in each] for each in found]
+    return {"paragraph": found, "negative_paragraph": negative}
+
+
+def _piece_paragraphs_and_document(batch: Batch) -> DolmaLabels:
+    labels = _piece_paragraphs(batch)
+    sums = np.array([sum(score for _, _, score in each or ()) for each in labels["paragraph"]], np.float64)
+    return {**labels, **whole(batch, {"document": sums.tolist(), "negative_document": (0.0 - sums).tolist()})}
+
+
+def _piece_paragraphs_with_empty(batch: Batch) -> DolmaLabels:
+    """Each line has spans, an empty one of length 0."""
+    found: list[list[DolmaSpan] | None] = []
+    for filled, text in zip(_piece_paragraphs(batch)["paragraph"], batch.texts, strict=True):
+        lengths = {start: score for start, _, score in filled or ()}
+        lines = (line.span() for line in _LINE.finditer(text))
+        found.append([(start, end, lengths.get(start, 0.0)) for start, end in lines] or None)
+    negative = [each and [(start, end, 0.0 - score) for start, end, score in each] for each in found]
+    return {"paragraph": found, "negative_paragraph": negative}
+
+
+LENGTH_TAGGERS: Mapping[str, Look] = {
+    "char_length_v1": _characters,
+    "char_length_strip_ws_v1": _stripped,
+    "bytes_length_v1": _bytes,
+    "doc_count_v1": _documents,
+    "whitespace_tokenizer_v1": _runs,
+    "uniseg_length_v1": _pieces,
+    "char_length_with_paragraphs_v1": _character_paragraphs,
+    "whitespace_tokenizer_with_paragraphs_v1": _run_paragraphs,
+    "uniseg_length_paragraphs_v1": _piece_paragraphs,
+    "uniseg_length_paragraphs_with_doc_length_v1": _piece_paragraphs_and_document,
+    "uniseg_length_paragraphs_with_empty_v1": _piece_paragraphs_with_empty,
+}
