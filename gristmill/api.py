@@ -76,6 +76,9 @@ def open_lake(
         options: connection to the bucket (`endpoint`, `region`); by default AWS_ENDPOINT_URL and AWS_REGION.
         shelves: packages whose taggers tell kinds of labels; by default those of GRISTMILL_SHELVES or the project.
 
+    Returns:
+        The opened lake. Its store is reached when something is read.
+
     Raises:
         RecipeError: an argument has another type, the folder is no lake, or a variable has a value that is wrong.
     """
@@ -122,7 +125,7 @@ def make(
     made from it wait, and the others are made. The work is done while the result is iterated.
 
     Args:
-        lake: as open_lake() gave it.
+        lake: lake that open_lake() gave.
         targets: names of sources, mixes, tokenizers or attribute sets, `source/version`, `mix/tokenizer`, or the
             beginnings of addresses such as `sources/wiki/v1`; by default everything.
         snapshots: keys of the snapshots; by default all that the lake has.
@@ -131,7 +134,7 @@ def make(
             `if __name__ == "__main__":`), `dask` and `ray` on a cluster; others are of packages.
         workers: number of processes of the engine `local`.
         address: address of the Dask scheduler or the Ray head.
-        say: takes lines of progress; for example `print`.
+        say: function that takes lines of progress; for example `print`.
         take_over: whether to go on in the place of other processes that are making the same.
 
     Yields:
@@ -167,9 +170,9 @@ def plan(
     """Finds out what make() would make in a lake, and why. Reads ledgers and listings, and changes nothing.
 
     Args:
-        lake: as open_lake() gave it.
-        targets: as in make().
-        snapshots: as in make().
+        lake: lake that open_lake() gave.
+        targets: addresses of what to make, as in make().
+        snapshots: names of the snapshots, as in make().
         shelves: the packages that hold the recipes; by default those of GRISTMILL_SHELVES or the project.
 
     Yields:
@@ -190,10 +193,13 @@ def make_tokenizer(
     """Trains a tokenizer, or copies its file into the lake. An existing tokenizer is kept.
 
     Args:
-        lake: as open_lake() gave it.
-        name: of the recipe.
+        lake: lake that open_lake() gave.
+        name: name of the recipe.
         shelves: the packages that hold the recipes; by default those of GRISTMILL_SHELVES or the project.
-        say: takes lines of progress.
+        say: function that takes lines of progress.
+
+    Returns:
+        The ledger of the tokenizer.
 
     Raises:
         RecipeError: the name is on no shelf, or the lake has another tokenizer of this name.
@@ -209,10 +215,10 @@ def verify(
     """Proves from the bytes that a lake, or some of its assets, are as their ledgers say.
 
     Args:
-        lake: as open_lake() gave it.
+        lake: lake that open_lake() gave.
         prefix: only assets below it, such as `sources/wiki/v0`; empty: the whole lake.
         shelves: packages that have the transforms of its recipes, by default those of the environment.
-        say: takes notes on comparisons that were not possible.
+        say: function that takes notes on comparisons that were not possible.
 
     Yields:
         Each difference from the ledgers; nothing if all is proven.
@@ -233,7 +239,7 @@ def trace(
     """Locates a document: its raw bytes, versions, attributes, mixes and tokens.
 
     Args:
-        lake: as open_lake() gave it.
+        lake: lake that open_lake() gave.
         source: value of the document's field `source`.
         id_: id of the document.
         snapshot: only this snapshot; empty: all of them.
@@ -262,7 +268,7 @@ def trace_token(
     """Finds the document of a token, and locates it.
 
     Args:
-        lake: as open_lake() gave it.
+        lake: lake that open_lake() gave.
         mix: name of the mix.
         tokenizer: name of the tokenizer.
         stream: key of the stream.
@@ -286,12 +292,15 @@ def open_split(
     """Opens a split of a stream's token cache, as one sequence of rows and tokens.
 
     Args:
-        lake: as open_lake() gave it.
+        lake: lake that open_lake() gave.
         mix: name of the mix.
         tokenizer: name of the tokenizer.
         stream: key of the stream.
         split: `train` or `validation`.
         verified: whether each object is hashed and compared with its ledger before it is used.
+
+    Returns:
+        The rows of the split, and their tokens.
 
     Raises:
         DataError: the cache has no index yet.
@@ -300,7 +309,11 @@ def open_split(
 
 
 def open_consolidated(lake: Lake, folder: str) -> TokenStream:
-    """Opens a consolidated copy of a split, by its folder in the lake. Its objects are not compared with ledgers."""
+    """Opens a consolidated copy of a split, by its folder in the lake. Its objects are not compared with ledgers.
+
+    Returns:
+        The rows of the copy, and their tokens.
+    """
     return TokenStream(lake.store(), folder)
 
 
@@ -329,6 +342,9 @@ def write_cache(
         vocab_size: token ids must be below it; None: not checked.
         metadata: Levanter's `preprocessor_metadata`.
         options: connection to the bucket (`endpoint`, `region`).
+
+    Returns:
+        The writer. Without an error in the block, it publishes the cache at its end.
 
     Raises:
         RecipeError: Levanter cannot read the type of a field, or the folder has a finished cache already.

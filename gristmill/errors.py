@@ -160,7 +160,7 @@ def _plain(function: object) -> object:
 
 
 def defined_at(function: object) -> str:
-    """File and line where a recipe's function is written; of an object that can be called, its class's package."""
+    """The file and line where a recipe's function is written; of an object that can be called, its class's package."""
     code = getattr(_plain(function), "__code__", None)
     return f"{code.co_filename}, line {code.co_firstlineno}" if code else f"package {package_of(function)}"
 
@@ -169,8 +169,8 @@ def raised_at(error: BaseException, function: object) -> str:
     """Where an exception left the package of a recipe's function: `/home/ann/ourmill/sources/tales.py, line 12`.
 
     Args:
-        error: what the function raised.
-        function: see package_of.
+        error: exception that the function raised.
+        function: function or other object of a recipe, as for package_of().
 
     Returns:
         File and line of the last call in that package; empty if none of its code was running.
@@ -187,7 +187,9 @@ def failed_at(error: BaseException, function: object) -> str:
 
 
 def in_our_code(error: BaseException) -> str:
-    """Where an exception came up: module and line of the last code of ours that was running; empty if none was."""
+    """The place where an exception came up: module and line of the last code of ours that was running; empty if none
+    was.
+    """
     frame, line = _last_in(error, "gristmill")
     return f"{frame.f_globals['__name__']}, line {line}" if frame else ""
 
@@ -218,10 +220,10 @@ class MalformedRow(DataError):  # noqa: N818 - the tree reads as English
     """A row is not valid.
 
     Args:
-        path: of the file in the lake.
+        path: path of the file in the lake.
         row: number of the row, counted from 0.
-        reason: what is wrong with the row.
-        mend: what a person can do about it.
+        reason: fault of the row.
+        mend: advice for a person.
     """
 
     def __init__(self, path: str, row: int, reason: str, mend: str = "repair or rebuild this file") -> None:
@@ -311,7 +313,7 @@ class NewerSchema(DataError):  # noqa: N818
     """A newer version of Gristmill wrote a file. The file is right, but this version cannot read it.
 
     Args:
-        path: of the file in the lake.
+        path: path of the file in the lake.
         schema: its schema.
         known: the newest schema that this version reads.
     """

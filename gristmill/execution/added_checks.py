@@ -30,8 +30,9 @@ class AddedCheck:
     Attributes:
         name: name of the check, such as `no_empty_texts`.
         kinds: the kinds whose partitions it looks at; see LOOKED_AT.
-        claim: what it claims, for people.
-        check: takes the lake, the partition and its table, and returns the verdict. It changes nothing in the lake.
+        claim: claim of the check, in words for people.
+        check: function that takes the lake, the partition and its table, and returns the verdict. It changes nothing in
+            the lake.
         blocking: whether a partition that does not pass is not published. Else it is a warning.
     """
 

@@ -18,7 +18,7 @@ class AttributeOutput(ShardOutput):
         spec: the settings of the partition.
         name: name of the shard.
         inputs: the inputs that it is made from.
-        ids: gives the digest of the rows' ids, once all rows are written.
+        ids: function that gives the digest of the rows' ids, once all rows are written.
 
     Attributes:
         path: path of the shard.

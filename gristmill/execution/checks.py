@@ -35,10 +35,10 @@ class Verdict:
     """The result of a check.
 
     Attributes:
-        name: of the check.
+        name: name of the check.
         passed: whether the partition may be published.
         description: one sentence for people, which names the first violation.
-        metadata: how much was compared, and where the first violation is.
+        metadata: amount of what was compared, and the place of the first violation.
         blocks: whether the partition is not published if it has not passed. Else it is a warning.
         picture: a drawing for people, as SVG; empty: none.
     """
@@ -52,7 +52,7 @@ class Verdict:
 
 
 def warnings_of(verdicts: Sequence[Verdict]) -> list[str]:
-    """What people should know of a partition that is published all the same."""
+    """The sentences of failed checks that do not hold a partition back: people should know them."""
     return [f"{each.name}: {each.description}" for each in verdicts if not (each.passed or each.blocks)]
 
 
@@ -61,7 +61,7 @@ Check = Callable[[Store, Place, Sequence[Shard]], Verdict]
 
 
 def counted(shards: Sequence[Shard]) -> dict[str, int | float | str]:
-    """How much a check compared: shards and rows."""
+    """The amount of what a check compared: shards and rows."""
     return {"shards": len(shards), "rows": sum(shard.rows for shard in shards)}
 
 
@@ -73,6 +73,9 @@ def ids_unique(store: Store, place: Place, shards: Sequence[Shard], bucket: int 
         place: the partition.
         shards: its table.
         bucket: number of hashes compared at once; it limits the memory.
+
+    Returns:
+        The verdict, with the first id that occurs twice.
 
     Raises:
         DataError: an index is not what its ledger says.
@@ -133,6 +136,9 @@ def row_alignment(documents: Sequence[Shard], rows: Sequence[Shard]) -> Verdict:
     Args:
         documents: table of the documents.
         rows: table of the partition that belongs to them, row by row.
+
+    Returns:
+        The verdict, with the first shard that differs.
     """
     of_documents = {shard.name: shard for shard in documents}
     of_rows = {shard.name: shard for shard in rows}
@@ -167,6 +173,9 @@ def ids_stable(
     store: Store, before: Place, shards_before: Sequence[Shard], after: Place, shards_after: Sequence[Shard]
 ) -> Verdict:
     """Checks that every id of a version is in the shard of the same name of the version before it.
+
+    Returns:
+        The verdict, with the first id that moved or is new.
 
     Raises:
         DataError: an index is not what its ledger says.
@@ -216,6 +225,9 @@ def blocklist_respected(
     store: Store, place: Place, shards: Sequence[Shard], blocklists: Sequence[Blocklist]
 ) -> Verdict:
     """Checks that no (source, id) pair of a blocklist is in the partition.
+
+    Returns:
+        The verdict, with the first pair that is on a blocklist.
 
     Raises:
         DataError: an index is not what its ledger says.

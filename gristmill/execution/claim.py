@@ -60,12 +60,14 @@ class Claimant(NamedTuple):
 
     @classmethod
     def here(cls, *, takes_over: bool) -> "Claimant":
-        """For runs of this process, which works from now on."""
+        """The claimant for runs of this process, which works from now on."""
         return cls(this_process(), takes_over)
 
     @classmethod
     def of_dagster(cls, *, in_process: bool) -> "Claimant | None":
-        """For a run of Dagster whose steps are all in this process; None if they have processes of their own."""
+        """The claimant for a run of Dagster whose steps are all in this process; None if they have processes of their
+        own.
+        """
         return cls(this_process(), asks=False) if in_process else None
 
 
@@ -122,7 +124,8 @@ def take(
         data: the bytes of the claim.
         what: the place, for the message.
         unseen: whether it is also taken from a `gc` of which it cannot be seen here whether it still runs.
-        still: raises if this run may not take it from another any more; called after the look at the other's claim.
+        still: function that raises if this run may not take it from another any more; called after the look at the
+            other's claim.
 
     Raises:
         AtWork: `gc` is deleting there.
@@ -178,7 +181,7 @@ def let_go(store: Store, assets: Iterable[str], snapshot: str, token: str) -> It
         store: the lake.
         assets: addresses of the assets that the run makes.
         snapshot: key of their partitions.
-        token: of this run.
+        token: token of this run.
     """
     try:
         yield
@@ -262,7 +265,7 @@ def others_at_work(store: Store, place: Place, token: str) -> bool:
     Args:
         store: the lake.
         place: the partition.
-        token: of this run, whose own claims do not count.
+        token: token of this run, whose own claims do not count.
     """
     for path in _claims(store, place):
         stored = store.read_tagged(path) if path != place.claim else None
@@ -298,7 +301,7 @@ def superseded(place: Place, claim: Claim | None = None) -> Superseded:
 
     Args:
         place: the partition.
-        claim: of the newer run, if it is known.
+        claim: claim of the newer run, if it is known.
     """
     who = f": the newer one is {claim}" if claim and claim.pid else ""
     return Superseded(f"{place.asset} ({place.snapshot}): a newer run has taken it over; this one stops here{who}")

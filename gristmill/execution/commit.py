@@ -103,7 +103,7 @@ def claim_and_plan(
         store: the lake.
         target: the partition as it should be.
         token: names this run; no two runs use the same token.
-        claimed: what the step has claimed before; the partition is added.
+        claimed: places that the step has claimed before; the partition is added.
         force: grind every shard again.
         by: the process of a run that asks before it takes a claim.
 
@@ -165,6 +165,9 @@ def claim_each(
 ) -> Claimed:
     """Claims and plans the partitions of a step, as claim_and_plan(). One that is refused does not stop the others.
 
+    Returns:
+        The plans of the partitions, and the errors about those that were refused.
+
     Raises:
         AtWork: another process is making one of them. Superseded: a newer run has claimed one of them.
         GristmillError: all are refused.
@@ -207,10 +210,13 @@ def assemble(
     Args:
         store: the lake.
         partition: the plan of claim_and_plan().
-        checks: returns the checks of an asset, by name: Step.checks.
+        checks: function that returns the checks of an asset, by name: Step.checks.
         about: facts about the run, for its note.
         made: receipts that the caller holds already, by shard; the others are read from the lake.
         more: further checks, by name.
+
+    Returns:
+        The assembled ledger with its shards and the verdicts of its checks.
 
     Raises:
         Superseded: a newer run has claimed the partition.

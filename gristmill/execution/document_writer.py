@@ -22,11 +22,11 @@ class DocumentWriter(ShardOutput):
         store: the lake.
         spec: settings of the partition.
         name: name of the shard.
-        inputs: what the shard is made from.
+        inputs: sources of the shard's content.
 
     Attributes:
-        extra: see Shard.
-        quarantine: see Shard.
+        extra: further values of the shard's row, as in Shard.
+        quarantine: file of refused rows, as in Shard.
         packed_spans: packed raw spans, which follow the id index of a v0 shard.
     """
 
@@ -41,7 +41,7 @@ class DocumentWriter(ShardOutput):
 
     @property
     def rows(self) -> int:
-        """Number of rows written so far."""
+        """The number of rows written so far."""
         return self._ids.rows
 
     def write(self, rows: bytes, pairs: Sequence[Pair]) -> None:
@@ -55,7 +55,11 @@ class DocumentWriter(ShardOutput):
         self._ids.update(pairs)
 
     def close(self) -> Receipt:
-        """Publishes the id index, then the shard."""
+        """Publishes the id index, then the shard.
+
+        Returns:
+            The receipt of the shard.
+        """
         index = self._ids.index() + self.packed_spans
         self._index.write(index)
         entry = self._index.close()

@@ -33,8 +33,8 @@ class Finding:
     Attributes:
         path: the object.
         row: the first affected row, counted from 0; None if the finding is about the whole object.
-        what: what was expected, and what was found.
-        mend: what a person can do about it; empty: what mends such an object in general (execution/mend.py).
+        what: description of what was expected, and what was found.
+        mend: advice for a person; empty: the general advice for such an object (execution/mend.py).
     """
 
     path: str
@@ -52,7 +52,7 @@ def differs(what: str, actual: object, recorded: object) -> str:
     """The sentence for a comparison that failed.
 
     Args:
-        what: what was compared, such as a digest.
+        what: name of what was compared, such as a digest.
         actual: the value in the lake.
         recorded: the value in the ledger.
     """
@@ -68,8 +68,8 @@ def unreadable(path: str, error: DataError, mend: str = "") -> Finding:
 
     Args:
         path: the object.
-        error: why it cannot be read.
-        mend: what a person can do about damage; empty as in Finding.
+        error: error that says why it cannot be read.
+        mend: advice about damage; empty as in Finding.
     """
     if isinstance(error, NewerSchema):
         return Finding(error.path, None, error.what, error.mend)
@@ -77,7 +77,11 @@ def unreadable(path: str, error: DataError, mend: str = "") -> Finding:
 
 
 def foreign_names(store: Store, place: Place) -> Iterator[Finding]:
-    """Findings on names in the note of a partition's last run that are not of its own objects."""
+    """Findings on names in the note of a partition's last run that are not of its own objects.
+
+    Returns:
+        One finding for each such name.
+    """
     for path in read_run_note(store, place).left:
         if not owns(place, path):
             what = f"it names {path!r} as left by a run, which is no object of {place.asset} ({place.snapshot})"
@@ -92,8 +96,8 @@ def guarded(store: Store, path: str, findings: Iterator[Finding]) -> Iterator[Fi
 
     Args:
         store: the lake.
-        path: of the object, or of the ledger, that is proven.
-        findings: of one proof.
+        path: path of the object, or of the ledger, that is proven.
+        findings: findings of one proof.
 
     Raises:
         StoreError: the lake does not answer.
@@ -166,7 +170,11 @@ class AuditedStore(ReadOnly):
         self._unlisted[found.path] = found
 
     def left_out(self) -> Iterator[Finding]:
-        """Findings on what listings have left out, because it cannot be an object."""
+        """Findings on what listings have left out, because it cannot be an object.
+
+        Returns:
+            One finding for each such file or folder.
+        """
         yield from (Finding(path, None, found.reason) for path, found in sorted(self._unlisted.items()))
 
     def _told(self, read: Callable[[], T]) -> T:
@@ -188,6 +196,9 @@ def prove_object(
         sha256: SHA-256 of its bytes, hexadecimal.
         size: number of its bytes; None: the ledger does not name it.
         content: XXH3-128 of its bytes, hexadecimal; None: the ledger does not name it.
+
+    Returns:
+        The finding, if something is wrong; else nothing.
     """
     yield from guarded(store, path, _prove(store, path, sha256, size, content))
 

@@ -17,11 +17,11 @@ REMOVE_STRAY = "remove it, or put it elsewhere"
 
 
 def remake(store: Store, path: str) -> str:
-    """How an object, or all of an asset, is made again when it does not exist.
+    """The advice for an object, or all of an asset, that does not exist: how it is made again.
 
     Args:
         store: the lake.
-        path: of the object, or the asset's address.
+        path: path of the object, or the asset's address.
     """
     kind, names = owner_of(path) or (kind_of(path), names_of(path))
     if kind is not None and kind.made_by:
@@ -32,7 +32,7 @@ def remake(store: Store, path: str) -> str:
 
 
 def replace(store: Store, path: str) -> str:
-    """How an object that exists with wrong bytes is made again. Arguments: as in remake()."""
+    """The advice for an object that exists with wrong bytes: how it is made again. Arguments: as in remake()."""
     again = remake(store, path)
     return f"remove {path}, then {again}" if again.startswith("run `") else again
 
@@ -59,14 +59,14 @@ def with_arguments(finding: Finding, given: Sequence[str]) -> Finding:
     """A finding whose mend repeats arguments that a person typed: `make` needs the same shelves and connection.
 
     Args:
-        finding: with its mend.
+        finding: finding with its mend.
         given: such as `--shelves` and its value; may be empty.
     """
     return dataclasses.replace(finding, mend=finding.mend.replace(_MAKE, " ".join((_MAKE, *map(quote, given)))))
 
 
 def reindex(store: Store, ledger: str) -> str:
-    """How an index is written again, or what was made from one.
+    """The advice for an index, or for what was made from one: how it is written again.
 
     Args:
         store: the lake.

@@ -52,7 +52,7 @@ class OneAssetStep(ABC):
 
     Attributes:
         asset: address of the asset that it makes.
-        snapshot: see Step.
+        snapshot: key of the partition.
         recipe: recipe of the asset, for its ledger. A step that needs the lake to know it has none, and defines
             code_version() itself.
     """
@@ -97,7 +97,7 @@ class OneAssetPlan(ABC):
 
     Attributes:
         target: the partition as it should be.
-        settings: makes the spec of the workers; it takes place, token and recipe as a OneAssetSpec does.
+        settings: function that makes the spec of the workers; it takes place, token and recipe as a OneAssetSpec does.
     """
 
     target: Target

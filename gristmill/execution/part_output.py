@@ -22,7 +22,7 @@ class PartOutput(ShardOutput):
         store: the lake.
         spec: settings of the partition.
         name: name of the part in the table.
-        inputs: what the part is made from.
+        inputs: sources of the part's content.
         kind: class of the uploads.
 
     Attributes:
@@ -64,6 +64,9 @@ def other_objects(record: StoredPart, sizes: Mapping[str, int]) -> Iterator[Find
     Args:
         record: record of the part.
         sizes: size in bytes of each object that is there, by its path.
+
+    Returns:
+        One finding for each such object.
     """
     for path, (_, size) in sorted(record.objects.items()):
         if path not in sizes:

@@ -29,8 +29,8 @@ class Want(msgspec.Struct, frozen=True, gc=False):
     """A shard that the partition should hold.
 
     Attributes:
-        name: of the shard.
-        inputs: what it is made from; None while the content of an input is not known.
+        name: name of the shard.
+        inputs: sources of its content; None while the content of an input is not known.
         again: whether the content is not known only because inputs have other stamps. Their sizes are the same, and
             reading them will tell.
         raw: the versions of raw objects whose bytes are the recorded ones, but whose ctime is another than recorded, by
@@ -52,7 +52,7 @@ class Target(msgspec.Struct, frozen=True):
         upstream: the partitions that it is made from.
         wants: the shards that it should hold.
         code: the code of the recipe; not known for recipes without functions.
-        root: where its files are, if they are adopted.
+        root: address of the folder or bucket of its files, if they are adopted.
         checked: a digest of the checksum files beside its raw objects; empty if its recipe names none.
     """
 
@@ -81,7 +81,7 @@ class PartitionState(msgspec.Struct, frozen=True):
         raw: the version of each raw object when it was read, by its name.
         objects: the objects in the partition's folders, by path.
         codes: the code that made it, as its run's note records it.
-        root: where its adopted files are, as the lake records it.
+        root: address of the folder or bucket of its adopted files, as the lake records it.
         checked: the digest of the checksum files that its raw objects were compared with.
         beside: whether files of a run are beside its ledger: a claim, receipts or a plan.
         note_etag: etag of the run's note; None if there was no note.
@@ -124,6 +124,9 @@ def read_state(store: Store, place: Place) -> PartitionState:
 
     If a run was killed between table and head, the head does not name the table. The table is used if the note names
     it: each row records by itself what its shard was made from.
+
+    Returns:
+        The recorded state; of a partition that was never made, an empty one.
     """
     stored_head = store.read_tagged(place.ledger)
     head = parse_head(stored_head[0], place.ledger) if stored_head else None

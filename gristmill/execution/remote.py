@@ -46,7 +46,7 @@ class RemoteJob(msgspec.Struct, frozen=True):
 
 
 def remote_job(job: Job) -> bytes:
-    """Encodes a job for `grind_bytes`.
+    """The message for `grind_bytes` that carries a job, as JSON.
 
     Raises:
         RecipeError: a package with shelves cannot be imported.
@@ -65,7 +65,7 @@ def grind_bytes(job: bytes, items: bytes) -> bytes:
     A process grinds one item at a time, even if the cluster calls it from several threads: a grinder uses one core.
 
     Args:
-        job: as `remote_job` encoded it.
+        job: message from `remote_job`.
         items: a list of Items as JSON.
 
     Returns:
@@ -78,7 +78,7 @@ def grind_bytes(job: bytes, items: bytes) -> bytes:
 
 
 def answers_of(answer: bytes) -> list[Done]:
-    """Decodes the answer of `grind_bytes`."""
+    """The results in an answer of `grind_bytes`."""
     return msgspec.json.decode(answer, type=list[Done])
 
 

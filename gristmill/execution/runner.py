@@ -50,7 +50,11 @@ _ERRORS: dict[str, type[GristmillError]] = {
 
 
 def open_grinder(job: Job) -> Grinder:
-    """Imports the stage's module, and opens the function that grinds this job's items in this process."""
+    """Imports the stage's module, and opens the function that grinds this job's items in this process.
+
+    Returns:
+        The function that grinds one item.
+    """
     module = importlib.import_module(SHIPPED["grinders"].get(job.stage, f"gristmill.stages.{job.stage}.grinder"))
     return module.grinder(job)  # type: ignore[no-any-return]
 
@@ -69,7 +73,11 @@ class LazyGrinder:
 
 
 def grind_one(grind: Grinder, item: Item) -> Done:
-    """Grinds one item. An exception is not raised: it becomes part of the result, under the item's name."""
+    """Grinds one item. An exception is not raised: it becomes part of the result, under the item's name.
+
+    Returns:
+        The item's outcome, its size in bytes and its CPU time in seconds.
+    """
     start = time.process_time()
     outcome = _ground(grind, item)
     for _ in range(_MEETINGS):
@@ -93,8 +101,11 @@ def failure_of(error: BaseException, name: str, asset: str = "") -> Failed:
 
     Args:
         error: the exception.
-        name: of the item.
+        name: name of the item.
         asset: the asset that failed; empty: all assets of the item.
+
+    Returns:
+        The failure, with the exception's class and message.
     """
     if isinstance(error, GristmillError):
         kind = next((name for name, cls in reversed(_ERRORS.items()) if isinstance(error, cls)), "DataError")
@@ -129,7 +140,7 @@ class GrindResult(msgspec.Struct):
         cpu: CPU seconds of all workers.
         seconds: wall time in seconds.
         peak: peak memory of this process in bytes.
-        found: see Outcome, summed.
+        found: number of matches by asset: the sums of all outcomes.
     """
 
     ground: dict[str, dict[str, Receipt]]
@@ -155,7 +166,7 @@ class GrindResult(msgspec.Struct):
         )
 
     def effort(self, asset: str, items: Sequence[Item], assets: int) -> dict[str, float]:
-        """What the grind took, for the run note of an asset. Times and bytes read are those of all its assets.
+        """The costs of the grind for the run note of an asset. Times and bytes read are those of all its assets.
 
         Args:
             asset: one of the assets that were ground.
@@ -204,10 +215,13 @@ def grind_all(engine: Engine, job: Job, items: Sequence[Item], say: Say) -> Grin
     so, it is left out of the shards that are not sent yet.
 
     Args:
-        engine: where the items are ground.
-        job: what all items share.
+        engine: engine that grinds the items.
+        job: job of all items.
         items: the work.
-        say: takes lines of progress, and the notes of items.
+        say: function that takes lines of progress, and the notes of items.
+
+    Returns:
+        The outcomes, the failures and the totals.
     """
     started = last = time.monotonic()
     tally = GrindResult(ground={}, failed=[], facts={})

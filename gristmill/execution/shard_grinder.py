@@ -44,7 +44,7 @@ class ShardGrinder(ABC, Generic[SpecT, BodyT]):
 
         Args:
             output: the shard.
-            write: writes all rows to the output.
+            write: function that writes all rows to the output.
         """
         return Outcome(write_shards(self._store, [output], write))
 
@@ -55,6 +55,9 @@ class ShardGrinder(ABC, Generic[SpecT, BodyT]):
         Args:
             item: the item.
             body: its body, decoded.
+
+        Returns:
+            The outcome of the item.
 
         Raises:
             GristmillError: the shard could not be made.

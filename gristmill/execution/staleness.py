@@ -13,7 +13,7 @@ _NAMED = 3
 
 
 def why_stale(state: PartitionState, target: Target, keep: Sequence[Receipt], todo: Sequence[Want]) -> tuple[str, ...]:
-    """Why the partition is out of date; empty if it is up to date.
+    """The reasons why the partition is out of date; empty if it is up to date.
 
     Args:
         state: the recorded state of the partition.

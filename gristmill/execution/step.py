@@ -59,7 +59,7 @@ class Step(Protocol):
 
     @property
     def stage(self) -> str:
-        """Name of the package below gristmill.stages whose module `grinder` grinds the items."""
+        """The name of the package below gristmill.stages whose module `grinder` grinds the items."""
 
     @property
     def shelves(self) -> tuple[str, ...]:
@@ -71,11 +71,11 @@ class Step(Protocol):
 
     @property
     def makes(self) -> tuple[str, ...]:
-        """Addresses of the assets that it makes."""
+        """The addresses of the assets that it makes."""
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """Addresses of the assets that it reads."""
+        """The addresses of the assets that it reads."""
 
     def code_version(self, asset: str) -> str:
         """A digest of the recipe of an asset. When it changes, the asset must be made again."""
@@ -89,6 +89,9 @@ class Step(Protocol):
     def plan(self, store: Store) -> StepPlan:
         """Reads what the step depends on. Claims nothing and changes nothing.
 
+        Returns:
+            The plan: targets and what their shards are made from.
+
         Raises:
             RecipeError: a declaration is wrong.
             DataError: an input is missing or not valid.
@@ -100,11 +103,11 @@ class StoredPlan(msgspec.Struct, frozen=True):
 
     Attributes:
         partitions: the plan of each partition.
-        job: what all items share.
+        job: job of all items.
         items: number of items.
         weight: sum of their weights, in bytes.
         version: PLAN_VERSION of the process that planned.
-        refused: why other partitions were not planned, such as a recipe that changed under its name.
+        refused: failures of partitions that were not planned, such as a recipe that changed under its name.
     """
 
     partitions: tuple[PartitionPlan, ...]
@@ -225,8 +228,8 @@ def grind(planned: StoredPlan, engine: Engine, say: Say) -> GrindResult:
 
     Args:
         planned: the planned step.
-        engine: where the items are ground.
-        say: takes lines of progress.
+        engine: engine that grinds the items.
+        say: function that takes lines of progress.
 
     Returns:
         The result. Failures are part of it and are not raised; each shard that was made has its receipt.
@@ -279,6 +282,9 @@ def assemble_one(
         about: facts about the run, for its note besides version and packages.
         more: further checks, by name: those that need more than the step knows (gristmill/pipeline/volume.py).
 
+    Returns:
+        The assembled partition, with the verdicts of its checks.
+
     Raises:
         GristmillError: a shard could not be ground; the class is that of the failure.
     """
@@ -306,6 +312,9 @@ def assemble_one(
 def publish_one(planned: StoredPlan, asset: str, assembled: Assembled) -> Ledger:
     """Publishes the partition of one asset.
 
+    Returns:
+        The published ledger.
+
     Raises:
         DataError: a blocking check did not pass. The old ledger, if any, stays.
         Superseded: a newer run has claimed the partition.
@@ -326,9 +335,9 @@ def make(
     Args:
         step: the step.
         lake: the lake.
-        engine: where the items are ground.
+        engine: engine that grinds the items.
         token: names this run; no two runs use the same token.
-        say: takes lines of progress.
+        say: function that takes lines of progress.
         force: grind every shard again.
         by: the process of a run that asks before it takes a claim.
 

@@ -26,7 +26,7 @@ class Survey(msgspec.Struct, frozen=True):
         again: names of the shards whose inputs would be read again: they have other stamps, and perhaps the same bytes.
         gone: names of the shards that would be removed.
         why: reasons why the partition is out of date; empty if it is up to date.
-        torn: what is wrong with its ledger, and the mend; empty if nothing is.
+        torn: fault of its ledger, and the mend; empty if nothing is.
         noted: whether only the run's note would be written, because other code gives the same shards.
     """
 
@@ -44,6 +44,9 @@ class Survey(msgspec.Struct, frozen=True):
 
 def survey(step: Step, store: Store) -> list[Survey]:
     """Surveys each partition of a step, from ledgers and listings alone. Claims nothing and changes nothing.
+
+    Returns:
+        The surveys, in the order of the step's targets.
 
     Raises:
         RecipeError: a partition was made by another recipe of the same name, or by other code.

@@ -30,9 +30,9 @@ class Item(msgspec.Struct, frozen=True, omit_defaults=True):
     """The work of one shard.
 
     Attributes:
-        name: of the shard.
+        name: name of the shard.
         weight: size of its input in bytes; it decides the order, and is the unit of progress.
-        body: what the stage needs to make the shard, as JSON.
+        body: input of the stage for the shard, as JSON.
         without: assets that are not made, because they failed for the shards before.
     """
 
@@ -54,9 +54,9 @@ class Failed(msgspec.Struct, frozen=True):
 
     Attributes:
         error: name of the error's class in gristmill.errors, or `crash`.
-        message: of the error.
+        message: text of the error.
         asset: the asset whose shard failed; empty: all assets of the item.
-        name: of the item.
+        name: name of the item.
         met: whether another run wrote the same object at the same time.
         refused: the reasons, if too many rows of raw data were refused.
         left: number of shards that were not ground because of this failure.
@@ -79,7 +79,7 @@ class Outcome(msgspec.Struct, frozen=True):
         facts: counters for the run's metadata, such as tokenized and copied rows; they do not enter the ledger's table.
         failed: the failures; other assets of the item may have succeeded.
         notes: sentences for the log of the run.
-        found: by asset, in how many rows a search has found what it looks for. A run in which it finds nothing warns.
+        found: number of rows in which a search has found something, by asset. A run in which it finds nothing warns.
         left: the assets of the item that were not made, because it says so.
     """
 
@@ -95,8 +95,8 @@ class Done(msgspec.Struct, frozen=True):
     """The answer of a worker to one item.
 
     Attributes:
-        name: of the item.
-        weight: of the item, in bytes.
+        name: name of the item.
+        weight: size of the item, in bytes.
         outcome: the result.
         cpu: CPU seconds.
     """
@@ -120,7 +120,7 @@ class Engine(Protocol):
         """Grinds the items of a job. It may be called for another job before all results of this one are read.
 
         Args:
-            job: how to grind them.
+            job: job of the items.
             items: taken one after another as the results are read, so that memory stays bounded.
 
         Yields:
@@ -139,7 +139,7 @@ class OpenEngine(Engine, Protocol):
 
 
 def raw(value: Any) -> msgspec.Raw:
-    """Encodes a struct as JSON that another struct can carry as it is."""
+    """The JSON of a struct, which another struct can carry as it is."""
     return msgspec.Raw(msgspec.json.encode(value))
 
 

@@ -32,7 +32,11 @@ def send(stream: BinaryIO, message: bytes) -> None:
 
 
 def receive(stream: BinaryIO) -> bytes | None:
-    """Reads one message; None at the end of the stream, also in the middle of a message."""
+    """Reads one message; None at the end of the stream, also in the middle of a message.
+
+    Returns:
+        The message without its length.
+    """
     header = stream.read(HEADER)
     if len(header) < HEADER:
         return None

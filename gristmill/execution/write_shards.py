@@ -22,7 +22,7 @@ class ShardOutput(ABC):
     Args:
         spec: settings of the partition.
         name: name of the shard.
-        inputs: what the shard is made from.
+        inputs: sources of the shard's content.
 
     Attributes:
         place: the partition.
@@ -56,7 +56,11 @@ class ShardOutput(ABC):
 
     @abstractmethod
     def close(self) -> Receipt:
-        """Publishes the shard's objects, and returns its receipt."""
+        """Publishes the shard's objects, and returns its receipt.
+
+        Returns:
+            The receipt, as close() describes it.
+        """
 
     @abstractmethod
     def abort(self) -> None:
@@ -69,7 +73,7 @@ def write_shards(store: Store, outputs: Sequence[ShardOutput], write: Callable[[
     Args:
         store: the lake.
         outputs: the shards. `write` may abort and remove one that failed.
-        write: writes all rows to the outputs.
+        write: function that writes all rows to the outputs.
 
     Returns:
         The receipt of each shard, with its asset.
@@ -101,6 +105,9 @@ def write_shards(store: Store, outputs: Sequence[ShardOutput], write: Callable[[
 
 def keep_shard(store: Store, place: Place, token: str, receipt: Receipt) -> Ground:
     """Leaves a new receipt for a shard that is kept unchanged.
+
+    Returns:
+        The kept shard, as the outcome of an item.
 
     Raises:
         Superseded: a newer run has claimed the partition.

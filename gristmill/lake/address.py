@@ -50,6 +50,9 @@ def check_name(name: str, what: str) -> str:
         name: the name of a source, mix, tokenizer or other recipe.
         what: the kind of recipe, for the error message.
 
+    Returns:
+        The name.
+
     Raises:
         RecipeError: the name is wrong. The message describes valid names.
     """
@@ -67,6 +70,9 @@ def check_numbered(name: str, what: str) -> str:
     Args:
         name: the name of a tagger or other numbered recipe.
         what: the kind of recipe, for the error message.
+
+    Returns:
+        The name.
 
     Raises:
         RecipeError: the name is wrong.
@@ -89,6 +95,9 @@ def why_no_snapshot(key: str) -> str | None:
 def check_snapshot(key: str) -> str:
     """Checks the key of a snapshot, and returns it unchanged.
 
+    Returns:
+        The key.
+
     Raises:
         DataError: the key is wrong. The message describes valid keys.
     """
@@ -100,6 +109,9 @@ def check_snapshot(key: str) -> str:
 
 def check_shard(name: str) -> str:
     """Checks the name of a shard, and returns it unchanged. A name may contain folders: `a/00`.
+
+    Returns:
+        The name.
 
     Raises:
         DataError: the name is wrong. The message describes valid names.

@@ -31,7 +31,7 @@ class AssetKind:
     """One row of the table.
 
     Attributes:
-        name: of the kind.
+        name: name of the kind.
         address: pattern of its addresses; each `{...}` is one folder.
         ledger: pattern of the path of its ledger's head; empty if it has none. With `{snapshot}` in it the kind is
             partitioned, by the snapshots of the source that its documents come from.
@@ -52,8 +52,8 @@ class AssetKind:
             their heads do not: its content is not what they are made from.
         by_digest: whether an input of this kind names one digest of all of it, instead of a shard.
         whole: name that an input of this kind has in place of a shard's name. Its content is then the fingerprint.
-        reads: what its inputs name: `shards` with their contents; `tables`: a snapshot, and the digest of all its names
-            and contents; or `digest`: one digest of all that was compared.
+        reads: way in which its inputs are named: `shards` with their contents; `tables`: a snapshot, and the digest of
+            all its names and contents; or `digest`: one digest of all that was compared.
         area: part of the lake in which a takedown finds documents in it; empty if it holds none.
         layer: layer of the kind in the tags of Dagster's assets and runs; an index has that of the kind that it closes.
     """
@@ -91,7 +91,7 @@ class AssetKind:
 
     @property
     def ledgers(self) -> str:
-        """Pattern of the folder that holds all ledgers of a partitioned asset, and maybe of its neighbours."""
+        """The pattern of the folder that holds all ledgers of a partitioned asset, and maybe of its neighbours."""
         return self.ledger.partition(LEDGERS)[0] + LEDGERS
 
     def at(self, **names: str) -> str:
@@ -114,7 +114,7 @@ class AssetKind:
         return found.groupdict() if found else None
 
     def names_of_part(self, path: str) -> dict[str, str] | None:
-        """`asset`, `snapshot`, `folder` of the part that contains an object; None if no part contains it."""
+        """The fields `asset`, `snapshot`, `folder` of the part that contains an object; None if no part contains it."""
         found = self._part.fullmatch(path)
         return {field: found[field] for field in ("asset", "snapshot", "folder")} if found else None
 
@@ -151,5 +151,5 @@ def expression_of(pattern: str) -> str:
 
 
 def field_expression(field: str) -> str:
-    """What may stand for a field, as a regular expression."""
+    """The regular expression for a field's values."""
     return _FIELDS.get(field, _NAME)

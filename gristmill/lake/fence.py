@@ -22,7 +22,7 @@ def fenced(question: Question) -> Iterator[None]:
     """Lets stores ask a question before each object that this thread writes in the block, after those of blocks around.
 
     Args:
-        question: reads the lake, and raises an error if nothing may be written any more.
+        question: function that reads the lake, and raises an error if nothing may be written any more.
     """
     around = _question.get()
 
@@ -58,8 +58,8 @@ def check_still(path: str, still: Callable[[], bool] | None) -> None:
     """Asks whether objects may still be removed.
 
     Args:
-        path: of one of them, for the message.
-        still: see Store.delete().
+        path: path of one of them, for the message.
+        still: function that tells whether they may still be removed, as for Store.delete().
 
     Raises:
         Conflict: they may not.

@@ -85,7 +85,7 @@ class IdDigest(PairDigest):
 
         Args:
             index: an id index.
-            rows: how many rows it is of.
+            rows: number of rows that the digest covers.
 
         Returns:
             The row's number: that of the first missing or additional row if all others agree. None if the index has no
@@ -133,7 +133,7 @@ def dump_hashes(hashes: NDArray[np.uint64]) -> bytes:
 
 
 def hashes_of(pairs: Sequence[Pair]) -> NDArray[np.uint64]:
-    """The sorted hashes of pairs, shape (n, 2)."""
+    """The sorted hashes of pairs, uint64, shape (n, 2)."""
     return load_hashes(b"".join(xxhash.xxh3_128_digest(canonical(p)) for p in pairs), ordered=False)
 
 
@@ -157,7 +157,7 @@ def shared_by(hashes: NDArray[np.uint64], others: NDArray[np.uint64]) -> NDArray
     """The hashes that are also among others.
 
     Args:
-        hashes: shape (n, 2).
+        hashes: hashes of shape (m, 2).
         others: shape (m, 2).
     """
     here = np.isin(_as_keys(hashes), _as_keys(others))

@@ -121,7 +121,7 @@ def refused_member(raw: RawObject, member: Member) -> Refused:
 
     Args:
         raw: the archive.
-        member: with its reason.
+        member: entry of the archive, with the reason why it was refused.
     """
     name = member.name if member.name.isprintable() else repr(member.name)
     where = f"{raw.name} entry {name}" + (f" ({member.size} bytes)" if member.size else "")

@@ -68,7 +68,7 @@ class DelimitedRows(RowDocuments):
         delimiter: one character: "," or "\t" or another.
         quote: the character around fields; None: quotes are characters as any other.
         escape: the character that takes the meaning of the next one, such as "\\"; None: quotes are written twice.
-        encoding: of the file. Its line feeds must be those of ASCII, so UTF-16 cannot be read.
+        encoding: text encoding of the file. Its line feeds must be those of ASCII, so UTF-16 cannot be read.
         columns: names of the fields, for files without a header.
 
     Raises (while a file is read):

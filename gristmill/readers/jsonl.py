@@ -50,8 +50,9 @@ def raw_lines(raw: RawObject, on_long: Callable[[bytes], None] | None = None) ->
 
     Args:
         raw: the raw object. It is decompressed if its name ends in `.gz`, `.zst`, `.zstd`, `.bz2` or `.xz`.
-        on_long: gets all bytes of each line that is too long, in pieces. The line is then not refused: its first
-            bytes are yielded. So a reader whose records have several lines can refuse the whole record.
+        on_long: function that receives all bytes of each line that is too long, in pieces. The line is then not
+            refused: its first bytes are yielded. So a reader whose records have several lines can refuse the whole
+            record.
 
     Yields:
         (number, line): the number counts from 0; the line is bytes, without its line feed and the byte order mark.
@@ -79,8 +80,8 @@ def line_blocks(
     """The lines of raw_lines() in blocks of 256 KiB or more, for readers that work on many lines at once.
 
     Args:
-        raw: see raw_lines().
-        on_long: see raw_lines().
+        raw: raw object, as for raw_lines().
+        on_long: function that receives the bytes of long lines, as for raw_lines().
 
     Yields:
         (number, offset, lines): the number of the first line, the offset of its first byte, and the lines, without
@@ -201,7 +202,7 @@ def why_no_row(error: Exception, where: str, data: bytes) -> Refused:
     """Why JSON bytes give no row.
 
     Args:
-        error: of decode_exact().
+        error: exception of decode_exact().
         where: the raw object and the row's place in it.
         data: the bytes.
 

@@ -29,7 +29,7 @@ class Distribution:
 
     Attributes:
         name: normalised by PEP 503.
-        version: as METADATA gives it.
+        version: version as METADATA gives it.
         licence: an SPDX expression, or NOASSERTION if none is stated.
         description: the long description; may be empty.
     """

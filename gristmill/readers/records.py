@@ -67,19 +67,19 @@ class RowDocuments(Reader):
         format: the form of the rows. The field that it names gives the document's text.
         id_key: the field with the id. A row without an id is refused. None: no field has ids, and each row gets the raw
             object's name and its row number as id.
-        id_template: makes the id of several fields, such as "{repo}/{path}", in place of `id_key`.
+        id_template: template of an id from several fields, such as "{repo}/{path}", in place of `id_key`.
         text_keys: several fields that give the text together, in place of the format's. Null and empty ones are left
             out.
         text_separator: put between the texts of two of them.
         source_key: the field with the document's own source.
         created_key: the field with the time when the document was written.
         added_key: the field with the time when it was acquired.
-        time_unit: how `created_key` and `added_key` write times. Numbers become strings in UTC.
+        time_unit: unit of the numbers in `created_key` and `added_key`. Numbers become strings in UTC.
         added: the time of acquisition, for rows without one.
-        turns: how a column of turns becomes the messages of the format, which is a Chat then.
+        turns: reader of a column of turns, which become the messages of the format, which is a Chat then.
         keep: the fields that become metadata; None: all others.
         leave_out: fields that do not become metadata.
-        rename: for each field the key of the metadata that it becomes. What it names is kept.
+        rename: key of the metadata that each field becomes, by the field's name. A field that is named here is kept.
         optional: fields that a row may lack.
     """
 
@@ -141,7 +141,7 @@ class RowDocuments(Reader):
 
     @cached_property
     def plan(self) -> Plan | None:
-        """How many rows become documents at once; None: they do not."""
+        """The options for making documents of many rows at once; None: rows are read one by one."""
         return plan_of(self, self._template)
 
     @cached_property

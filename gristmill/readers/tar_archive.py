@@ -58,7 +58,7 @@ def tar_members(file: IO[bytes], name: str, rules: MemberRules) -> Iterator[Memb
     Args:
         file: the plain archive; it is read to its end, and need not seek.
         name: name of the archive, for error messages.
-        rules: what is read and what is refused.
+        rules: rules that say which entries are read and which are refused.
 
     Raises:
         DataError: the archive is truncated or damaged, or more follows behind its end.

@@ -116,7 +116,7 @@ def text_as_declared(raw: bytes, encoding: str) -> str:
 
     Args:
         raw: the bytes.
-        encoding: what they declare; any text.
+        encoding: name of the declared encoding; any text.
 
     Raises:
         LookupError: there is no such encoding of texts. Codecs of Python that decode other things do not count as one;

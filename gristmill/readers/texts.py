@@ -41,13 +41,13 @@ class TextFiles(Reader):
 
     Attributes:
         source: name of the source.
-        encoding: of the files.
+        encoding: text encoding of the files.
         members: a pattern for the paths of files in an archive; only matching ones are read. None: all.
         archive_in_id: whether the id of a file in an archive begins with the path of the archive. Without it, the paths
             in all archives of the source must be distinct.
         groups: a pattern that is searched in `path`. Its named groups become metadata: r"^(?P<language>[a-z]+)/".
             A group `language` gets `-` in place of `_`, as in BCP 47.
-        metadata: of every document; groups take precedence.
+        metadata: metadata of every document; groups take precedence.
         front_matter: whether Markdown may begin with front matter. It becomes the metadata's `front_matter`: an object
             whose values are strings as they are written, or lists and objects of such. The text begins behind it.
         title: whether the title of Markdown becomes the metadata's `title`: that of the front matter, or the first

@@ -34,7 +34,7 @@ class XmlElement:
 
     Attributes:
         name: its name without a prefix: `math` of `<mml:math>`.
-        attributes: by their names as written: `xlink:href`.
+        attributes: values of the attributes, by their names as written: `xlink:href`.
         start: the first byte in the document, counted from 0.
         line: its first line, counted from 1.
         end: the byte after the last one.
@@ -87,9 +87,9 @@ def parsed(
 
     Args:
         pieces: the document's bytes.
-        where: see subtrees().
+        where: name of the document for error messages.
         limit: largest document in bytes.
-        depth_limit: see subtrees().
+        depth_limit: largest number of elements inside each other.
 
     Raises:
         Unfit: "row too long", or a reason of subtrees().

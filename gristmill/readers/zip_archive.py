@@ -57,10 +57,10 @@ class Member:
     Attributes:
         name: its path in the archive.
         raw: its bytes, unpacked; empty if it was refused, but for the first bytes that MemberRules.begin asks for.
-        refused: why it was not read; empty if it was read. Short and stable, because ledgers count by it.
-        size: if it was refused or is only named, its unpacked size as the archive declares it; else 0.
-        modified: when it was last written, in seconds since 1970; None: unknown. Zip keeps no time zone: always None.
-        comment: of the archive. `git archive` writes the commit id there.
+        refused: reason why it was not read; empty if it was read. Short and stable, because ledgers count by it.
+        size: unpacked size in bytes, as the archive declares it, if it was refused or is only named; else 0.
+        modified: time of the last change in seconds since 1970; None: unknown. Zip keeps no time zone: always None.
+        comment: comment of the archive. `git archive` writes the commit id there.
     """
 
     name: str
@@ -81,7 +81,7 @@ class MemberRules:
         total_limit: largest size of all entries together, in unpacked bytes; None: no such limit.
         unread: whether an accepted entry of this name is only named: its bytes are passed over, and no limit of size
             counts. For tar archives.
-        begin: how many of the first bytes of an entry above `entry_limit` are read all the same.
+        begin: number of bytes to read of an entry above `entry_limit`, from its beginning.
     """
 
     accept: Callable[[str], bool]
@@ -98,9 +98,9 @@ class MemberRules:
         """The reason why an accepted entry is not read; empty if it is read. Its size then counts towards the total.
 
         Args:
-            name: of the entry.
-            size: of the entry in unpacked bytes.
-            kind: what it is, if it is not a plain file, such as "link".
+            name: path of the entry in the archive.
+            size: size of the entry in bytes, unpacked.
+            kind: kind of an entry that is not a plain file, such as "link"; empty for a plain file.
         """
         if unsafe(name.removesuffix("/")):
             return "unsafe entry name"
@@ -155,7 +155,7 @@ def file_members(file: IO[bytes], name: str, rules: MemberRules) -> Iterator[Mem
     Args:
         file: the archive. It stays open.
         name: name of the archive, for error messages.
-        rules: what is read and what is refused.
+        rules: rules that say which entries are read and which are refused.
 
     Raises:
         DataError: as for members().
@@ -213,12 +213,15 @@ class BoundedDirectory(io.RawIOBase):
         return data
 
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        """Moves to an offset. Returns it, counted from the beginning."""
         return self._file.seek(offset, whence)
 
     def tell(self) -> int:
+        """The offset of the next byte to read."""
         return self._file.tell()
 
     def seekable(self) -> bool:
+        """Whether the file can seek."""
         return True
 
     def _too_large(self, what: str) -> DataError:

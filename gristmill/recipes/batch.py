@@ -71,7 +71,7 @@ class Batch(Sequence[Document]):
 
     @shared
     def lengths(self) -> NDArray[np.int64]:
-        """How many code points each text has."""
+        """The number of code points of each text (T)."""
         return np.fromiter(map(len, self.texts), np.int64, len(self.texts))
 
     @cached_property
@@ -88,11 +88,11 @@ class Batch(Sequence[Document]):
         """Measures all columns, and puts the values in the order of the documents.
 
         Args:
-            measure: takes a column, and returns for each label one value for each of its texts. It returns the same
-                labels for every column: arrays of numbers (masked ones for None), or lists of labels.
-            huge: takes one text of more than `limit` code points, and returns for each label a value for this text, as
-                `measure` does. It works in windows (gristmill/text/huge), because a column of a text of 100 MB takes
-                3 GB. Without it, such a text is a column.
+            measure: function that takes a column, and returns for each label one value for each of its texts. It
+                returns the same labels for every column: arrays of numbers (masked ones for None), or lists of labels.
+            huge: function that takes one text of more than `limit` code points, and returns for each label a value for
+                this text, as `measure` does. It works in windows (gristmill/text/huge), because a column of a text of
+                100 MB takes 3 GB. Without it, such a text is a column.
             limit: code points of the longest text that is not huge.
 
         Returns:
@@ -129,10 +129,10 @@ class Batch(Sequence[Document]):
         added, such as counts, and spans. What is not a sum, such as a share, is computed from sums at the end.
 
         Args:
-            measure: takes a column, and returns for each label an array of numbers, or a list of arrays of spans or
-                None, with one entry for each of its texts.
-            finish: takes what `measure` returned, of one text or several. It returns labels.
-            cut: where blocks end; by default after a line.
+            measure: function that takes a column, and returns for each label an array of numbers, or a list of arrays
+                of spans or None, with one entry for each of its texts.
+            finish: function that takes what `measure` returned, of one text or several. It returns labels.
+            cut: function that finds the ends of blocks; by default after a line.
             size: code points of the longest text that is not huge, and of a block.
 
         Returns:
@@ -155,7 +155,7 @@ class Batch(Sequence[Document]):
         """Arrays of labels that few documents have. They are checked and written faster than lists with many None.
 
         Args:
-            found: for each label the index of each document that has it, with its score.
+            found: scores of the documents that have a label: for each label, by the document's index in the batch.
 
         Returns:
             For each label a masked array of one score for each document.

@@ -43,16 +43,16 @@ class Catalogue:
     """All recipes, by name.
 
     Attributes:
-        sources: see Source.
-        taggers: see Tagger.
-        mixes: see Mix.
-        tokenizers: see Tokenizer.
-        labels: see LabelledSet.
-        models: see Model.
-        exports: see Export.
-        watched_folders: see WatchedFolder.
-        dedupes: see Dedupe.
-        transforms: see Transform.
+        sources: sources by name.
+        taggers: taggers by name.
+        mixes: mixes by name.
+        tokenizers: tokenizers by name.
+        labels: labelled sets by name.
+        models: models and lists by name.
+        exports: exports by name.
+        watched_folders: watched folders by name.
+        dedupes: dedupes by name.
+        transforms: transforms by name.
     """
 
     sources: dict[str, Source]

@@ -54,12 +54,12 @@ class Export:
         name: name of the export.
         mixes: names of the mixes to export. Every stream of each has its own slices.
         format: the format with its options, such as `Oscar()`.
-        description: for people.
+        description: description for people.
         owners: mail addresses or `team:name`.
         draft: whether the recipe may change under its name.
         same_output: whether an edit of the code of its format gives the same output, so that nothing is made again.
             Give a `reason`. Formats that ship have versions instead.
-        reason: why the output is the same. Another edit takes another reason.
+        reason: reason why the output is the same. Another edit takes another reason.
 
     >>> Export(name="release", mixes=("blend",), format="oscar")
     Traceback (most recent call last):

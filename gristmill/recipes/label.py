@@ -61,9 +61,10 @@ class Score(_Declared):
     """A label that is one number for the whole document. A rule reads it by `score("<set>__<name>")`.
 
     Args:
-        name: of the label, without the set's name. A name that ends with `*` means all labels whose names begin so.
+        name: name of the label, without the set's name. A name that ends with `*` means all labels whose names begin
+            so.
         meaning: one line for people: what the number says about the document.
-        unit: for people, such as `words`; empty for a share or a probability.
+        unit: unit of the number, for people, such as `words`; empty for a share or a probability.
         low: the lowest score that the tagger may give; None is no bound.
         high: the highest.
         optional: whether a document may have no score: the tagger leaves it out or gives None.
@@ -85,14 +86,15 @@ class Spans(_Declared):
     """A label that is a list of spans, each with a score. A rule reads it by `spans("<set>__<name>")`.
 
     Args:
-        name: of the label, without the set's name. A name that ends with `*` means all labels whose names begin so.
+        name: name of the label, without the set's name. A name that ends with `*` means all labels whose names begin
+            so.
         meaning: one line for people: what the spans are, and what their scores say.
-        unit: of the scores, for people; empty for a share or a probability.
+        unit: unit of the scores, for people; empty for a share or a probability.
         low: the lowest score of a span that the tagger may give; None is no bound.
         high: the highest.
         optional: whether a document may have no label. A document in which nothing was found has one: the empty list.
-        exact: as in Score.
-        words: as in Score.
+        exact: whether scores are written with all their digits, as in Score.
+        words: whether it depends on words between white space, as in Score.
 
     Raises:
         RecipeError: the name, the meaning or a bound is wrong.

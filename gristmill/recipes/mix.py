@@ -42,15 +42,15 @@ class Stream(Selection):
         version: its dataset version, such as `v1`.
         name: name of the stream; by default the name of the source.
         weight: weight in training, relative to the other streams. It changes no document.
-        repeats: how often training reads the stream, relative to the others: 2.0 is twice, 0.5 is half of it. Inside a
-            group it is relative to the group's other streams. It changes no document.
-        most_epochs: how often training may read the stream at most. A budget that needs more is an error.
+        repeats: number of times that training reads the stream, relative to the others: 2.0 is twice, 0.5 is half of
+            it. Inside a group it is relative to the group's other streams. It changes no document.
+        most_epochs: largest number of times that training may read the stream. A budget that needs more is an error.
         group: name of a group of streams, such as those of one language, whose share `Mix.proportions` or
             `Mix.temperature` sets; by default the stream is a group of its own.
-        language: of its documents, a tag of BCP 47 such as `en`, for counts of tokens; by default that of the source.
-            It changes no document, unless a rule reads `origin("language")`.
-        format: how documents become rows of a token cache: `Text()`, `Chat(...)`, `Prebuilt(...)`, or a mapping as in
-            Levanter's configuration.
+        language: language of its documents, a tag of BCP 47 such as `en`, for counts of tokens; by default that of the
+            source. It changes no document, unless a rule reads `origin("language")`.
+        format: encoding of documents as rows of a token cache: `Text()`, `Chat(...)`, `Prebuilt(...)`, or a mapping as
+            in Levanter's configuration.
     """
 
     source: str
@@ -106,7 +106,7 @@ class Mix:
     Attributes:
         name: name of the mix.
         streams: the streams. A slice of a stream depends on its own source only.
-        description: for people.
+        description: description for people.
         owners: mail addresses or `team:name`.
         tokenizers: names of the tokenizers that tokenize it, as a tuple; `()` means none. The word "all" means all
             tokenizers of all shelves: then a new tokenizer makes a new token cache of this mix due.
@@ -124,7 +124,7 @@ class Mix:
         temperature: shares of the streams or groups follow from their tokens, raised to this power: 1 keeps the natural
             shares, 0 makes all equal, 0.3 is common for languages.
         draft: whether the recipe may change under its name.
-        metadata: for people; it changes nothing.
+        metadata: further values for people; it changes nothing.
     """
 
     name: str
@@ -176,7 +176,7 @@ class Mix:
 
     @property
     def held_out(self) -> HeldOut | None:
-        """How documents are held out by a key; None without one."""
+        """The rule that holds documents out by a key; None without one."""
         return HeldOut(self.validation, self.validation_key) if self.validation_key else None
 
     def _check_shares(self) -> None:
@@ -249,14 +249,15 @@ class Mix:
     def reading(
         self, tokens: Mapping[str, int], sequences: Mapping[str, Sequences] | None = None, *, in_blocks: bool = True
     ) -> Reading:
-        """How training reads the streams.
+        """The reading of the streams in training: shares, rates and epochs.
 
         The numbers are of the declared shares, or of those that whole sequences give: see read_in_blocks().
 
         Args:
-            tokens: of the training split of each stream, by name. A stream that is missing is left out.
-            sequences: of the training split of each stream, at the mix's sequence length. None: whole documents are
-                read, as from an export, or the sequences are not known yet and taken as full.
+            tokens: number of tokens of the training split of each stream, by name. A stream that is missing is left
+                out.
+            sequences: lengths of the sequences of the training split of each stream, at the mix's sequence length.
+                None: whole documents are read, as from an export, or the sequences are not known yet and taken as full.
             in_blocks: whether the trainer reads whole sequences in blocks; Energon does not.
 
         Raises:

@@ -64,7 +64,7 @@ class LeftOut(NamedTuple):
 
     Attributes:
         reason: short and stable, such as `image`. It names no record, because ledgers list each reason.
-        records: how many of them.
+        records: number of these records.
         id: the id of a single record, so that takedowns find it; empty: they name the object as not searched.
         source: the source of that record.
     """
@@ -116,20 +116,20 @@ class RawObject:
         path: its path in the store.
         name: its name below the snapshot.
         size: its size in bytes when it was listed.
-        limits: of its rows, and of its unpacked size.
-        version: that was listed; reading any other is an error. None: only the size is compared.
+        limits: limits of its rows, and of its unpacked size.
+        version: version that was listed; reading any other is an error. None: only the size is compared.
         part: the part of it that is converted; None: all of it.
-        digest: takes its bytes; by default a sha256 alone.
+        digest: hash object that takes its bytes; by default a sha256 alone.
 
     Attributes:
         raw_span: place, in the object, of the document that the converter yields next. A converter may set it before
             each document; `trace` shows it.
         refused: rows that a reader has refused by itself. They are taken when the converter yields or ends.
         counts: counters by name; see count(). The ledger's table has their sums over the objects of a shard.
-        edges: of a part: where its first record begins and its last one ends, or twice None if no record begins in it.
-            The reader sets them before it ends.
-        sums: of a part of a bz2 file: the checksums of its blocks.
-        told_link: what `link` said; unset: nobody asked.
+        edges: edges of a part: where its first record begins and its last one ends, or twice None if no record begins
+            in it. The reader sets them before it ends.
+        sums: checksums of the blocks, for a part of a bz2 file.
+        told_link: answer of `link`; unset: nobody asked.
     """
 
     def __init__(
@@ -187,7 +187,7 @@ class RawObject:
 
         Args:
             what: its name. After 100 names, all others are counted as `others`.
-            number: how many.
+            number: number to add to the counter.
         """
         if what not in self.counts and len(self.counts) >= _COUNTERS:
             what = "others"
@@ -254,7 +254,7 @@ class RawObject:
         Args:
             seekable: whether the file can seek.
             unpack: whether the file has the plain bytes of an object whose name ends with .gz, .zst, .bz2 or .xz.
-            most: of a seekable file: most bytes, plain ones if they are unpacked.
+            most: largest number of bytes to read from a seekable file; plain ones if they are unpacked.
 
         Returns:
             The file. Close it, best by `with`. What the converter leaves unread is hashed, too.
@@ -312,7 +312,7 @@ class RawObject:
 
         Args:
             size: unpacked bytes so far.
-            rows: how many rows they hold.
+            rows: number of rows in the unpacked bytes.
             packed: the packed bytes that hold them; None: those that were read so far.
 
         Raises:

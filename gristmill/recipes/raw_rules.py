@@ -183,7 +183,7 @@ class Split(OneToOne):
         """The parts of an object; empty if it becomes one shard.
 
         Args:
-            size: of the object.
+            size: size of the object in bytes.
 
         >>> Split(bytes=100).parts(100), len(Split(bytes=100).parts(101))
         ((), 2)
@@ -194,7 +194,7 @@ class Split(OneToOne):
         """The shard of a raw object, or of a part.
 
         Args:
-            name: of the object, or of the part.
+            name: name of the object, or of the part.
 
         Raises:
             DataError: the name cannot be a shard's name.

@@ -40,7 +40,7 @@ class Text:
     Attributes:
         text_key: the field that holds the text.
         pack: whether whole documents share an example. By default the texts form one stream that is cut anywhere.
-        on_trouble: for a text that is missing or null. If it is kept, it counts as empty.
+        on_trouble: choice for a text that is missing or null. If it is kept, it counts as empty.
     """
 
     type: ClassVar[str] = "text"
@@ -54,7 +54,7 @@ class Text:
 
     @property
     def slice_strategy(self) -> Slice:
-        """How packed texts are cut. For texts this is not an option."""
+        """The side on which packed texts are cut. For texts this is not an option."""
         return "left"
 
     @property
@@ -88,8 +88,8 @@ class Chat:
             error, because the same rows would get other ids tomorrow.
         pack: number of documents per example; by default up to 64.
         mask_user_turns: whether only the assistant's turns count in the loss.
-        slice_strategy: for conversations longer than an example.
-        on_trouble: for a conversation that has no messages or no assistant's turn, or cannot be rendered.
+        slice_strategy: side on which a conversation is cut that is longer than an example.
+        on_trouble: choice for a conversation that has no messages or no assistant's turn, or cannot be rendered.
     """
 
     type: ClassVar[str] = "chat"
@@ -111,7 +111,7 @@ class Chat:
 
     @property
     def packs(self) -> bool:
-        """As of Text. With `pack=False`, one conversation alone is an example."""
+        """Whether rows are packed into examples. With `pack=False`, one conversation alone is an example."""
         return True
 
     @property
@@ -142,8 +142,8 @@ class Prebuilt:
         loss_weights_key: the field with one loss weight per id; None: all ids count.
         length: number of tokens of every row; None: any number. Levanter trains on such rows only if all have the same
             length.
-        on_trouble: for rows without ids, of another length, with ids outside the vocabulary, or with another number of
-            weights than ids. Only rows of another length can be kept.
+        on_trouble: choice for rows without ids, of another length, with ids outside the vocabulary, or with another
+            number of weights than ids. Only rows of another length can be kept.
     """
 
     type: ClassVar[str] = "prebuilt"
@@ -167,7 +167,7 @@ class Prebuilt:
 
     @property
     def packs(self) -> bool:
-        """As of Text."""
+        """Whether rows are packed into examples: always."""
         return False
 
     @property

@@ -39,11 +39,11 @@ class Column:
         name: its name in rules: lower-case letters, digits and _, beginning with a letter.
         path: `id`, `source`, `text`, `added`, `created`, `metadata.a.b`, an attribute `<set>__<label>`, or
             `origin.` and one of ORIGINS.
-        type: for a field one of FIELD_TYPES. For an attribute `score` (DOUBLE, the score of its only span) or `spans`
-            (a list of structs of start, end and score).
+        type: type of the values: for a field, one of FIELD_TYPES. For an attribute `score` (DOUBLE, the score of its
+            only span) or `spans` (a list of structs of start, end and score).
         optional: whether all rows of a shard may lack it. Otherwise such a shard is an error, because the path may be
             misspelt. It changes no row, so it is no part of a selection's recipe.
-        value: of a column at `origin.`: what the source declares; empty: nothing. The catalogue sets it.
+        value: value that the source declares, for a column at `origin.`; empty: nothing. The catalogue sets it.
 
     Raises:
         RecipeError: the name, the path or the type is wrong.
@@ -92,7 +92,7 @@ class Rule:
     WHEN. A cast to TIMESTAMP or DATE drops the offset of a time; a cast to TIMESTAMPTZ uses it.
 
     Args:
-        name: in kebab-case. Ledgers count dropped rows by it.
+        name: name in kebab-case. Ledgers count dropped rows by it.
         where: one SQL boolean expression over the declared columns.
         because: the reason, for people.
 

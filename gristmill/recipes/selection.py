@@ -66,12 +66,12 @@ class Selection:
         rate: share of rows kept, drawn by a hash of (source, id); above 0, at most 1. The rows of rate 0.1 are a
             subset of those of 0.2.
         seed: another number draws another sample.
-        edits: what is deleted, replaced or masked in the texts of kept rows.
+        edits: edits that delete, replace or mask parts of the texts of kept rows.
         least_kept: share of a text's code points that must be outside of the edited spans, from 0 to 1. A row of which
             less is left is dropped.
-        overlaps: what happens to spans of edits that overlap: `union` changes all their code points at once; `first`
-            changes the first span, and leaves out each span that begins inside one that is changed, as Dolma's mixer
-            does. Then a part of a marked span may stay.
+        overlaps: choice for spans of edits that overlap: `union` changes all their code points at once; `first` changes
+            the first span, and leaves out each span that begins inside one that is changed, as Dolma's mixer does. Then
+            a part of a marked span may stay.
         transforms: names of the transforms that kept rows pass through after the edits, in this order.
         shortest: a row that edits or transforms changed is dropped if its text has fewer code points.
         least_bytes: a row whose text then has fewer bytes of UTF-8 is dropped, changed or not; white space at both ends
@@ -81,10 +81,10 @@ class Selection:
         merge: attribute sets whose labels are put into the `attributes` of the written rows.
         origin: whether the written rows say where they come from, as `metadata.origin`: source, version, snapshot,
             shard and row of the version that is read.
-        bounds: how far what is made may differ from earlier snapshots, and the largest shares that its rules and edits
-            may drop; outside, it is not published. It changes no row. None: the check `volume` only warns.
-        description: for people.
-        held_out: how a mix holds rows out by a key. The mix sets it: see `Mix.validation_key`.
+        bounds: limits on the difference from earlier snapshots, and the largest shares that its rules and edits may
+            drop; outside, it is not published. It changes no row. None: the check `volume` only warns.
+        description: description for people.
+        held_out: rule by which a mix holds rows out. The mix sets it: see `Mix.validation_key`.
     """
 
     columns: tuple[Column, ...] = ()

@@ -225,9 +225,9 @@ def find(kind: str, declared: type[T], packages: Sequence[str], name: str) -> T:
     """One declaration by name.
 
     Args:
-        kind: see read_shelf.
-        declared: see read_shelf.
-        packages: see read_shelf.
+        kind: kind of declaration, as for read_shelf().
+        declared: class of the declaration, as for read_shelf().
+        packages: names of the packages to search, as for read_shelf().
         name: its name.
 
     Raises:

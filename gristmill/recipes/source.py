@@ -81,20 +81,23 @@ class Source:
 
     Attributes:
         name: name of the source. Ids are unique within it (within a snapshot, if snapshots replace each other).
-        convert: yields the documents of one raw object.
-        shards: to which shard a raw object goes.
-        description: for people, as the next six fields: what the data are.
+        convert: function that yields the documents of one raw object.
+        shards: rule that gives the shard of a raw object.
+        description: description for people: what the data are. The next six fields are for people, too.
         licence: SPDX expression, or words.
-        terms: what else its users must know, such as terms of use or a request of the publisher: words or an address.
-        language: of all its documents, as a tag of BCP 47 such as `en`; empty: they have several, or it is not known.
+        terms: further conditions that its users must know, such as terms of use or a request of the publisher: words or
+            an address.
+        language: language of all its documents, as a tag of BCP 47 such as `en`; empty: they have several, or it is not
+            known.
         homepage: address of a page about the data, `https://...`.
-        owners: who answers for it: mail addresses or `team:name`.
-        changes: what v0 changes in the raw data, and why. Of v1, v2, ... their descriptions and rules say it.
+        owners: people who answer for it: mail addresses or `team:name`.
+        changes: description of what v0 changes in the raw data, and why. Of v1, v2, ... their descriptions and rules
+            say it.
         select: a pattern for the names of raw objects below their snapshot; only matching ones are read. None: all.
         checksums: a pattern for the names of checksum files, such as `SHA256SUMS$`. They are not
             read as data. A snapshot is published only if every object that they name is there and has its hash, and
             no object beside or below them lacks a line. None: no such files.
-        partition: to which snapshot a raw object belongs.
+        partition: rule that gives the snapshot of a raw object.
         snapshots: `accumulate`: ids are unique over all snapshots; `replace`: each snapshot is a complete edition.
         quarantine_limit: share of refused rows, or of their bytes, above which a shard fails. Ten refused rows of
             together 64 KiB are always allowed, but a shard that would keep no row at all fails. 1.0 allows everything.
@@ -109,12 +112,12 @@ class Source:
         watched: whether the raw-arrival sensor watches this source.
         draft: whether the recipe may change under its name.
         same_output: whether an edit of its code gives the same output, so that nothing is made again. Give a `reason`.
-        reason: why the output is the same. Another edit takes another reason.
+        reason: reason why the output is the same. Another edit takes another reason.
         quiet: seconds for which a snapshot's listing must not change before the sensor reports it, for slow uploads.
         expected_hours: hours within which a new or changed snapshot is expected. Then the raw asset's page in Dagster
             says whether it is late, and an alert is posted. None: nothing is expected.
-        bounds: how far the documents of v0 may differ from those of earlier snapshots; outside, they are not published.
-            It changes no document. None: the check `volume` only warns.
+        bounds: limits on the difference of v0's documents from those of earlier snapshots; outside, they are not
+            published. It changes no document. None: the check `volume` only warns.
         accept: the snapshot from which a new level holds: neither it nor later ones are compared with earlier ones, in
             all that is made from this source. It changes no document. Empty: all are compared.
         marker: name of the file, such as `_SUCCESS`, that marks a snapshot as complete; it is not data.

@@ -52,7 +52,7 @@ class TaggerFailed(DataError):  # noqa: N818 - as in gristmill.errors
     Attributes:
         number: index of the document among those that the tagger was given.
         reason: the error, with its type.
-        mend: what a person can do about it; empty: mend the tagger.
+        mend: advice for a person; empty: mend the tagger.
     """
 
     def __init__(self, number: int, reason: str, mend: str = "") -> None:
@@ -77,22 +77,23 @@ class Tagger:
         name: ends in a number (`toxicity-1`). If the meaning changes, take the next number.
         document: one document to its labels.
         batch: documents to their labels. It gets a Batch, which all taggers of a run share.
-        open: takes the path of each model in `models`, by its name, and returns what `batch` is. It is called once a
-            process. The path is that of the model's one file, or of the folder of a model that was brought as one.
+        open: function that takes the path of each model in `models`, by its name, and returns what `batch` is. It is
+            called once a process. The path is that of the model's one file, or of the folder of a model that was
+            brought as one.
         models: names of the models that `open` reads. Each is an input of the set: a model that is made anew makes the
             sets of its taggers out of date, and no others.
-        labels: what the tagger returns: a Score or Spans for each name. Every result is compared with them, and so is
-            every rule that names a label. None declares nothing, so nothing is compared. They are for checks and for
-            people: a change of them rebuilds nothing.
+        labels: declarations of what the tagger returns: a Score or Spans for each name. Every result is compared with
+            them, and so is every rule that names a label. None declares nothing, so nothing is compared. They are for
+            checks and for people: a change of them rebuilds nothing.
         parameters: everything that changes the output, as JSON: thresholds, a model's sha256.
-        description: for people.
+        description: description for people.
         only: names of the sources that it tags; empty means all. A name that ends with `*` means all sources whose
             names begin so, even if there are not any.
         draft: whether the recipe may change under its name.
         same_output: whether an edit of its code gives the same output, so that nothing is made again. Give a `reason`.
-        reason: why the output is the same. Another edit takes another reason.
-        bounds: how far its sets may differ from those of earlier snapshots; outside, they are not published. It changes
-            no label. None: the check `volume` only warns.
+        reason: reason why the output is the same. Another edit takes another reason.
+        bounds: limits on the difference of its sets from those of earlier snapshots; outside, they are not published.
+            It changes no label. None: the check `volume` only warns.
         needs: the modules that its function imports when it is called, each with the package to install, such as
             `{"spacy": "spacy>=3.8"}`. A missing one is told before anything is ground. It changes no output.
     """
@@ -163,7 +164,7 @@ class Tagger:
         """The tagger with its models: what it opened is its `batch`. A tagger without models is returned as it is.
 
         Args:
-            files: see `open`.
+            files: path of each model, by name, as for `open`.
 
         Raises:
             RecipeError: `open` returned no function.
@@ -180,7 +181,7 @@ class Tagger:
         return not self.only or declared_as(source, dict.fromkeys(self.only, True)) is True
 
     def declaration(self, label: str) -> Score | Spans | None:
-        """How a label is declared, by its name or by a pattern; None if it is not."""
+        """The declaration of a label, by its name or by a pattern; None if it is not declared."""
         return declared_as(label, self.declared or {})
 
     def is_exact(self, label: str) -> bool:

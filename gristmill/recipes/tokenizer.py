@@ -16,11 +16,11 @@ class TokenizerOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How a tokenizer is used: everything besides its file that decides which ids a text gets.
 
     Attributes:
-        eos: see Tokenizer.
-        bos: see Tokenizer.
-        eos_style: see Tokenizer.
-        long_strings: see Tokenizer.
-        specials: see Tokenizer.
+        eos: token at the end of every text, as for Tokenizer.
+        bos: token at the beginning of every text, as for Tokenizer.
+        eos_style: form of the end of a text, as for Tokenizer.
+        long_strings: treatment of long texts, as for Tokenizer.
+        specials: treatment of special strings inside a text, as for Tokenizer.
         chat_template: the template that is used: the format's, else the tokenizer's; None if the format needs none.
     """
 
@@ -101,18 +101,18 @@ class Tokenizer:
         eos: the end-of-sequence token, put at the end of every text; None: none.
         bos: the token put at the beginning of every text; None: none. (Levanter adds one whenever the tokenizer's
             configuration names it.)
-        training: how it is trained here.
+        training: options of its training, if it is trained here; None: a file is imported.
         file: the `tokenizer.json` to import instead. A path on the machine that imports it (a relative one is below
             the current directory), or `lake:` and a path in the lake; of the file, or of a folder that holds it, as
             Hugging Face saves one.
         sha256: sha256 of the imported `tokenizer.json`, in hex; it is checked.
-        chat_template: for conversations. None: the template of the imported folder, from its `tokenizer_config.json`
-            or `chat_template.jinja`.
+        chat_template: template for conversations. None: the template of the imported folder, from its
+            `tokenizer_config.json` or `chat_template.jinja`.
         eos_style: `levanter` (the default there: text, a space and EOS as one string) or `clean` (EOS as an id).
         long_strings: `levanter`, or `marin` (long texts are cut at white space before they are encoded).
-        specials: how special strings inside a text are encoded. `tokens`: as special tokens, as in Levanter. `text`:
-            like other words. `refuse`: a text that holds one is an error of its row (see row_format.OnTrouble).
-        description: for people.
+        specials: encoding of special strings inside a text. `tokens`: as special tokens, as in Levanter. `text`: like
+            other words. `refuse`: a text that holds one is an error of its row (see row_format.OnTrouble).
+        description: description for people.
         draft: whether the recipe may change under its name.
     """
 
@@ -147,7 +147,7 @@ class Tokenizer:
             check_name(self.training.mix, "mix")
 
     def options(self, chat_template: str | None = None) -> TokenizerOptions:
-        """How this tokenizer is used.
+        """The options that decide which ids a text gets.
 
         Args:
             chat_template: the template that is used, for a format that needs one.

@@ -34,8 +34,8 @@ def with_splitters(tagger: Tagger, name: str, splitters: Mapping[str, Splitter],
 
     Args:
         tagger: one that declares its labels.
-        name: of the new tagger.
-        splitters: for each language its splitter: `zh`, `ja`, `th`, `lo`, `km`, `my`, `bo`.
+        name: name of the new tagger.
+        splitters: splitter of each language, by its tag: `zh`, `ja`, `th`, `lo`, `km`, `my`, `bo`.
         version: the name and version of the splitters, for the recipe. Another version takes another `name`.
 
     Returns:

@@ -39,7 +39,7 @@ class WantedDocuments(NamedTuple):
     """The documents that a takedown looks for.
 
     Attributes:
-        rows: gives those in a shard that was read, and the number of the row of each.
+        rows: function that gives those in a shard that was read, and the number of the row of each.
         by_id: those that have an id, by the id.
     """
 
@@ -85,6 +85,9 @@ class KindBehaviour:
         Args:
             part: the part. Head, table and inputs of its partition are verified already.
 
+        Returns:
+            One finding for each fault.
+
         Raises:
             DataError: the part cannot be read, which is a finding.
         """
@@ -119,7 +122,7 @@ class KindBehaviour:
         Args:
             store: the lake.
             ledger: ledger of the index. Its files have the digests that it names, and its inputs are current.
-            say: receives notes on what is odd, but no error.
+            say: function that receives notes on what is odd, but no error.
         """
         raise NotImplementedError
 
@@ -134,7 +137,7 @@ ASSET_KINDS = Door[type[KindBehaviour]](
 
 @cache
 def behaviour_of(kind: AssetKind) -> KindBehaviour:
-    """What the stage of a kind answers. Of a kind that other rooms know, that is nothing.
+    """The behaviour of a kind, as its stage answers. Of a kind that other rooms know, that is nothing.
 
     Args:
         kind: kind of asset.

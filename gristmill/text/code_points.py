@@ -59,7 +59,7 @@ class CodePoints:
     Args:
         units: U code points; `uint8`, `uint16` or `uint32`, as the largest needs (U).
         bounds: text t is `units[bounds[t]:bounds[t + 1] - 1]` (T + 1).
-        kinds: for each code point the bits `SPACE`, `LETTER`, `SYMBOL` and `BREAK` that apply (U).
+        kinds: bits `SPACE`, `LETTER`, `SYMBOL` and `BREAK` that apply to each code point (U).
         chunks: a view; for each byte of `units` the eight bytes that begin there, as a little-endian number.
 
     >>> column = CodePoints.of(["to be", "#1"])
@@ -96,8 +96,8 @@ class CodePoints:
 
         Args:
             joined: the texts, each followed by a line feed.
-            bounds: as those of the column (T + 1).
-            wide: as in `of`.
+            bounds: offsets like those of the column (T + 1).
+            wide: whether the units have four bytes, as in `of`.
         """
         if joined.isascii() and not wide:
             raw = joined.encode("ascii")
@@ -114,7 +114,7 @@ class CodePoints:
 
     @shared
     def lengths(self) -> Numbers:
-        """How many code points each text has (T)."""
+        """The number of code points of each text (T)."""
         return np.diff(self.bounds) - 1
 
     def hashes(self, starts: Numbers, ends: Numbers) -> Hashes:

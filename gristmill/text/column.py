@@ -28,7 +28,7 @@ class TextColumn:
     Args:
         places: the indices of the texts in their batch (T).
         points: the texts as code points.
-        whole: what `unspaced` is for the whole of a text, if this column has a block of it.
+        whole: flags of the whole text: what `unspaced` is for it, if this column has a block of it.
 
     >>> column = next(columns_of(["to be", "or not"]))
     >>> column.places, column.words.counts.tolist(), column.lines.counts.tolist()

@@ -18,7 +18,7 @@ class Difference(NamedTuple):
     Attributes:
         start: its first code point in the first text.
         before: it, in the first text, with some characters around it.
-        after: what is in its place, with the same characters around it.
+        after: part of the other text that is in its place, with the same characters around it.
     """
 
     start: int

@@ -39,7 +39,7 @@ class Lines(Pieces):
         return cls(column, starts, ends, np.searchsorted(starts, column.bounds))
 
     def count(self, chosen: Numbers) -> Numbers:
-        """How many of the chosen lines each text has (T); `chosen` are line numbers (any shape (n,))."""
+        """The number of the chosen lines of each text (T); `chosen` are line numbers (any shape (n,))."""
         return np.bincount(self.texts[chosen], minlength=len(self.counts))
 
     def repeated(self) -> Numbers:

@@ -32,8 +32,8 @@ class Paragraphs(Pieces):
         """The paragraphs of a column.
 
         Args:
-            lines: of the column.
-            words: of the column.
+            lines: lines of the column.
+            words: words of the column.
         """
         firsts = np.append(np.searchsorted(words.starts, lines.starts), len(words.starts))
         (filled,) = np.nonzero(firsts[1:] > firsts[:-1])

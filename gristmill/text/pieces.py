@@ -20,8 +20,8 @@ class Pieces:
 
     Args:
         column: the texts.
-        starts: where each piece begins in `column.units` (P).
-        ends: where each piece ends: piece i is `column.units[starts[i]:ends[i]]` (P).
+        starts: offset in `column.units` where each piece begins (P).
+        ends: offset where each piece ends: piece i is `column.units[starts[i]:ends[i]]` (P).
         bounds: text t has the pieces from `bounds[t]` to `bounds[t + 1]`, without the latter (T + 1).
 
     >>> pieces = Pieces(CodePoints.of(["ab", "c"]), np.array([0, 1, 3]), np.array([1, 2, 4]), np.array([0, 2, 3]))
@@ -53,17 +53,17 @@ class Pieces:
         return self.ends - self.starts
 
     def per_text(self, chosen: NDArray[np.bool_]) -> Numbers:
-        """How many of the chosen pieces each text has (T); `chosen` has P entries."""
+        """The number of the chosen pieces of each text (T); `chosen` has P entries."""
         before = np.zeros(len(chosen) + 1, np.int64)
         before[1:] = chosen
         return np.diff(np.cumsum(before, out=before)[self.bounds])  # ten times faster than from truth values
 
     def between(self, starts: Numbers, ends: Numbers) -> Numbers:
-        """How many pieces begin in each stretch of the column (n).
+        """The number of pieces that begin in each stretch of the column (n).
 
         Args:
-            starts: of the stretches (n).
-            ends: of the stretches (n).
+            starts: offset where each stretch begins (n).
+            ends: offset where each stretch ends (n).
         """
         return np.searchsorted(self.starts, ends) - np.searchsorted(self.starts, starts)
 
@@ -79,7 +79,7 @@ class Pieces:
         """The pieces of each text as spans.
 
         Args:
-            scores: of the pieces (P).
+            scores: scores of the pieces (P).
 
         Returns:
             For each text an array of start and end in the text, and the score of the piece: whole numbers if the scores

@@ -14,7 +14,7 @@ class Repeats:
     Args:
         places: the indices of such keys in the given array, ascending (P).
         groups: the group of each place (P).
-        counts: how often the key of each group occurs (G).
+        counts: number of times that the key of each group occurs (G).
         firsts: the first index of each group's key (G).
 
     >>> repeats = Repeats.of(np.array([7, 9, 7, 5, 9, 7], np.uint64))

@@ -52,20 +52,20 @@ class Words(Pieces):
 
     @shared
     def before(self) -> Numbers:
-        """How many code points all words before each word have, and all words together at last (W + 1)."""
+        """The number of code points of all words before each word, and of all words together at last (W + 1)."""
         return sums(self.lengths)
 
     @shared
     def sizes(self) -> Numbers:
-        """How many code points each text has, without its white space (T)."""
+        """The number of code points of each text, without its white space (T)."""
         return np.diff(self.before[self.bounds])
 
     def edges(self, starts: Numbers, ends: Numbers) -> tuple[Numbers, Numbers]:
         """Shortens stretches of the column by the white space at both ends.
 
         Args:
-            starts: of the stretches, which are texts, lines or paragraphs (n).
-            ends: of the stretches (n).
+            starts: offset where each stretch begins. Stretches are texts, lines or paragraphs (n).
+            ends: offset where each stretch ends (n).
 
         Returns:
             The new starts and ends (n). A stretch without words is empty, at its old start.

@@ -31,7 +31,8 @@ class InputRows:
     """The rows of N words or texts.
 
     Args:
-        rows: of the input matrix, in fastText's order: a word, then its n-grams by their first character (R).
+        rows: numbers of rows of the input matrix, in fastText's order: a word, then its n-grams by their first
+            character (R).
         bounds: word or text n has `rows[bounds[n]:bounds[n + 1]]` (N + 1).
     """
 

@@ -22,7 +22,7 @@ class HuffmanTree:
     """L labels are the leaves 0 to L - 1. Node L + i has `children[i]`; the last node is the root.
 
     Args:
-        children: for each inner node the left child and the right one (L - 1).
+        children: left child and right child of each inner node (L - 1).
 
     >>> HuffmanTree.of([5, 3, 1]).children  # the two rarest labels, then their parent (node 3) and the label 0
     [(2, 1), (3, 0)]

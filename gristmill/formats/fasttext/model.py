@@ -23,10 +23,10 @@ class FastTextModel:
 
     Args:
         labels: names, without fastText's `__label__` (L).
-        rows: finds the rows of texts.
+        rows: finder of the rows of texts.
         vectors: the input matrix (rows, D).
         outputs: the output matrix (L, D).
-        tree: of the labels, for a model with hierarchical softmax; None for softmax.
+        tree: tree of the labels, for a model with hierarchical softmax; None for softmax.
         end: the row of the word that ends each text; None if the model does not know it.
     """
 

@@ -23,7 +23,7 @@ class ModelFile:
     """A reader of the parts of a model file. All numbers are little-endian.
 
     Args:
-        name: of the file, for messages.
+        name: name of the file, for messages.
         data: all of its bytes.
         at: the offset of the next part in bytes.
     """
@@ -50,11 +50,11 @@ class ModelFile:
         return found
 
     def array(self, dtype: str, count: int) -> NDArray[Any]:
-        """The next numbers of one type, as a view of the bytes.
+        """The next numbers of one type, shape (count,), as a view of the bytes.
 
         Args:
             dtype: the type, as numpy names it.
-            count: how many numbers.
+            count: number of elements.
 
         Raises:
             DataError: the count is negative, or the file ends before.

@@ -28,7 +28,7 @@ class WordRows:
     """The rows of texts. Each word has a slot by its bytes; the last word of a slot is remembered there.
 
     Args:
-        features: what of words a model knows.
+        features: reader of a word's features, such as its n-grams.
         remembered: rows that are remembered at most.
 
     >>> features = Features({b"mill": 0}, 1, 0, np.zeros(0, np.uint16), 0xFFFF)
@@ -49,7 +49,7 @@ class WordRows:
 
     @property
     def remembered(self) -> int:
-        """How many rows are remembered now."""
+        """The number of rows that are remembered now."""
         return self._used
 
     def of(self, texts: Sequence[bytes]) -> InputRows:

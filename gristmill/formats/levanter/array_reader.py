@@ -94,7 +94,7 @@ class ArrayReader:
     """Reads ranges of one array. It keeps the index of each object (8 KiB) and the last decoded inner chunk.
 
     Args:
-        read: reads a byte range of an object by its full name.
+        read: function that reads a byte range of an object by its full name.
         path: full name of the array's folder, without a closing slash.
 
     Raises:

@@ -37,11 +37,19 @@ class ObjectSink(Protocol):
     """
 
     def write(self, data: bytes, /) -> object:
-        """Append bytes."""
+        """Append bytes.
+
+        Returns:
+            Anything: callers do not read it.
+        """
         ...
 
     def close(self) -> object:
-        """Publish the object."""
+        """Publish the object.
+
+        Returns:
+            Anything: callers do not read it.
+        """
         ...
 
 
@@ -113,7 +121,7 @@ class ArrayWriter:
     The same elements give the same bytes, however they are divided over the calls of `append`.
 
     Args:
-        open_object: opens an object of the array for writing, by its name ("c/0", "c/1", ..., at last
+        open_object: function that opens an object of the array for writing, by its name ("c/0", "c/1", ..., at last
             "zarr.json").
         dtype: element type.
         clevel: zstd level, 0 to 9. Levanter before Marin's version refuses all but 5; 1 to 3 are faster.

@@ -79,7 +79,8 @@ class CacheWriter:
     caches (marin issue 7351). The same rows give the same bytes, however they are divided into batches.
 
     Args:
-        open_object: opens an object of the cache's folder for writing, by its name ("input_ids/data/c/0").
+        open_object: function that opens an object of the cache's folder for writing, by its name
+            ("input_ids/data/c/0").
         fields: the element type of each field, {"input_ids": "int32"}.
         clevel: zstd level of the frames; 5 for caches that Levanter before Marin's version must read.
 
@@ -95,8 +96,7 @@ class CacheWriter:
         """Appends rows.
 
         Args:
-            batch: for each field the elements of all rows, shape (elements,), and the length of each row, shape
-                (rows,).
+            batch: elements of all rows, shape (elements,), and the length of each row, shape (rows,), by field.
 
         Raises:
             ValueError: the fields are not the declared ones, they differ in their number of rows, or the lengths do
@@ -139,7 +139,7 @@ class CacheReader:
     """Reads rows of a finished consolidated cache.
 
     Args:
-        read: reads a byte range of an object by its full name.
+        read: function that reads a byte range of an object by its full name.
         path: full name of the cache's folder, without a closing slash.
 
     Raises:
@@ -202,7 +202,7 @@ class CacheReader:
         return self._data[field].dtype
 
     def bounds(self, field: str, first: int, last: int) -> npt.NDArray[np.int64]:
-        """The boundaries of rows [first, last) in the field's elements.
+        """The boundaries of rows [first, last) in the field's elements, shape (last - first + 1,).
 
         Args:
             field: a field of the cache.

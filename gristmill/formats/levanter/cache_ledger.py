@@ -36,8 +36,8 @@ class CacheLedger(TypedDict):
         finished_shards: the shards in the order of rows and tokens.
         field_counts: elements of each field over all shards; `field_counts["input_ids"]` is the token count.
         field_counts_by_shard: the same for each shard; empty in a consolidated ledger.
-        layout: where the arrays lie; see above.
-        metadata: how the cache was made.
+        layout: layout of the arrays; see above.
+        metadata: record of how the cache was made.
     """
 
     total_num_rows: int
@@ -144,7 +144,7 @@ def load_ledger(data: bytes, path: str) -> CacheLedger:
 
     Args:
         data: bytes of the file.
-        path: of the file, for messages.
+        path: path of the file, for messages.
 
     Returns:
         The ledger.

@@ -20,8 +20,8 @@ def put_checksums(store: Store, folder: str, sums: Mapping[str, str]) -> None:
     """Writes `sums.json`. Call it last: its existence shows that the cache is complete.
 
     Args:
-        store: where the cache is written.
-        folder: of the cache, with its closing slash; "" if the cache fills the store.
+        store: store that the cache is written to.
+        folder: folder of the cache, with its closing slash; "" if the cache fills the store.
         sums: sha256 (hex) by the name of the object.
     """
     store.put(folder + CHECKSUMS, json.dumps(sums, indent=0, sort_keys=True).encode() + b"\n")
@@ -31,8 +31,8 @@ def verify_checksums(store: Store, folder: str) -> CacheLedger:
     """Verifies a cache: reads every object and compares it with `sums.json`, and the arrays with the ledger.
 
     Args:
-        store: where the cache lies.
-        folder: of the cache, with its closing slash; "" if the cache fills the store.
+        store: store of the cache.
+        folder: folder of the cache, with its closing slash; "" if the cache fills the store.
 
     Returns:
         The cache's ledger.
@@ -49,8 +49,8 @@ def open_checked(store: Store, folder: str) -> CacheReader:
     """A reader of a cache, each object of which has the sha256 that `sums.json` names. No row is decoded.
 
     Args:
-        store: holds the cache.
-        folder: of the cache, with a closing slash; empty if the store is the folder.
+        store: store of the cache.
+        folder: folder of the cache, with a closing slash; empty if the store is the folder.
 
     Raises:
         DataError: an object is missing, or is another one.

@@ -104,8 +104,8 @@ def check_weights(name: str, weights: Mapping[str, float], block: int) -> None:
     """Checks that a trainer will see every stream that has a weight.
 
     Args:
-        name: of the mix, for the message.
-        weights: of each stream.
+        name: name of the mix, for the message.
+        weights: weight of each stream, by name.
         block: size of a block in sequences.
 
     Raises:

@@ -26,7 +26,7 @@ class Checksum(NamedTuple):
     """One line of a checksum file.
 
     Attributes:
-        name: of the file, relative to the folder of the checksum file.
+        name: path of the file, relative to the folder of the checksum file.
         digest: the hash in hex, in lower case.
         algorithm: `sha256`, `sha384`, ...; a name of hashlib.
     """

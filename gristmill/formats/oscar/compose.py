@@ -63,7 +63,7 @@ def compose_line(document: Document, *, schema: Schema = "22.01", identified: tu
 
     Args:
         document: any document.
-        schema: of new lines.
+        schema: schema of new lines.
         identified: label and probability of the document's language, if a model has identified it.
     """
     return compose(document, schema=schema, identified=identified).line
@@ -80,7 +80,7 @@ def compose(document: Document, *, schema: Schema = "22.01", identified: tuple[s
 
     Args:
         document: any document.
-        schema: of new lines. Others keep the form of the line that they come from.
+        schema: schema of new lines. Others keep the form of the line that they come from.
         identified: label and probability of the document's language, if a model has identified it.
 
     >>> line = compose_line(Document(id="d1", text="To be.\n", source="plays", metadata={"language": "en"}))
@@ -116,7 +116,7 @@ def doubt(document: Document, kind: Kind) -> str | None:
 
     Args:
         document: any document.
-        kind: of its line; see Composed.
+        kind: kind of its line; see Composed.
 
     >>> doubt(Document(id="d1", text="", source="a", metadata={"oscar_line": {}}), "new") == DAMAGED
     True
@@ -167,7 +167,7 @@ def joined(content: bytes, headers: bytes, metadata: bytes, extra: Mapping[str, 
     Args:
         content: the text, as a JSON string.
         headers: the `warc_headers`, as a JSON object.
-        metadata: as a JSON object.
+        metadata: metadata as a JSON object.
         extra: the line's other keys with their values; they are written last.
 
     >>> joined(b'"a"', b"{}", b"{}", {"note": 1})
@@ -185,7 +185,7 @@ def language_of(document: Document, identified: tuple[str, float] | None = None)
 
     Args:
         document: any document.
-        identified: see compose().
+        identified: language and probability that were identified, as for compose().
 
     Returns:
         The label as the line spells it; `und` if nothing says a language. It always has the form of a language tag.
@@ -207,7 +207,7 @@ def identified_language(metadata: Mapping[str, Any], identified: tuple[str, floa
     """The language label and probability of a document that was not read from OSCAR; see compose().
 
     Args:
-        metadata: of the document.
+        metadata: metadata of the document.
         identified: label and probability by a model; None, or a label of another form: `metadata` decides.
 
     >>> identified_language({"language": "de"}, None), identified_language({"language": "de"}, ("nl", 0.9))

@@ -56,8 +56,8 @@ def language_tag(label: str, schema: Schema) -> str:
     """The BCP 47 tag of a label: `als` of 22.01 is Alemannic (`gsw`), and `multi` is `mul`. Others are tags already.
 
     Args:
-        label: as a line spells it.
-        schema: of the line.
+        label: label as a line spells it.
+        schema: schema of the line.
 
     >>> language_tag("als", "22.01"), language_tag("als", "23.01"), language_tag("EN", "22.01")
     ('gsw', 'als', 'EN')

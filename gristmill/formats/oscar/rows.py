@@ -40,9 +40,9 @@ class OscarRow(NamedTuple):
     """A line as a row of the lake.
 
     Attributes:
-        id: of the document.
+        id: id of the document.
         row: its JSON, without a line feed.
-        remarks: what a ledger counts: unknown labels, extra keys, lines that are kept verbatim.
+        remarks: oddities that a ledger counts: unknown labels, extra keys, lines that are kept verbatim.
     """
 
     id: str
@@ -55,8 +55,8 @@ class OscarRows:
 
     Args:
         source: name of the source.
-        schema: of the lines: `22.01` or `23.01`.
-        added: when the release was acquired, for every document; None: the rows have no `added`.
+        schema: schema of the lines: `22.01` or `23.01`.
+        added: date on which the release was acquired, for every document; None: the rows have no `added`.
 
     Raises:
         RecipeError: there is no such schema.
@@ -75,7 +75,7 @@ class OscarRows:
         """The row of one line. Composing it gives the line's bytes again; this is checked.
 
         Args:
-            line: without its line feed.
+            line: content of the line in UTF-8 without its line feed.
 
         Raises:
             LineError: the line is not valid.

@@ -81,7 +81,7 @@ class Metadata2301(Struct, gc=False, kw_only=True, omit_defaults=True):
         harmful_pp: perplexity of the document under a model of harmful text.
         tlsh: a locality-sensitive hash of the text.
         quality_warnings: such as `tiny`.
-        categories: of the blocklists that name the page's address, such as `adult`.
+        categories: names of the blocklists that name the page's address, such as `adult`.
         sentence_identifications: the language of each line; None for a line without one.
     """
 
@@ -98,7 +98,7 @@ class Line2201(Struct, gc=False):
 
     Attributes:
         content: the text.
-        warc_headers: of the page's WARC record, by name.
+        warc_headers: header fields of the page's WARC record, by name.
         metadata: languages and quality warnings.
     """
 
@@ -112,7 +112,7 @@ class Line2301(Struct, gc=False):
 
     Attributes:
         content: the text.
-        warc_headers: of the page's WARC record, by name.
+        warc_headers: header fields of the page's WARC record, by name.
         metadata: languages, quality warnings and categories.
     """
 
@@ -157,7 +157,7 @@ def new_metadata(schema: Schema, label: str, prob: float, lines: int) -> dict[st
     """The metadata of a document that only has a language: everything else is null.
 
     Args:
-        schema: of the release.
+        schema: schema of the release.
         label: language label of the document.
         prob: its probability.
         lines: number of lines of the content.
@@ -167,7 +167,7 @@ def new_metadata(schema: Schema, label: str, prob: float, lines: int) -> dict[st
 
 
 def line_count(content: str) -> int:
-    r"""How many lines a content has: split at LF alone; a final LF begins no line. Empty lines count.
+    r"""The number of lines of a content: split at LF alone; a final LF begins no line. Empty lines count.
 
     >>> [line_count(text) for text in ("", "a", "a\n", "a\n\nb", "a\u2028b\r\n")]
     [0, 1, 1, 3, 1]
@@ -212,7 +212,7 @@ def extra_keys(value: dict[str, Any], schema: Schema) -> list[str]:
 
     Args:
         value: a valid line, as plain objects.
-        schema: of the line.
+        schema: schema of the line.
 
     >>> metadata = {"identification": {"label": "en", "prob": 1, "model": "x"}, "sentence_identifications": [None]}
     >>> extra_keys({"content": "a", "warc_headers": {}, "metadata": metadata, "note": 1}, "22.01")

@@ -31,7 +31,7 @@ def root_path(place: Place) -> str:
 
 
 def read_root(store: Store, place: Place) -> Root | None:
-    """Where the adopted files of a partition are; None if it has none.
+    """The address of the folder or bucket with the adopted files of a partition; None if it has none.
 
     Raises:
         DataError: the object that says so is wrong.
@@ -57,7 +57,7 @@ class ShardFile:
     """The file of a shard. Its rows are compared with the sha256 of the ledger's table, unless a reader says otherwise.
 
     Attributes:
-        store: holds the file.
+        store: store of the file.
         path: path of the file in the store.
         shard: the shard's row of the ledger's table.
     """

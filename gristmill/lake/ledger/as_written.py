@@ -9,11 +9,12 @@ from gristmill.lake.ledger.schema import SCHEMA
 
 
 def why_not_as_written(data: bytes, value: object) -> str:
-    """Why a record is not as Gristmill writes it; empty if it is. Fields with their default value may be left out.
+    """The reason why a record is not as Gristmill writes it; empty if it is. Fields with their default value may be
+    left out.
 
     Args:
         data: its bytes: canonical JSON, perhaps with a line feed.
-        value: what was read of it.
+        value: value that was read from the record.
 
     >>> why_not_as_written(b'{"a":1}', {"a": 1}), why_not_as_written(b'{"a":1,"b":2}', {"a": 1})
     ('', "it has the field 'b', which no such record has")

@@ -55,10 +55,10 @@ class Code(msgspec.Struct, frozen=True):
     """The code of a recipe; see gristmill.recipes.code.digest.
 
     Attributes:
-        digest: of its syntax trees, and of its reader's options: see joined(); empty: not known.
+        digest: digest of its syntax trees, and of its reader's options: see joined(); empty: not known.
         module: the module that declares the recipe.
-        reason: why the output is the same as before, by its author; empty: nobody says so.
-        problem: why the code that runs here is not known, and the mend; empty if all is well.
+        reason: reason why the output is the same as before, by its author; empty: nobody says so.
+        problem: reason why the code that runs here is not known, and the mend; empty if all is well.
         reader: the class of the converter, if it is one with options, such as `TextFiles`; else empty.
         former: the digest that an earlier version records of the same code; empty: the same one.
         wider: whether statements count in the digest that did not count in the former one.
@@ -89,7 +89,7 @@ class Code(msgspec.Struct, frozen=True):
         """Whether it is among the codes of a partition, by its present digest or its former one; each part by itself.
 
         Args:
-            codes: what the partition's note records.
+            codes: codes that the partition's note records, as their digests, each with its reason.
         """
         if any(map(self._is, codes)):
             return True
@@ -105,7 +105,7 @@ class Code(msgspec.Struct, frozen=True):
         """The codes that changed, each with what is recorded of it: the parts, if they were recorded one by one.
 
         Args:
-            codes: what the partition's note records.
+            codes: codes that the partition's note records.
         """
         if not self.changed(codes):
             return []
@@ -148,10 +148,10 @@ class Code(msgspec.Struct, frozen=True):
         return digest in codes and (self.is_recorded(codes) or bool(self.reason))
 
     def recorded(self, codes: Mapping[str, str]) -> Codes:
-        """What the next note records.
+        """The codes that the next note records.
 
         Args:
-            codes: what the last note recorded.
+            codes: codes that the last note recorded.
 
         >>> Code("b", reason="renamed").recorded({"a": ""})
         {'a': '', 'b': 'renamed'}
@@ -206,7 +206,7 @@ def check_same_code(code: Code, codes: Mapping[str, str], place: Place, *, draft
 
     Args:
         code: the code of the recipe.
-        codes: what the run's note records.
+        codes: codes that the run's note records.
         place: the partition, for the message.
         draft: whether the recipe may change.
 

@@ -34,7 +34,7 @@ def dump(value: Any) -> bytes:
 
 
 def fingerprint_of(place: Place, recipe: Recipe, inputs: Iterable[Upstream], shards: Iterable[Shard]) -> str:
-    """SHA-256 of the partition's content and origin. Compressed bytes, paths and times are not part of it."""
+    """The SHA-256 of the partition's content and origin. Compressed bytes, paths and times are not part of it."""
     return digest_of(
         {
             "asset": place.asset,
@@ -62,6 +62,9 @@ def compose(
         inputs: the partitions it was made from.
         shards: the rows of the table, sorted by name.
         lines: `table_bytes(shards)`, if the caller has it already.
+
+    Returns:
+        The head, with its fingerprint.
     """
     inputs = tuple(sorted((_with_fingerprint(i, shards) for i in inputs), key=lambda i: (i.asset, i.snapshot)))
     lines = table_bytes(shards) if lines is None else lines
@@ -101,6 +104,9 @@ def _with_fingerprint(upstream: Upstream, shards: Iterable[Shard]) -> Upstream:
 def parse_head(data: bytes, path: str) -> Ledger:
     """Decodes a head.
 
+    Returns:
+        The head, in today's form.
+
     Raises:
         NewerSchema: a newer version of Gristmill wrote it.
         DataError: the bytes are not a ledger, or have a schema that this version does not read any more.
@@ -127,6 +133,9 @@ def read_head(store: Store, place: Place) -> Ledger | None:
 
 def parse_table(data: Iterable[bytes], path: str) -> list[Shard]:
     """Decodes the rows of a table from blocks of whole lines.
+
+    Returns:
+        The rows, one for each shard.
 
     Raises:
         DataError: a line is not a row of a table.
@@ -166,7 +175,7 @@ def read_table(store: Store, place: Place) -> list[Shard]:
 
 
 def read_ledger(store: Store, place: Place) -> tuple[Ledger, list[Shard]]:
-    """Head and table of a finished partition.
+    """The head and table of a finished partition.
 
     Raises:
         DataError: the partition is not finished, or its ledger is wrong: also if the table is not the one that the
@@ -180,7 +189,7 @@ def read_ledger(store: Store, place: Place) -> tuple[Ledger, list[Shard]]:
 
 
 def find_ledger(store: Store, place: Place) -> tuple[Ledger, list[Shard]] | None:
-    """Head and table of a partition, or None if it is not finished; raises the same errors as `read_ledger`."""
+    """The head and table of a partition, or None if it is not finished; raises the same errors as `read_ledger`."""
     head = read_head(store, place)
     if head is None:
         return None
@@ -207,7 +216,7 @@ def pack_table(shards: Iterable[Shard]) -> bytes:
 
 
 def changed_fields(old: Recipe, new: Recipe) -> list[str]:
-    """Names of the fields in which two recipes differ: `name`, `version`, and parameters."""
+    """The names of the fields in which two recipes differ: `name`, `version`, and parameters."""
     names = sorted(set(old.parameters) | set(new.parameters))
     changed = [n for n in names if old.parameters.get(n) != new.parameters.get(n)]
     return [n for n in ("name", "version") if getattr(old, n) != getattr(new, n)] + changed
@@ -243,10 +252,10 @@ def _differ(old: object, new: object) -> bool:
 
 
 def told_change(name: str, old: object, new: object) -> str:
-    """What has changed in a field, for messages. Of two mappings only the keys that differ are told.
+    """The change of a field in words, for messages. Of two mappings only the keys that differ are told.
 
     Args:
-        name: of the field.
+        name: name of the field.
         old: its value before.
         new: its value now.
 
@@ -263,7 +272,7 @@ def told_change(name: str, old: object, new: object) -> str:
 
 
 def shown_apart(one: str, other: str, most: int = 80) -> tuple[str, str]:
-    """Two texts for a message, each of at most `most` characters; long ones begin near the place where they differ.
+    """Both texts for a message, each of at most `most` characters; long ones begin near the place where they differ.
 
     >>> shown_apart("aaaaaaaaaaaaaaaaaaaab", "aaaaaaaaaaaaaaaaaaaac", most=12)
     ('...aaaaaab', '...aaaaaac')

@@ -35,7 +35,7 @@ def place_of(read: ReadRange, rows: int, digest: bytes) -> int | None:
     """The position of a hash among the sorted hashes, or None if the index does not contain it.
 
     Args:
-        read: reads a byte range of the index.
+        read: function that reads a byte range of the index.
         rows: number of hashes.
         digest: the hash, from `hash_of`.
     """

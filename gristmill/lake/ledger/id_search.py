@@ -143,7 +143,9 @@ def _twice(highs: Highs) -> Highs:
 
 
 def loaded(read: ReadIndex, shards: Sequence[Shard]) -> Iterator[tuple[Shard, NDArray[np.uint64]]]:
-    """The shards with their whole indexes, in order; several are read at once. Raises the same errors as load_whole."""
+    """The shards with their whole indexes, each of shape (n, 2), in order; several are read at once. Raises the same
+    errors as load_whole.
+    """
     groups = [shards[start : start + GROUP] for start in range(0, len(shards), GROUP)]
     with thread_pool(AT_ONCE) as pool:
         for start in range(0, len(groups), AT_ONCE):

@@ -61,11 +61,12 @@ def compose_index(asset: str, inputs: Sequence[Upstream], files: Mapping[str, st
 
 
 def content_digest(data: bytes, path: str, root: str) -> str:
-    """SHA-256 of a file's content, with the lake's root taken out of texts. It is the same in every copy of the lake.
+    """The SHA-256 of a file's content, with the lake's root taken out of texts. It is the same in every copy of the
+    lake.
 
     Args:
         data: the file's bytes.
-        path: of the file; its ending tells a text.
+        path: path of the file; its ending tells a text.
         root: the lake's address.
 
     Raises:
@@ -82,6 +83,9 @@ def content_digest(data: bytes, path: str, root: str) -> str:
 def parse_index_ledger(data: bytes, path: str) -> IndexLedger:
     """Decodes the ledger of an index.
 
+    Returns:
+        The ledger.
+
     Raises:
         NewerSchema: a newer version of Gristmill wrote it.
         DataError: the bytes are not the ledger of an index.
@@ -95,7 +99,7 @@ def read_index_ledger(store: Store, path: str) -> IndexLedger | None:
 
     Args:
         store: the lake.
-        path: of the ledger.
+        path: path of the ledger.
 
     Raises:
         NewerSchema: a newer version of Gristmill wrote it.
@@ -114,7 +118,7 @@ def read_indexed(store: Store, asset: str, path: str, mend: str) -> tuple[IndexL
         store: the lake.
         asset: address of the index.
         path: path of the file.
-        mend: what to do if the file is lost or damaged, for the message.
+        mend: advice about a file that is lost or damaged, for the message.
 
     Raises:
         NewerSchema: a newer version of Gristmill wrote the index.
@@ -140,7 +144,7 @@ def changed_files(
 
     Args:
         store: the lake.
-        ledger: of the index.
+        ledger: ledger of the index.
         large: size of each file, by its path, of which only the size is compared; None: only whether it exists.
     """
     for path, recorded in sorted(ledger.files.items()):
@@ -184,14 +188,14 @@ def why_unlike(
     files: Mapping[str, bytes | None],
     large: Mapping[str, int | None] = MappingProxyType({}),
 ) -> Iterator[str]:
-    """Why the index in the lake is not one with these inputs and files; nothing if it is.
+    """The reasons why the index in the lake is not one with these inputs and files; nothing if it is.
 
     Args:
         store: the lake.
         asset: address of the index.
         inputs: the partitions that it should close.
         files: the content that each file should have; None: the content that its ledger says.
-        large: see changed_files.
+        large: sizes of large files in bytes by path, as for changed_files().
 
     Raises:
         NewerSchema: a newer version of Gristmill wrote the index.
@@ -245,7 +249,7 @@ class IndexWriter:
         self._etags: dict[str, str | None] = {}
 
     def fence(self) -> AbstractContextManager[None]:
-        """Lets nothing be written in the block once another run has written the ledger: Conflict is raised instead."""
+        """A block in which nothing is written once another run has written the ledger: Conflict is raised instead."""
         return fenced(self._check_unwritten)
 
     def put(self, path: str, data: bytes) -> None:
@@ -279,6 +283,9 @@ class IndexWriter:
 
         Args:
             inputs: the partitions that the index closes.
+
+        Returns:
+            The written ledger.
 
         Raises:
             Conflict: another run wrote the ledger or a file meanwhile, so that the files may be of both; run again.

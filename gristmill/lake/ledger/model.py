@@ -38,7 +38,7 @@ class Recipe(msgspec.Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        """SHA-256 of name, version and parameters, hexadecimal."""
+        """The SHA-256 of name, version and parameters, hexadecimal."""
         return digest_of([self.name, self.version, self.parameters])
 
 
@@ -137,7 +137,8 @@ class Shard(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, rename={"
 
     @property
     def identity(self) -> str:
-        """What is made from the shard depends on this: on its content and, where a mix has a key, on the rows held out.
+        """The digest on which everything depends that is made from the shard: of its content and, where a mix has a
+        key, of the rows held out.
 
         It is `content` of all other shards.
         """
@@ -145,7 +146,7 @@ class Shard(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, rename={"
 
     @property
     def objects(self) -> dict[str, tuple[str, int]] | None:
-        """(sha256, size in bytes) of each object that `extra` names, by path; None if the shard is the one object.
+        """The sha256 and size in bytes of each object that `extra` names, by path; None if the shard is the one object.
 
         Raises:
             msgspec.ValidationError: `extra` names no such objects. `parse_table` has refused such a row.
@@ -177,5 +178,5 @@ class Ledger(msgspec.Struct, frozen=True):
 
     @property
     def upstream(self) -> Upstream:
-        """This partition as an input of another partition."""
+        """The partition as an input of another partition."""
         return Upstream(self.asset, self.snapshot, self.fingerprint)

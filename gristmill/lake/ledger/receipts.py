@@ -23,7 +23,7 @@ class RawVersion(msgspec.Struct, frozen=True, gc=False):
     """The version of a raw object that was read: as in ObjectVersion, and what else decided what was made of it.
 
     Attributes:
-        sha256: of its bytes.
+        sha256: sha256 of the object's bytes.
         link: the first part of its name that is a link; empty: none is. Unset: its reader did not ask, or an earlier
             version of Gristmill read it.
     """
@@ -40,7 +40,7 @@ class RawVersion(msgspec.Struct, frozen=True, gc=False):
         return cls(version.size, version.etag, sha256, version.changed, link)
 
     def same(self, entry: Entry) -> bool:
-        """See ObjectVersion.same()."""
+        """Whether the size, etag and change time of an entry are those of this version; see ObjectVersion.same()."""
         return ObjectVersion(self.size, self.etag, self.changed).same(entry)
 
 
@@ -87,7 +87,7 @@ class RunNote(msgspec.Struct, frozen=True):
 
 
 def objects_of(row: Shard, place: Place) -> list[tuple[str, str, int | None]]:
-    """(path, sha256, size in bytes or None) of each object that a row of the table names.
+    """The path, sha256 and size in bytes (or None) of each object that a row of the table names.
 
     Adopted files are not among them: the lake neither makes nor removes them.
     """
@@ -111,7 +111,7 @@ def leave_receipt(store: Store, place: Place, run: str, receipt: Receipt) -> Rec
         store: the lake.
         place: the partition.
         run: token of the run that has finished the shard.
-        receipt: of any run.
+        receipt: receipt of any run.
 
     Returns:
         The receipt as it was written: that of this run.
@@ -129,7 +129,7 @@ def read_receipt(store: Store, place: Place, name: str, run: str) -> Receipt | N
     Args:
         store: the lake.
         place: the partition.
-        name: of the shard.
+        name: name of the shard.
         run: token of the run.
 
     Returns:

@@ -19,7 +19,7 @@ def refuse_newer(data: bytes, path: str) -> None:
 
     Args:
         data: the object's bytes, JSON.
-        path: of the object, for the message.
+        path: path of the object, for the message.
 
     Raises:
         NewerSchema: a newer version of Gristmill wrote it.

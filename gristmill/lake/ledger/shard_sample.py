@@ -12,8 +12,8 @@ class ShardSample(msgspec.Struct, frozen=True):
     again of a mix was made from documents and labels that are derived again too.
 
     Attributes:
-        share: of the shards, from 0 to 1; 1 has all of them.
-        seed: of the draw. It is drawn too, and shown: who forges a lake must not know which shards are left out.
+        share: share of the shards, from 0 to 1; 1 has all of them.
+        seed: seed of the draw. It is drawn too, and shown: who forges a lake must not know which shards are left out.
     """
 
     share: float
@@ -24,7 +24,7 @@ class ShardSample(msgspec.Struct, frozen=True):
 
         Args:
             snapshot: key of its snapshot.
-            name: of the shard.
+            name: name of the shard.
 
         >>> [ShardSample(share).has("2024", "00") for share in (0, 1)]
         [False, True]

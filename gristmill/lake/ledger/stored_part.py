@@ -47,7 +47,7 @@ class StoredPart(msgspec.Struct, frozen=True):
 
     @property
     def bytes(self) -> int:
-        """Total size of all objects, in bytes."""
+        """The total size of all objects, in bytes."""
         return sum(size for _, size in self.objects.values())
 
     @property

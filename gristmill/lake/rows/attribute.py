@@ -31,8 +31,8 @@ class AttributeRow(msgspec.Struct, frozen=True):
     """One row as read.
 
     Attributes:
-        id: of the document.
-        source: of the document; empty if the row has none.
+        id: id of the document.
+        source: name of the document's source; empty if the row has none.
         labels: spans by label, without the set's name. A scalar becomes the span (0, length of the text, score).
     """
 
@@ -45,8 +45,8 @@ def encode_row(id_: str, source: str, attributes: Mapping[str, Any]) -> bytes:
     """The line of a row, without its line feed.
 
     Args:
-        id_: of the document.
-        source: of the document.
+        id_: id of the document.
+        source: name of the document's source.
         attributes: lists of [start, end, score] by full key (`<set>__<label>`).
 
     >>> encode_row("d1", "wiki", {"demo__length": [[0, 4, 4]]})
@@ -74,10 +74,10 @@ def rounded(score: float) -> float:
 
 
 def rounded_scores(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Scores in their written form: each is `round(score, DIGITS)`, digit for digit.
+    """The scores in their written form, shape (n,): each is `round(score, DIGITS)`, digit for digit.
 
     Args:
-        scores: shape (n,); not changed. One that is not finite stays as it is.
+        scores: float64 array, shape (n,); not changed. One that is not finite stays as it is.
 
     Returns:
         Shape (n,).
@@ -142,11 +142,12 @@ def parse_rows(
     """The rows of lines in any form that is read.
 
     Args:
-        lines: without line feeds.
-        name: of the attribute set.
-        path: of the shard, for messages.
+        lines: rows in UTF-8 without line feeds.
+        name: name of the attribute set.
+        path: path of the shard, for messages.
         first: number of the first of these rows in the shard.
-        lengths: of the documents' texts in code points. Spans of scalars end there; without lengths they end at 0.
+        lengths: lengths of the documents' texts in code points. Spans of scalars end there; without lengths they end at
+            0.
 
     Raises:
         MalformedRow: a row does not have one of the forms; names file and row.

@@ -46,8 +46,8 @@ def read_rows(store: Store, path: str, sha256: str | None, row_type: type[T]) ->
 
     Args:
         store: the lake.
-        path: of the shard.
-        sha256: of the shard (hex), as its ledger names it; None: it is not checked.
+        path: path of the shard.
+        sha256: sha256 of the shard (hex), as its ledger names it; None: it is not checked.
         row_type: type of the decoded rows.
 
     Yields:
@@ -71,11 +71,11 @@ def decode_rows(decoder: "msgspec.json.Decoder[T]", block: bytes, path: str, fir
     """All rows of a block. Integer ids are read as their decimal digits, more slowly.
 
     Args:
-        decoder: of the row's type.
+        decoder: decoder of the row's type.
         block: complete lines.
-        path: of the shard, for messages.
+        path: path of the shard, for messages.
         first: number of the block's first row in the shard.
-        mend: what a person can do about a row of valid JSON that is not of the type; by default, repair the file.
+        mend: advice about a row of valid JSON that is not of the type; by default, repair the file.
 
     Raises:
         MalformedRow: a row is not valid JSON, or not of the type; names file and row.
@@ -153,9 +153,9 @@ class RowFeed:
     """The rows of a shard, taken in steps of any size: this joins an attribute shard with its documents row by row.
 
     Args:
-        store: holds the shard.
-        path: of the shard.
-        sha256: of the shard, as its ledger names it; None: it is not checked.
+        store: store of the shard.
+        path: path of the shard.
+        sha256: sha256 of the shard, as its ledger names it; None: it is not checked.
     """
 
     def __init__(self, store: Store, path: str, sha256: str | None) -> None:
@@ -169,7 +169,7 @@ class RowFeed:
         """The next rows, without their line feeds.
 
         Args:
-            count: how many.
+            count: number of rows.
             beside: path of the shard that they must match, for the message.
 
         Raises:
@@ -211,7 +211,7 @@ def check_same_ids(documents: Sequence[Pair], rows: Sequence[Pair], beside: str,
         documents: the (source, id) of each document.
         rows: those of as many attribute rows. A source may be empty.
         beside: path of the documents' shard, for the message.
-        path: of the attribute rows' shard, for the message.
+        path: path of the attribute rows' shard, for the message.
         first: number of the first row in the shard.
 
     Returns:

@@ -25,11 +25,11 @@ def pack_bits(flags: NDArray[np.bool_]) -> str:
 
 
 def unpack_bits(text: str, count: int) -> NDArray[np.bool_]:
-    """The flags of a text that pack_bits wrote.
+    """The flags of a text that pack_bits wrote, one for each row (count).
 
     Args:
         text: result of pack_bits.
-        count: how many rows the shard has.
+        count: number of rows of the shard.
 
     Returns:
         Shape (count,).

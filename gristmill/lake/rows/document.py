@@ -29,8 +29,8 @@ class Document(msgspec.Struct, frozen=True, omit_defaults=True):
         id: unique within the source.
         text: the document.
         source: name of the source.
-        added: when the document was acquired; a string as the source wrote it, preferably RFC 3339 in UTC.
-        created: when the document was written; a string like `added`.
+        added: time when the document was acquired; a string as the source wrote it, preferably RFC 3339 in UTC.
+        created: time when the document was written; a string like `added`.
         metadata: any JSON object.
 
     >>> Document(id="d1", text="To be.", source="plays")

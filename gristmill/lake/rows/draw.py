@@ -16,7 +16,7 @@ def fraction(pair: Pair, seed: int = 0) -> float:
 
     Args:
         pair: (source, id).
-        seed: of the draw; another seed gives an independent draw.
+        seed: seed of the draw; another seed gives an independent draw.
 
     >>> round(fraction(("wiki", "d1")), 4), round(fraction(("wiki", "d1"), seed=1), 4)
     (0.024, 0.3252)
@@ -29,7 +29,7 @@ def key_fraction(key: str | float, seed: int = 0) -> float:
 
     Args:
         key: such as the host of a page.
-        seed: of the draw.
+        seed: seed of the draw.
 
     >>> round(key_fraction("example.org"), 4)
     0.9123

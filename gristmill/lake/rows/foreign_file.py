@@ -18,11 +18,11 @@ class ForeignFile:
 
     Args:
         pieces: the file's bytes.
-        path: of the file, for messages; its ending names the packing.
+        path: path of the file, for messages; its ending names the packing.
 
     Attributes:
-        path: of the file.
-        rows: how many rows it has. The last one may have no line feed.
+        path: path of the file.
+        rows: number of rows. The last one may have no line feed.
         bytes: its size.
         length: its unpacked size.
         members: the gzip members that begin with a row, as in a ledger's table. The first is always there.

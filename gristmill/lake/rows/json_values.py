@@ -172,7 +172,8 @@ def key_twice(data: bytes, value: Any) -> str | None:
 
     Args:
         data: one valid JSON value.
-        value: what a decoder made of it. It has one of two equal keys, so it has fewer keys than are written.
+        value: value that a decoder made of the object. It has one of two equal keys, so it has fewer keys than are
+            written.
 
     >>> key_twice(rb'{"text": 1, "te\u0078t": 2}', {"text": 2})
     'text'
@@ -234,7 +235,7 @@ def not_json(value: object, path: str, levels: int = LEVELS) -> str | None:
 
     Args:
         value: the value.
-        path: how messages call it, such as `metadata`.
+        path: name of the value in messages, such as `metadata`.
         levels: most levels that it may have.
 
     Returns:
@@ -269,7 +270,7 @@ def not_utf8(value: object, path: str) -> str | None:
 
     Args:
         value: a value that not_json() takes.
-        path: how messages call it, such as `metadata`.
+        path: name of the value in messages, such as `metadata`.
 
     >>> not_utf8({"a": ["b", "\ud800"]}, "metadata")
     "metadata.a[1] is '\\ud800', which is not UTF-8; give text without lone surrogates"

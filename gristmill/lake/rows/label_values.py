@@ -66,8 +66,8 @@ def declared_as(name: str, declared: Mapping[str, T]) -> T | None:
     """The declaration of a label: that of its name, or else the longest pattern that it matches; None without one.
 
     Args:
-        name: of the label.
-        declared: by name. A name that ends with `*` means all labels whose names begin so.
+        name: name of the label.
+        declared: declarations by name. A name that ends with `*` means all labels whose names begin so.
 
     >>> [declared_as(name, {"lines": 1, "*": 2, "category_*": 3}) for name in ("lines", "category_blog", "en")]
     [1, 3, 2]
@@ -91,7 +91,7 @@ def wrong_label(
     Args:
         labels: the labels of one name, one per document: a sequence, or an array of numbers (a masked one is None).
         lengths: number of code points of each text.
-        kind: what the labels must be; None if each may be a score or spans.
+        kind: kind of all labels; None if each may be a score or spans.
         bounds: the range of scores, also of those of spans.
         optional: whether a label may be None.
 

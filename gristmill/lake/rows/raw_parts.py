@@ -41,7 +41,7 @@ class BlockSum(NamedTuple):
     """The checksums of blocks of a bz2 stream that follow each other in a part, combined by bzip2's rule.
 
     Attributes:
-        blocks: how many blocks.
+        blocks: number of blocks.
         crc: their checksums, combined.
         stated: the checksum at the end of the stream, if the last block is the last one of its stream; else None.
     """
@@ -54,7 +54,7 @@ class BlockSum(NamedTuple):
         """The combined checksum of these blocks and of those before them.
 
         Args:
-            before: of the blocks of the same stream before these; 0 if these begin it.
+            before: combined checksum of the blocks of the same stream before these; 0 if these begin it.
 
         >>> BlockSum(1, 5).behind(1 << 31), BlockSum(33, 0).behind(3)
         (4, 6)
@@ -68,11 +68,12 @@ class PartEdges(msgspec.Struct, frozen=True, array_like=True):
 
     Attributes:
         object: name of the raw object.
-        size: of the object.
+        size: size of the object in bytes.
         part: its nominal bounds.
-        first: where its first record begins; None if no record begins in it.
-        last: where its last record ends; None if no record begins in it.
-        sums: of bz2: of the stream that begins before the part, and of the stream that ends behind it.
+        first: place where its first record begins; None if no record begins in it.
+        last: place where its last record ends; None if no record begins in it.
+        sums: checksums of a part of a bz2 file: of the stream that begins before the part, and of the stream that ends
+            behind it.
     """
 
     object: str
@@ -87,7 +88,7 @@ def cut(size: int, most: int) -> tuple[RawPart, ...]:
     """The parts of an object.
 
     Args:
-        size: of the object.
+        size: size of the object in bytes.
         most: size of each part but the last.
 
     >>> cut(250, 100)
@@ -100,7 +101,7 @@ def part_name(name: str, start: int) -> str:
     """The name of a part.
 
     Args:
-        name: of the object, or of its shard.
+        name: name of the object, or of its shard.
         start: first byte of the part.
 
     >>> part_name("dump.jsonl", 1 << 28)
@@ -123,9 +124,9 @@ def sha256_of_part(store: Store, path: str, part: RawPart) -> str:
     """The sha256 (hex) of the bytes of a part.
 
     Args:
-        store: holds the object.
-        path: of the object.
-        part: of the object.
+        store: store of the object.
+        path: path of the object.
+        part: part of the object.
 
     Raises:
         StoreError: the object is not there, or is shorter.

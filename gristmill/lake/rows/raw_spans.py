@@ -47,8 +47,8 @@ class SpannedRows(NamedTuple):
     Attributes:
         rows: their JSON, each with its line feed.
         pairs: the (source, id) pair of each.
-        starts: of the raw span of each.
-        ends: of the raw span of each.
+        starts: offset of the first byte of each row's raw span.
+        ends: offset after the last byte of each row's raw span.
     """
 
     rows: bytes
@@ -127,7 +127,7 @@ class RawOrigin(NamedTuple):
     """The raw object that a row came from.
 
     Attributes:
-        number: of the object among the shard's inputs, from 0.
+        number: number of the object among the shard's inputs, from 0.
         raw_span: the raw span; None if it is not known.
     """
 
@@ -141,7 +141,7 @@ def find_raw_span(packed: bytes, row: int, path: str) -> RawOrigin:
     Args:
         packed: result of the writer's `pack`.
         row: number of the row in the shard.
-        path: of the index, for messages.
+        path: path of the index, for messages.
 
     Returns:
         The object's number, and the span if it is known.
@@ -172,7 +172,7 @@ def check_raw_spans(packed: bytes, rows: int, inputs: int, path: str) -> None:
         packed: result of the writer's `pack`.
         rows: number of rows of the shard.
         inputs: number of its raw objects.
-        path: of the index, for messages.
+        path: path of the index, for messages.
 
     Raises:
         DataError: the bytes are not raw spans, are of other rows or of another number of objects, or a span begins

@@ -31,7 +31,7 @@ def blocks(pieces: Iterable[bytes], path: str, size: int = BLOCK, limit: int = R
 
     Args:
         pieces: plain bytes, cut anywhere.
-        path: of the file that holds them, for messages.
+        path: path of the file that holds them, for messages.
         size: least size of a block in bytes; only the last block may be smaller.
         limit: longest row in bytes.
 
@@ -69,8 +69,8 @@ def limited_blocks(
         pieces: plain bytes, cut anywhere.
         limit: longest row in bytes, without its line feed.
         size: least size of a block in bytes, as in blocks().
-        on_long: gets all bytes of each row that is too long, in pieces, after the rows before it and before its
-            `LongRow`.
+        on_long: function that receives all bytes of each row that is too long, in pieces, after the rows before it and
+            before its `LongRow`.
 
     >>> list(limited_blocks([b"one\ntw", b"o, three and fo", b"ur\nfive"], limit=5))
     [b'one\n', LongRow(head=b'two, three and four', length=19), b'five\n']

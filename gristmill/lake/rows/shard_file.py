@@ -36,13 +36,13 @@ class Written(msgspec.Struct, frozen=True):
     """Sizes and digests of a finished shard.
 
     Attributes:
-        rows: how many rows it has.
+        rows: number of rows.
         bytes: size of the object.
         length: uncompressed size of the rows in bytes.
-        sha256: of the object (hex).
+        sha256: sha256 of the object (hex).
         content: XXH3-128 of the uncompressed bytes (hex).
-        members: for each gzip member its offset in the object and the number of its first row.
-        version: of the object, from the store.
+        members: members of the gzip file: for each its offset in the object and the number of its first row.
+        version: version of the object, from the store.
     """
 
     rows: int
@@ -81,8 +81,8 @@ class ShardWriter:
     If the store keeps nothing of it, the rows are not packed: only what is known of the rows themselves is right.
 
     Args:
-        store: receives the shard.
-        path: of the shard.
+        store: store that receives the shard.
+        path: path of the shard.
     """
 
     def __init__(self, store: Store, path: str) -> None:
@@ -181,9 +181,9 @@ def checked(pieces: Iterable[bytes], path: str, sha256: str, *, adopted: bool = 
     """The pieces unchanged. After the last one their sha256 is compared.
 
     Args:
-        pieces: of an object.
-        path: of the object, for the message.
-        sha256: of the object (hex), as its ledger names it.
+        pieces: bytes of an object, in pieces.
+        path: path of the object, for the message.
+        sha256: sha256 of the object (hex), as its ledger names it.
         adopted: whether the file belongs to others: the message then proposes another remedy.
 
     Raises:
@@ -206,9 +206,9 @@ def unpacked(pieces: Iterable[bytes], path: str) -> Iterator[bytes]:
     """The plain bytes of a file.
 
     Args:
-        pieces: of the file.
-        path: of the file. Its ending names the packing, as in PACKINGS: `.gz`, `.zst`, `.zstd`, `.bz2`, `.xz`, or that
-            of a packed tar archive, such as `.tgz`; any other ending means that it is not packed.
+        pieces: bytes of the file, in pieces.
+        path: path of the file. Its ending names the packing, as in PACKINGS: `.gz`, `.zst`, `.zstd`, `.bz2`, `.xz`, or
+            that of a packed tar archive, such as `.tgz`; any other ending means that it is not packed.
 
     Raises:
         DataError: the file is truncated, or is not packed as its name says (raised while the pieces are read).
@@ -232,7 +232,7 @@ def unpacked_whole(data: bytes, path: str, most: int = ROW_LIMIT) -> bytes:
 
     Args:
         data: the object.
-        path: of it; see unpacked().
+        path: path of the object; its ending names the packing.
         most: greatest size of the plain bytes.
 
     Raises:
@@ -252,9 +252,9 @@ def read_blocks(store: Store, path: str, sha256: str | None = None, size: int = 
     """The rows of a shard as blocks of complete lines.
 
     Args:
-        store: holds the shard.
-        path: of the shard.
-        sha256: of the shard (hex), as its ledger names it; None: it is not checked.
+        store: store of the shard.
+        path: path of the shard.
+        sha256: sha256 of the shard (hex), as its ledger names it; None: it is not checked.
         size: least size of a block in bytes.
 
     Raises:
@@ -278,10 +278,10 @@ def member_rows(store: Store, path: str, members: Sequence[tuple[int, int]], siz
     """The rows of the gzip member that holds `row`, without line feeds. One range read fetches them.
 
     Args:
-        store: holds the shard.
-        path: of the shard.
-        members: of the shard; see Written.
-        size: of the shard in bytes.
+        store: store of the shard.
+        path: path of the shard.
+        members: gzip members of the shard; see Written.
+        size: size of the shard in bytes.
         row: number of a row in the shard; `member_of` has the number of the first row of the result.
 
     Raises:
@@ -301,8 +301,8 @@ def member_of(members: Sequence[tuple[int, int]], size: int, row: int) -> tuple[
     """The gzip member that holds a row.
 
     Args:
-        members: of the shard; see Written.
-        size: of the shard in bytes.
+        members: gzip members of the shard; see Written.
+        size: size of the shard in bytes.
         row: number of the row in the shard.
 
     Returns:

@@ -34,7 +34,7 @@ class StreamedFile(io.BufferedReader):
 
     Args:
         pieces: the bytes, in order.
-        path: of the file, for messages.
+        path: path of the file, for messages.
     """
 
     def __init__(self, pieces: Iterator[bytes], path: str) -> None:

@@ -59,9 +59,9 @@ def unzstd(
     before it; at the begin of the file, and with `every`, as a frame of its own.
 
     Args:
-        pieces: of the object.
-        path: of the object, for the message.
-        begins: receives the byte offset of each frame before its first plain bytes are yielded.
+        pieces: bytes of the object, in pieces.
+        path: path of the object, for the message.
+        begins: list that receives the byte offset of each frame before its first plain bytes are yielded.
         every: whether `begins` receives the offset of each skippable frame, too.
 
     Raises:
@@ -108,9 +108,9 @@ def bunzipped(pieces: Iterable[bytes], path: str, begins: list[int] | None = Non
     """The plain bytes of a bzip2 file with any number of streams.
 
     Args:
-        pieces: of the object.
-        path: of the object, for the message.
-        begins: receives the byte offset of each stream before its first plain bytes are yielded.
+        pieces: bytes of the object, in pieces.
+        path: path of the object, for the message.
+        begins: list that receives the byte offset of each stream before its first plain bytes are yielded.
 
     Raises:
         DataError: the object is wrong, or its last stream does not end.
@@ -122,9 +122,9 @@ def unxz(pieces: Iterable[bytes], path: str, begins: list[int] | None = None) ->
     """The plain bytes of an xz file with any number of streams. It may need 512 MiB of memory.
 
     Args:
-        pieces: of the object.
-        path: of the object, for the message.
-        begins: receives the byte offset of each stream before its first plain bytes are yielded.
+        pieces: bytes of the object, in pieces.
+        path: path of the object, for the message.
+        begins: list that receives the byte offset of each stream before its first plain bytes are yielded.
 
     Raises:
         DataError: the object is wrong, needs more memory, or its last stream does not end.

@@ -19,8 +19,8 @@ class Root(msgspec.Struct, frozen=True):
 
     Attributes:
         url: a folder, or `s3://bucket/prefix`, without a slash at its end.
-        options: of the bucket client, such as endpoint and region.
-        credentials: how the names of the environment variables with its credentials begin; empty: as the lake's.
+        options: options of the bucket client, such as endpoint and region.
+        credentials: beginning of the names of the environment variables with its credentials; empty: as the lake's.
         anonymous: whether the bucket is read without credentials.
     """
 
@@ -51,7 +51,7 @@ class AdoptedFiles(ReadOnly):
     It is a Store that only reads, and lists nothing: ledgers name the files.
 
     Args:
-        root: where the files are.
+        root: root of the files.
         size: the size that a file must have to be read; None: any.
     """
 

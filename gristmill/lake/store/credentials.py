@@ -19,7 +19,7 @@ class BucketKeys(NamedTuple):
     """The credentials of a bucket, and what comes with them.
 
     Attributes:
-        keys: gives them; None: the client takes those of the environment.
+        keys: function that gives the credentials; None: the client takes those of the environment.
         region: the region of the profile; empty: the profile names no region.
     """
 
@@ -68,8 +68,8 @@ class BucketVariables:
     """The environment variables of a bucket that is not the lake's. They are kept in memory only.
 
     Attributes:
-        endpoint: of its server; empty if no variable names one.
-        region: of the bucket; empty if no variable names one.
+        endpoint: address of its server; empty if no variable names one.
+        region: region of the bucket; empty if no variable names one.
         key: id of the access key.
         secret: the secret access key.
         token: the session token; empty without one.
@@ -86,7 +86,7 @@ def bucket_variables(prefix: str, where: str, given: Mapping[str, str]) -> Bucke
     """The variables of a bucket that is not the lake's, such as MINIO_AWS_ACCESS_KEY_ID or MINIO_ACCESS_KEY_ID.
 
     Args:
-        prefix: how their names begin, without the underscore.
+        prefix: beginning of their names, without the underscore.
         where: the setting that names it, for messages.
         given: the variables, by name.
 

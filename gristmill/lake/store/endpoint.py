@@ -18,7 +18,7 @@ class Access:
     """How a bucket is asked that is not asked as the environment of the lake says. It lives in memory only.
 
     Attributes:
-        variables: how the names of the environment variables begin that hold its credentials, for messages.
+        variables: beginning of the names of the environment variables with its credentials, for messages.
         anonymous: whether requests are not signed.
         key: id of the access key; empty: that of the lake.
         secret: the secret access key.
@@ -107,7 +107,7 @@ def absolute_folder(path: str, what: str) -> str:
 
     Args:
         path: relative, absolute, or one that begins with `~`.
-        what: what gives the path, for the message.
+        what: name of the setting that gives the path, for the message.
 
     Raises:
         RecipeError: it begins with the `~` of nobody.
@@ -152,7 +152,7 @@ def check_options(url: str, options: Mapping[str, str]) -> None:
 
     Args:
         url: root of the lake, for messages.
-        options: of the bucket client.
+        options: options of the bucket client.
 
     Raises:
         RecipeError: an option is a credential, or holds one, or its value is no address or region where it must be.

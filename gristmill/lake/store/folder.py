@@ -262,8 +262,9 @@ class FolderStore:
         """Keeps other conditional writers out, if the file has not changed.
 
         Args:
-            path: of the object.
-            etag: that the object must have; None: there must be none; ANY: no condition, and no lock without a fence.
+            path: path of the object.
+            etag: etag that the object must have; None: there must be none; ANY: no condition, and no lock without a
+                fence.
 
         Raises:
             Conflict: the object has another etag.

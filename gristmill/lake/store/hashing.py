@@ -11,8 +11,8 @@ def sha256_of(store: Store, path: str) -> str:
     """The sha256 (hex) of an object; reads all of it.
 
     Args:
-        store: holds the object.
-        path: of the object.
+        store: store of the object.
+        path: path of the object.
 
     Raises:
         StoreError: there is no such object, or the lake does not answer.
@@ -27,9 +27,9 @@ class HashedUpload:
     """An upload that hashes the object while it is written.
 
     Args:
-        store: receives the object.
+        store: store that receives the object.
         path: path of the object.
-        done: called with the sha256 (hex) and the entry when the object is published.
+        done: function that is called with the sha256 (hex) and the entry when the object is published.
     """
 
     def __init__(self, store: Store, path: str, done: Callable[[str, Entry], None]) -> None:
@@ -61,7 +61,7 @@ class Uploads:
     In a `with` block: what is not published at the end of the block is aborted.
 
     Args:
-        store: receives the objects.
+        store: store that receives the objects.
         kind: class of the uploads.
 
     Attributes:

@@ -27,9 +27,9 @@ def decode_object(data: bytes, kind: type[T], path: str, what: str, mend: str = 
     Args:
         data: the object's bytes, JSON.
         kind: the declared type.
-        path: of the object, for the message.
-        what: what the object should be, for the message, such as `a ledger`.
-        mend: what a person can do about it, for the message.
+        path: path of the object, for the message.
+        what: description of what the object should be, for the message, such as `a ledger`.
+        mend: advice for a person, for the message.
 
     Raises:
         DataError: the bytes are no JSON, or not of this type.
@@ -47,10 +47,10 @@ def undecoded(error: BaseException, path: str, what: str, mend: str = "") -> Dat
     """The error for an object that a decoder refused.
 
     Args:
-        error: what the decoder raised, one of NOT_DECODED.
-        path: see decode_object.
-        what: see decode_object.
-        mend: see decode_object.
+        error: exception of the decoder, one of NOT_DECODED.
+        path: path of the object, for the message.
+        what: description of what the object should be, for the message.
+        mend: advice for a person, for the message.
     """
     return DataError(f"{path}: not {what} ({error})" + (f"; {mend}" if mend else ""))
 
@@ -81,7 +81,7 @@ def read_free_form(path: str, what: str = "its recipe") -> Iterator[None]:
 
     Args:
         path: the path of the record.
-        what: what is read, for the message.
+        what: description of the record, for the message.
 
     Raises:
         DataError: a value is missing, or has another type or form.

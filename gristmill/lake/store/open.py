@@ -21,7 +21,8 @@ def open_store(
 
     Args:
         url: root of the lake.
-        options: of the bucket client, such as endpoint and region. Never secrets: those come from the environment.
+        options: options of the bucket client, such as endpoint and region. Never secrets: those come from the
+            environment.
         access: credentials of a bucket that only holds raw data; None: those of the environment, AWS_ACCESS_KEY_ID ...
         own: the folder below a folder's root that has its lock and its unfinished files; empty: the root itself.
         foreign: whether it holds other people's files, which are read through all links. In a lake only raw data are.
@@ -52,7 +53,7 @@ class Lake(msgspec.Struct, frozen=True):
     Attributes:
         url: root of the lake: a folder, or `s3://bucket/prefix`. A relative path is one below the current directory; it
             becomes absolute at once, so that messages and workers name the same folder.
-        options: of the bucket client, such as endpoint and region.
+        options: options of the bucket client, such as endpoint and region.
 
     Raises:
         RecipeError: see open_store.

@@ -17,8 +17,8 @@ class Unlisted(NamedTuple):
     """Something that a listing leaves out, because it cannot be an object.
 
     Attributes:
-        path: of it, as an object's path; bytes that are not UTF-8 are escaped.
-        reason: what it is, and the mend.
+        path: path of the item, in the form of an object's path; bytes that are not UTF-8 are escaped.
+        reason: description of the item, and the mend.
         hides: whether there may be objects below it that cannot be seen.
         circle: whether it is a link to itself or to a folder above it, behind which there is nothing new.
     """
@@ -33,8 +33,8 @@ class NoFile(StoreError):  # noqa: N818 - the tree reads as English
     """Something in a folder is no plain file, a link to nothing, or a link that is not followed.
 
     Attributes:
-        path: of it, as an object's path.
-        reason: what it is, and the mend.
+        path: path of the item, in the form of an object's path.
+        reason: description of the item, and the mend.
     """
 
     def __init__(self, path: str, reason: str) -> None:
@@ -84,8 +84,8 @@ def sorted_items(folder: str, prefix: str, tell: Tell | None) -> list["os.DirEnt
     Args:
         folder: its path in the file system.
         prefix: its path in the lake, with its closing slash.
-        tell: takes items without a valid name, and a folder that cannot be read. None: the former are listed, and the
-            latter is an error.
+        tell: function that takes items without a valid name, and a folder that cannot be read. None: the former are
+            listed, and the latter is an error.
 
     Raises:
         StoreError: the folder cannot be read.
@@ -125,9 +125,9 @@ def status_of(item: "os.DirEntry[str]", path: str, tell: Tell | None) -> os.stat
     """The status of the file that an item is or links to; None if it is gone, or was told.
 
     Args:
-        item: of a folder; it is no folder itself.
+        item: item of a folder; it is no folder itself.
         path: its path in the lake.
-        tell: takes what is no plain file; None: that is an error.
+        tell: function that takes each item that is not a plain file; None: that is an error.
 
     Raises:
         NoFile: it is no plain file, or a link whose target does not exist.

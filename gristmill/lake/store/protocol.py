@@ -22,11 +22,12 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     """One object as a listing shows it.
 
     Attributes:
-        path: of the object, relative to the lake's root.
-        size: in bytes.
-        etag: changes whenever the object is replaced.
-        changed: when the file or its attributes last changed (ctime), in nanoseconds since 1970; 0 in a bucket. A file
-            that was rewritten in place, its time set back, has the same size and etag, but another ctime.
+        path: path of the object, relative to the lake's root.
+        size: size in bytes.
+        etag: tag that changes whenever the object is replaced.
+        changed: time of the last change of the file or its attributes (ctime), in nanoseconds since 1970; 0 in a
+            bucket. A file that was rewritten in place, its time set back, has the same size and etag, but
+            another ctime.
     """
 
     path: str
@@ -65,7 +66,7 @@ class UnfinishedUpload(msgspec.Struct, frozen=True, gc=False):
     """An upload that was begun, and neither completed nor aborted. It costs storage, but is no object.
 
     Attributes:
-        path: of the object that it was to become; in a folder, of the unfinished file in `.incoming`.
+        path: path of the object that it was to become; in a folder, of the unfinished file in `.incoming`.
         id: the bucket's name for it; in a folder empty.
         began: Unix time of its begin, in seconds.
     """
@@ -130,8 +131,8 @@ class Store(Protocol):
             prefix: the folder, with its closing slash; "" is the whole lake.
             after: path of an object; the listing begins after it. Some S3 servers begin at a wrong place
                 (docs/internals/decisions.md). So the caller must know the path of the next object, and compare it.
-            tell: takes what is in a folder and cannot be an object, such as a FIFO, and what cannot be read; None: that
-                is an error. A bucket has only objects.
+            tell: function that takes items that cannot be objects, such as a FIFO, and items that cannot be read; None:
+                they are an error. A bucket has only objects.
         """
 
     def folders(self, prefix: str) -> Iterator[str]:
@@ -150,7 +151,7 @@ class Store(Protocol):
         """The bytes [start, end) of an object.
 
         Args:
-            path: of the object.
+            path: path of the object.
             start: the first byte.
             end: the byte after the last one.
 
@@ -162,7 +163,7 @@ class Store(Protocol):
         """The object in pieces of at most `PIECE` bytes.
 
         Args:
-            path: of the object.
+            path: path of the object.
             version: the version that a listing has shown; None: whatever is there.
             start: the byte to begin at.
 
@@ -177,7 +178,7 @@ class Store(Protocol):
         """Writes an object in one call, over any object that exists.
 
         Args:
-            path: of the object.
+            path: path of the object.
             data: all its bytes.
 
         Returns:
@@ -188,9 +189,9 @@ class Store(Protocol):
         """Writes an object in one call, if the existing object still has an etag.
 
         Args:
-            path: of the object.
+            path: path of the object.
             data: all its bytes.
-            etag: of the existing object; None: there must be no such object.
+            etag: etag of the existing object; None: there must be no such object.
 
         Returns:
             The new entry.
@@ -258,11 +259,11 @@ class ReadOnly:
     Nothing is written, so no upload is ever unfinished.
 
     Args:
-        store: that has the files.
+        store: store that has the files.
         url: the address of the view, for messages.
 
     Attributes:
-        words: for messages: what is only read.
+        words: name of what is only read, for messages.
     """
 
     words: ClassVar[str] = "this folder is"

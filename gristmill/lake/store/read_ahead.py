@@ -27,7 +27,7 @@ class Streams(Protocol):
         """The object in pieces: see Store.stream().
 
         Args:
-            path: of the object.
+            path: path of the object.
             version: the version that it must have; None: any.
             start: the byte to begin at.
         """
@@ -36,7 +36,7 @@ class Streams(Protocol):
         """The bytes [start, end) of an object: see Store.read_range().
 
         Args:
-            path: of the object.
+            path: path of the object.
             start: the first byte.
             end: the byte after the last one.
         """
@@ -89,7 +89,7 @@ def reading_ahead(store: Store, objects: Sequence[tuple[str, ObjectVersion]]) ->
     """What streams these objects, best in this order: the store, or a ReadAhead if it is a bucket.
 
     Args:
-        store: holds the objects.
+        store: store of the objects.
         objects: path and version of each.
 
     Yields:

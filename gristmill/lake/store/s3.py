@@ -71,7 +71,7 @@ class BucketStore:
 
     Args:
         url: root of the lake.
-        options: of the client, such as endpoint and region.
+        options: options of the client, such as endpoint and region.
         access: credentials of a bucket that only holds raw data; None: those of the environment.
 
     Raises:
@@ -276,8 +276,8 @@ class BucketStore:
         """A multipart upload, which completes only if the existing object still has an etag.
 
         Args:
-            path: of the object.
-            etag: of the existing object; None: there must be none.
+            path: path of the object.
+            etag: etag of the existing object; None: there must be none.
         """
         return self._multipart().begin(self._key(path), path, etag)
 

@@ -71,9 +71,9 @@ class Parts:
         client: result of open_client().
         bucket: name of the bucket.
         key: full key of the object.
-        path: of the object in the lake, for messages.
+        path: path of the object in the lake, for messages.
         url: root of the lake, for messages.
-        etag: of the object that it replaces; None: there must be none at completion.
+        etag: etag of the object that it replaces; None: there must be none at completion.
     """
 
     def __init__(self, client: Any, bucket: str, key: str, path: str, url: str, etag: str | None) -> None:
@@ -168,9 +168,9 @@ class Multipart:
         """A new upload.
 
         Args:
-            key: of the object in the bucket.
-            path: of the object in the lake, for messages.
-            etag: as in Parts.
+            key: key of the object in the bucket.
+            path: path of the object in the lake, for messages.
+            etag: etag of the object that it replaces, as in Parts.
         """
         return Parts(self._client, self._bucket, key, path, self._url, etag)
 
@@ -193,7 +193,7 @@ class Multipart:
         """Aborts an upload; one that has ended is no error.
 
         Args:
-            key: of its object in the bucket.
+            key: key of its object in the bucket.
             upload: the upload.
         """
 

@@ -88,10 +88,10 @@ def store_error(path: str, url: str, trouble: Problem, access: Access | None = N
     """An error of a client as a StoreError that names the mend.
 
     Args:
-        path: of the object.
+        path: path of the object.
         url: root of the lake.
         trouble: the error.
-        access: how the bucket is asked; None: as the environment says.
+        access: way in which the bucket is reached; None: as the environment says.
     """
     if trouble.code == "RequestTimeTooSkewed":
         return StoreError(
@@ -125,8 +125,8 @@ def with_retries(do: Callable[[], T], trouble_of: Callable[[Exception], Problem]
     """Repeats a request until it succeeds, for at most PATIENCE seconds.
 
     Args:
-        do: sends the request.
-        trouble_of: converts an error of the client; raises any other error again.
+        do: function that sends the request. It is called again after an error.
+        trouble_of: function that converts an error of the client; raises any other error again.
         server: the bucket's endpoint, or root of the lake, for the warning of s3_watch; empty: no warning.
 
     Returns:

@@ -25,8 +25,8 @@ class BucketUpload:
     """An object being written. close() publishes it, if the object that it replaces has not changed meanwhile.
 
     Args:
-        store: receives the object.
-        path: of the object.
+        store: bucket that receives the object.
+        path: path of the object.
     """
 
     def __init__(self, store: Bucket, path: str) -> None:

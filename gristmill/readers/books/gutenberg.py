@@ -98,7 +98,7 @@ class GutenbergTexts(FileDocuments):
 
     Attributes:
         select: a pattern for the names of an archive's files; others are not read.
-        encoding: of files that do not state theirs.
+        encoding: text encoding of files that do not state theirs.
         credits: whether the lines that name the book's producers are kept.
     """
 

@@ -24,7 +24,7 @@ class JsonRow(NamedTuple):
         """The row as one that cannot become a document.
 
         Args:
-            reason: see Refused.
+            reason: short reason, as in Refused.
             detail: more for people; may be empty.
         """
         return Refused(reason, f"{self.where} ({detail})" if detail else self.where, self.line)

@@ -111,7 +111,7 @@ class CodeFiles(Reader):
         """Whether a link is left out, also one to nothing: one that has an archive's name is followed.
 
         Args:
-            name: of the link, below its snapshot.
+            name: path of the link, below its snapshot.
         """
         return not is_archive(name)
 

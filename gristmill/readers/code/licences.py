@@ -135,7 +135,7 @@ class LicenceFiles:
         """Takes note of a licence file.
 
         Args:
-            path: of the file in the archive. It counts for its folder, and for those below without one.
+            path: path of the file in the archive. It counts for its folder, and for those below without one.
             text: the whole file.
         """
         self._found.setdefault(path.rpartition("/")[0], []).append((path, licence_of_text(text)))

@@ -50,7 +50,7 @@ class ArchivePasses:
         Args:
             accept: whether to read the file of this name.
             entry_limit: largest file in unpacked bytes; None: the longest row of the source.
-            begin: how many of the first bytes of larger files come with them; a multiple of 512.
+            begin: number of the first bytes that come with each larger file; a multiple of 512.
         """
         accept = without_desktop(accept, self._raw if self._is_first else None)  # each file is counted once
         self._is_first = False

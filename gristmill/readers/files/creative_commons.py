@@ -16,7 +16,7 @@ def creative_commons(text: str) -> str:
     A licence of a country, such as `/by/3.0/de/`, has its own SPDX name: `CC-BY-3.0-DE`.
 
     Args:
-        text: with an address, or a short name such as `CC BY-SA 4.0`.
+        text: text that may name a licence by its address, or a short name such as `CC BY-SA 4.0`.
 
     >>> [creative_commons(text) for text in ("http://creativecommons.org/licenses/by-nc/4.0/", "CC BY-SA 3.0", "MIT")]
     ['CC-BY-NC-4.0', 'CC-BY-SA-3.0', '']

@@ -68,7 +68,7 @@ class HeadedTexts(FileDocuments):
     Attributes:
         select: a pattern for the names of an archive's files; others are not read.
         id_field: the field that gives the id. None: the file's path.
-        id_template: how the id is made from the field, with one `{}`.
+        id_template: format string for the id, with one `{}` for the field's value.
         created_field: the field with the date of the document; None: no such field.
         created_format: its form, as in Python's `strptime`.
         names: other names for fields in the metadata, such as `{"Author": "authors"}`.

@@ -32,7 +32,8 @@ class HtmlFiles(FileDocuments):
     Attributes:
         select: a pattern for the names of an archive's files; others are not read.
         groups: a pattern that is searched in the path. Its named groups become metadata.
-        encoding: of files without a byte order mark, `<meta charset>` and XML declaration, if they are not UTF-8.
+        encoding: text encoding of files without a byte order mark, `<meta charset>` and XML declaration, if they are
+            not UTF-8.
     """
 
     needs: ClassVar[Needs] = needs("resiliparse")

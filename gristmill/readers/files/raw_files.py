@@ -108,7 +108,7 @@ def refused_file(raw: RawObject, file: Member, unfit: Unfit) -> Refused:
     Args:
         raw: the raw object that holds it.
         file: its name and its bytes.
-        unfit: why.
+        unfit: error with the reason.
     """
     member = file.name if is_archive(raw.path) else ""
     where = f"{raw.name} entry {member}" if member else raw.name

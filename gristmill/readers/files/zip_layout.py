@@ -25,7 +25,7 @@ def check_layout(file: IO[bytes], archive: zipfile.ZipFile, name: str) -> None:
     Args:
         file: the archive; it can seek.
         archive: its directory.
-        name: of the archive, for messages.
+        name: path of the archive, for messages.
 
     Raises:
         DataError: bytes of the file belong to no entry, two entries overlap, or the archive does not end with the file.

@@ -20,12 +20,12 @@ _WHOLE_MINUTES = datetime(1973, 1, 1, tzinfo=UTC)
 
 
 def without_nanoseconds(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The same rows with times in microseconds where they were in nanoseconds.
+    """The same rows, one for each of the batch, with times in microseconds where they were in nanoseconds.
 
     Arrow makes objects of pandas for nanoseconds wherever pandas is installed, and these are written in another way.
 
     Args:
-        batch: of rows.
+        batch: rows of any schema.
 
     Raises:
         ArrowInvalid: a time is finer than microseconds.

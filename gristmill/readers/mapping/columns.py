@@ -50,8 +50,8 @@ def check_columns(documents: RowDocuments, schema: pa.Schema, path: str) -> None
 
     Args:
         documents: the recipe of the rows.
-        schema: of the file.
-        path: of the file, for messages.
+        schema: schema of the file.
+        path: path of the file, for messages.
 
     Raises:
         DataError: a column is missing, has another type, or two have one name. The message lists what the file has.

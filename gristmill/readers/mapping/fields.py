@@ -29,7 +29,7 @@ class RowTrouble(Unfit):
     """Why a row cannot become a document.
 
     Args:
-        reason: see Refused.
+        reason: short reason, as in Refused.
         detail: more for people, behind the row's place; may be empty.
     """
 
@@ -139,7 +139,7 @@ def beside(fields: Mapping[str, Any], ours: Mapping[str, Any], mend: str = "", r
         fields: values of the row by name; they come first. A null may be replaced: nothing is lost with it.
         ours: values that the reader adds, by name.
         mend: advice on a name that is in both, for the message.
-        reason: see Refused.
+        reason: short reason, as in Refused.
 
     Raises:
         RowTrouble: a name is in both, and that of the row is not null.
@@ -251,7 +251,7 @@ def time_of(given: Any, key: str, unit: TimeUnit) -> str | None:
     Args:
         given: the value.
         key: the field, for messages.
-        unit: how the row writes it. Numbers become strings as in RFC 3339, in UTC.
+        unit: unit of the row's numbers. Numbers become strings as in RFC 3339, in UTC.
 
     Raises:
         RowTrouble: it is neither null nor written like this.
@@ -283,7 +283,7 @@ class IdTemplate:
     A field may be named by its path with dots, such as `{meta.repo}`. Write `{{` and `}}` for braces.
 
     Args:
-        template: as above.
+        template: template of the id, as above.
         what: the recipe and the option, for messages.
 
     Attributes:
@@ -324,7 +324,7 @@ class IdTemplate:
         """The ids of many rows.
 
         Args:
-            columns: for each of `keys` the values of all rows, as ids.
+            columns: values of all rows as ids, one sequence for each of `keys`.
         """
         form = self._form
         return [form % values for values in zip(*columns, strict=True)]

@@ -34,10 +34,10 @@ class Plan(NamedTuple):
         source: name of the source.
         text_key: the field with the text.
         id_key: the field with the id; None: `template` makes it.
-        template: makes the id.
+        template: template of the ids.
         added_key: the field with the time of acquisition; None: `added`.
         created_key: the field with the time of writing; None: `created`.
-        time_unit: of both.
+        time_unit: unit of the numbers in both columns of times.
         added: the time of acquisition of rows that give none.
         leave_out: fields that do not become metadata.
         rename: the new names of fields.
@@ -164,7 +164,7 @@ def plan_of(options: Any, template: IdTemplate | None) -> Plan | None:
 
     Args:
         options: the reader, a RowDocuments.
-        template: that makes its ids, if one does.
+        template: template of the ids; None if the id is one field.
     """
     named = options.named()
     several = options.text_keys or options.turns or options.source_key or options.optional

@@ -20,9 +20,9 @@ def rows_one_by_one(batch: pa.RecordBatch, raw: RawObject, number: int) -> Itera
     """The rows of a batch. A row with a string that is not UTF-8 is refused as "not utf-8".
 
     Args:
-        batch: of rows.
+        batch: rows, not checked yet.
         raw: the file, for messages.
-        number: of the batch's first row in the file.
+        number: number of the batch's first row in the file.
 
     Raises:
         DataError: a row has another value that Python cannot hold. The message names its row and its column.

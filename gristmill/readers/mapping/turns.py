@@ -33,8 +33,7 @@ class Turns:
         column: its name, or its path with dots.
         role_key: the key of a turn with the speaker.
         content_key: the key of a turn with what is said: a string.
-        roles: for each name of a speaker, the role. A row with another name is refused. Empty: names are
-            kept as they are.
+        roles: role of each speaker's name. A row with another name is refused. Empty: names are kept as they are.
 
     >>> talk = Turns(column="talk", role_key="by", content_key="says", roles={"A": "user"})
     >>> talk.messages({"talk": [{"by": "A", "says": "Hi", "at": 3}]})
@@ -95,7 +94,7 @@ def sharegpt(column: str = "conversations", roles: Mapping[str, str] = SHAREGPT_
 
     Args:
         column: the field that holds them.
-        roles: as in Turns.
+        roles: role of each speaker's name, as in Turns.
 
     >>> sharegpt().messages({"conversations": [{"from": "gpt", "value": "Hi"}]})
     [{'role': 'assistant', 'content': 'Hi'}]

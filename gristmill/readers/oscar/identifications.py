@@ -83,8 +83,9 @@ def identifications_of(text: str, labels: Mapping[str, Any]) -> list[dict[str, A
     r"""The list of identifications that labels were made from: the inverse of identification_labels().
 
     Args:
-        text: of the document.
-        labels: of the document: `line_count` as a number or one span, and for each language its spans as triples.
+        text: text of the document.
+        labels: labels of the document: `line_count` as a number or one span, and for each language its spans as
+            triples.
 
     Returns:
         The list, or None if it is null.

@@ -38,8 +38,9 @@ class OscarLines(Reader):
 
     Attributes:
         source: name of the source.
-        schema: of the release: `22.01` or `23.01`.
-        added: when the release was acquired, such as `2022-01-10`: the `added` of every document. None: it is left out.
+        schema: schema of the release: `22.01` or `23.01`.
+        added: date on which the release was acquired, such as `2022-01-10`: the `added` of every document. None: it is
+            left out.
 
     Raises:
         RecipeError: an option is wrong.

@@ -64,8 +64,8 @@ class JatsArticles(FileDocuments):
 
     Attributes:
         select: a pattern for the names of an archive's files; others are not read.
-        floats: what is kept of figures and tables: `none`, `captions`, or `all` with the cells of tables.
-            They stand where the article has them: in the body, or in a group behind it.
+        floats: choice of the parts of figures and tables: `none`, `captions`, or `all` with the cells of tables. They
+            stand where the article has them: in the body, or in a group behind it.
         back: whether acknowledgements, appendices and notes behind the body are kept.
         translations: whether translated titles and abstracts are part of the text.
     """

@@ -161,9 +161,10 @@ def bz2_units(
 
     Args:
         pieces: the bytes of the object from the part's first one on.
-        path: of the object, for messages.
-        part: of the object.
-        sums: takes the checksums of the blocks that begin in the part, of streams that are not whole in it.
+        path: path of the object, for messages.
+        part: part of the object.
+        sums: list that receives the checksums of the blocks that begin in the part, of streams that are not whole in
+            it.
 
     Raises:
         DataError: a block or a whole stream is damaged, or the object is truncated, or no bz2 file.

@@ -85,7 +85,7 @@ class JsonScan:
                 return -1
 
     def passed(self, byte: bytes) -> bool:
-        """Passes the next byte that is no space if it is this one; says whether it is."""
+        """Passes the next byte that is no space if it is this one. Returns whether it is."""
         if self.next_byte() != byte[0]:
             return False
         self._at += 1

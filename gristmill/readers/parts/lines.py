@@ -17,12 +17,12 @@ class PartLines:
 
     Args:
         raw: the object; its part is read, and its edges are set.
-        part: of the object.
+        part: part of the object.
 
     Attributes:
         skipped: the plain bytes between the part's first unit and its first line. Known when the first piece comes.
-        start: where the first line begins: counted from the first unit; or from the first byte of an object that is not
-            packed.
+        start: offset of the first line in bytes: counted from the first unit; or from the first byte of an object that
+            is not packed.
     """
 
     def __init__(self, raw: RawObject, part: RawPart) -> None:

@@ -86,11 +86,11 @@ class PartPages:
 
     Args:
         raw: the dump; its part is read, and its edges are set.
-        part: of the dump.
+        part: part of the dump.
 
     Attributes:
-        shift: what is added to places in these bytes for places in what the object unpacks to from the part's first
-            unit on; or, if it is not packed, in the object. Known when the first page comes.
+        shift: number of bytes to add to an offset in these bytes. For a packed object the sum is an offset in what it
+            unpacks to from the part's first unit on, otherwise in the object. Known when the first page comes.
     """
 
     def __init__(self, raw: RawObject, part: RawPart) -> None:

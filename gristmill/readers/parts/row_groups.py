@@ -33,12 +33,15 @@ class RangedFile(io.RawIOBase):
         return True
 
     def seekable(self) -> bool:
+        """Whether it can seek: always."""
         return True
 
     def tell(self) -> int:
+        """The offset of the next byte to read."""
         return self._place
 
     def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        """Moves to an offset. Returns it, counted from the beginning."""
         self._place = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._place, os.SEEK_END: self._raw.size}[whence]
         return self._place
 
@@ -87,7 +90,7 @@ class RowGroup(NamedTuple):
     """A row group.
 
     Attributes:
-        number: of the group, from 0.
+        number: number of the group, from 0.
         first: the number of its first row in the file.
         start: its first byte.
         end: the byte after its last one.
@@ -131,7 +134,7 @@ def check_index(file: pq.ParquetFile, path: str) -> None:
 
     Args:
         file: the file.
-        path: of the file, for messages.
+        path: path of the file, for messages.
 
     Raises:
         DataError: the row groups have more or fewer rows than the file, or a column than its row group.

@@ -43,7 +43,7 @@ def units(raw: RawObject, part: RawPart) -> Iterator[Unit]:
 
     Args:
         raw: the object.
-        part: of it.
+        part: part of the object.
 
     Yields:
         The begin of a unit, and its plain bytes, and so on; nothing if no unit begins in the part.
@@ -105,7 +105,7 @@ def first_gzip(raw: RawObject, part: RawPart) -> tuple[int, Iterator[bytes]] | N
 
     Args:
         raw: the object, which is not read yet.
-        part: of it.
+        part: part of the object.
     """
     return _first(raw.chunks(), part, _GZIP, _is_gzip) if part.start else (0, raw.chunks())
 

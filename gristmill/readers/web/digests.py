@@ -10,7 +10,7 @@ def can_compare(declared: str) -> bool:
     """Whether a declared digest can be compared with a content.
 
     Args:
-        declared: as in wrong_digest().
+        declared: declared digest, as in wrong_digest().
 
     >>> can_compare("sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"), can_compare("blake3:af13"), can_compare("sha1:")
     (True, False, False)

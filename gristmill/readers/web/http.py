@@ -28,8 +28,8 @@ class HttpResponse:
 
     Attributes:
         status: its status code.
-        headers: by their names in lower case.
-        body: as it was sent.
+        headers: values of the fields, by their names in lower case.
+        body: content as it was sent.
     """
 
     status: int
@@ -102,7 +102,7 @@ def plain_body(response: HttpResponse, most: int, count: Callable[[str], None] =
     Args:
         response: the response.
         most: most bytes of the result.
-        count: is told what is odd about a body that is taken, such as chunks without their end.
+        count: function that receives the name of each oddity of a body that is taken, such as chunks without their end.
 
     Raises:
         Unfit: "damaged HTTP body", "unknown Content-Encoding", or "page too long".
@@ -133,9 +133,9 @@ def without_undeclared_gzip(body: bytes, most: int, count: Callable[[str], None]
     """A body that is packed by gzip though no field says so, unpacked; any other as it is.
 
     Args:
-        body: as the fields say.
+        body: content as the fields of the header say, without chunks.
         most: most bytes of the result.
-        count: is told that a body was packed.
+        count: function that receives a name for each packed body.
 
     Raises:
         Unfit: "packed body without Content-Encoding": it cannot be unpacked; or "page too long".
@@ -156,8 +156,10 @@ def unchunked(body: bytes, count: Callable[[str], None] = lambda _: None) -> byt
     r"""A body without the lengths of its chunks.
 
     Args:
-        body: as it was sent. If it does not begin with the length of a chunk, the crawler has undone the chunks.
-        count: is told of a body without chunks, and of one that ends behind a whole chunk, without the last, empty one.
+        body: content as it was sent. If it does not begin with the length of a chunk, the crawler has undone the
+            chunks.
+        count: function that receives a name for each body without chunks, and of one that ends behind a whole chunk,
+            without the last, empty one.
 
     Raises:
         Unfit: "damaged HTTP body".

@@ -45,7 +45,7 @@ class Members(Protocol):
     """A file's plain bytes in members.
 
     Attributes:
-        offset: where the current member begins in the file.
+        offset: offset of the current member in the file.
     """
 
     offset: int
@@ -58,7 +58,7 @@ class Members(Protocol):
         """
 
     def next_member(self) -> bool:
-        """Goes to the next member; False at the end of the file. The current member must be at its end."""
+        """Goes to the next member. Returns whether there is one. The current member must be at its end."""
 
     def recover(self) -> Gap | None:
         """Goes to the next member that begins a record, after damage.
@@ -92,7 +92,7 @@ class GzipFile:
         pieces: the packed bytes.
 
     Attributes:
-        offset: where the current member begins in the file.
+        offset: offset of the current member in the file.
     """
 
     def __init__(self, pieces: Iterable[bytes]) -> None:
@@ -125,7 +125,9 @@ class GzipFile:
         return b""
 
     def next_member(self) -> bool:
-        """Goes to the next member; see Members. Zero bytes after the last member are padding."""
+        """Goes to the next member. Returns whether there is one; see Members. Zero bytes after the last member are
+        padding.
+        """
         self._forget(self._at)
         while self._at < len(self._held) or self._read():
             if self._held[self._at]:
@@ -198,7 +200,7 @@ def members(pieces: Iterable[bytes], path: str) -> Members:
 
     Args:
         pieces: the bytes of the file.
-        path: of the file, for messages.
+        path: path of the file, for messages.
 
     Raises:
         DataError: it is neither a WARC file nor a packed file, or is packed with a dictionary.

@@ -167,7 +167,7 @@ class OscarFromWet(Reader):
         source: name of the source.
         schema: form of the metadata and labels: of OSCAR 22.01 (`als`, `annotation`) or 23.01 (`gsw`,
             `quality_warnings`).
-        added: when the crawl was acquired, for the documents' `added`.
+        added: date on which the crawl was acquired, for the documents' `added`.
     """
 
     needs: ClassVar[Needs] = needs("fasttext")

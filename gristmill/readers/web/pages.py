@@ -54,13 +54,14 @@ class WarcPages(Reader):
     Attributes:
         source: name of the source.
         extractor: the library that finds the main text: `resiliparse`, or `trafilatura` (an extra to install).
-        options: of the extractor, by the names of its own function: `extract_plain_text` of resiliparse (by default
-            `main_content=True, alt_texts=False`), `extract` of trafilatura (by default `include_comments=False`).
+        options: options of the extractor, by the names of its own function: `extract_plain_text` of resiliparse (by
+            default `main_content=True, alt_texts=False`), `extract` of trafilatura (by default
+            `include_comments=False`).
         extractor_version: the version of the extractor's package that makes these documents. With another one installed
             the conversion stops, because texts may differ. None: any.
-        truncated: what becomes of pages that the crawler cut (WARC-Truncated).
+        truncated: choice about pages that the crawler cut (WARC-Truncated): leave them out, or keep them.
         page_limit: longest page in bytes, unpacked.
-        added: when the crawl was acquired, for the documents' `added`.
+        added: date on which the crawl was acquired, for the documents' `added`.
     """
 
     needs: ClassVar[Needs] = needs("fastwarc", "resiliparse")

@@ -31,7 +31,7 @@ def told_of_part(records: Iterator[T], raw: RawObject) -> Iterator[T]:
     """The same records. Of a part, an error also says that the file may be sound, but cannot be cut.
 
     Args:
-        records: of the file, or of its part.
+        records: records of the file, or of its part.
         raw: the file.
 
     Raises:
@@ -53,7 +53,7 @@ class PartMembers:
 
     Args:
         raw: the file.
-        part: of it.
+        part: part of the file.
     """
 
     def __init__(self, raw: RawObject, part: RawPart) -> None:

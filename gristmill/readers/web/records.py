@@ -39,7 +39,8 @@ class WarcRecord:
     """One record.
 
     Attributes:
-        headers: by their names in lower case. Of fields that are given twice, the values are joined by ", ".
+        headers: values of the fields, by their names in lower case. Of fields that are given twice, the values are
+            joined by ", ".
         content: its bytes.
         where: its place, for messages.
         number: its number in the file, counted from 0.
@@ -79,7 +80,7 @@ class WarcRecord:
         """The record as a refused row, with its first bytes.
 
         Args:
-            reason: see Refused.
+            reason: short reason, as in Refused.
             detail: more for people, put behind the record's place; may be empty.
         """
         where = f"{self.where} ({detail})" if detail else self.where
@@ -100,7 +101,7 @@ def header_fields(lines: list[bytes]) -> dict[str, str]:
     r"""The fields of a header, by their names in lower case. A line that begins with white space continues the last.
 
     Args:
-        lines: without the first one, which is the version or status.
+        lines: lines of the header without the first one, which is the version or status.
 
     Raises:
         ValueError: a line is not a field.
@@ -141,8 +142,8 @@ def records(
 
     Args:
         raw: the file: plain, packed by gzip (record by record, or whole), or by zstd.
-        leave_out: tells by a record's header the reason to leave it out; empty for a record that is wanted. The content
-            of what is left out is not kept in memory.
+        leave_out: function from a record's header to the reason to leave it out; empty for a record that is wanted. The
+            content of what is left out is not kept in memory.
         source: name of the source, for what is left out.
 
     Yields:

@@ -29,8 +29,8 @@ def wet_records(raw: RawObject, source: str, document: Callable[[WarcRecord, str
     Args:
         raw: the file.
         source: name of the source.
-        document: makes a result of a conversion record and its text, which is neither empty nor undecodable. What it
-            raises as Unfit becomes a Refused.
+        document: function that makes a result of a conversion record and its text, which is neither empty nor
+            undecodable. What it raises as Unfit becomes a Refused.
 
     Yields:
         One result per record.
@@ -70,7 +70,7 @@ class WetPages(Reader):
 
     Attributes:
         source: name of the source.
-        added: when the crawl was acquired, for the documents' `added`.
+        added: date on which the crawl was acquired, for the documents' `added`.
     """
 
     source: str
@@ -117,7 +117,7 @@ class WatPages(Reader):
     Attributes:
         source: name of the source.
         envelope: whether the envelope is kept in the metadata. It is about as large as the page's text.
-        added: when the crawl was acquired, for the documents' `added`.
+        added: date on which the crawl was acquired, for the documents' `added`.
     """
 
     source: str

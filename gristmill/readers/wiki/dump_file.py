@@ -57,7 +57,7 @@ def bunzipped(pieces: Iterator[bytes], path: str) -> Iterator[bytes]:
 
     Args:
         pieces: the packed bytes.
-        path: of the file, for messages.
+        path: path of the file, for messages.
 
     Raises:
         DataError: it is damaged, or ends in the middle of a stream.

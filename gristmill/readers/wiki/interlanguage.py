@@ -26,8 +26,8 @@ def is_interlanguage(prefix: str, rest: str) -> bool:
     """Whether a link leads to another language. A space after the colon belongs to a title, such as `It: Chapter Two`.
 
     Args:
-        prefix: what is before the first colon.
-        rest: what is behind it.
+        prefix: text before the first colon.
+        rest: text after the first colon.
 
     >>> is_interlanguage("fr", "Accueil"), is_interlanguage("CSI", "Miami"), is_interlanguage("It", " Chapter Two")
     (True, False, False)

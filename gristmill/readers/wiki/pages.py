@@ -64,7 +64,7 @@ class Site:
     """What a dump says about its wiki.
 
     Attributes:
-        name: of its database, such as `enwiki`.
+        name: name of its database, such as `enwiki`.
         base: the beginning of its pages' addresses.
         left_out: its own names, in lower case, of the namespaces whose links are not text.
     """
@@ -134,13 +134,13 @@ class MediaWikiPages(Reader):
     Attributes:
         source: name of the source.
         namespaces: keys of the namespaces whose pages are read; 0 has the articles.
-        redirects: what becomes of redirects. Kept ones have their title as text.
+        redirects: choice about redirects: leave them out, or keep them. Kept ones have their title as text.
         tables: whether tables become lines. By default they are left out.
         ids: `page`: the page's id alone, for a source of one wiki; `wiki`: with the wiki's name, as `enwiki:12`. Then a
             dump that does not name its wiki (`dbname`) is an error.
-        wrong_sha1: what becomes of pages whose text has another SHA-1 than the dump states.
+        wrong_sha1: choice about pages whose text has another SHA-1 than the dump states: count them, or refuse them.
         page_limit: longest wikitext of a page in code points.
-        added: when the dump was acquired, for the documents' `added`.
+        added: date on which the dump was acquired, for the documents' `added`.
     """
 
     needs: ClassVar[Needs] = needs("mwparserfromhell")

@@ -62,7 +62,7 @@ def plain(wikitext: str, title: str = "", left_out: Collection[str] = ALWAYS_LEF
 
     Args:
         wikitext: the source of the page.
-        title: of the page, for templates such as `{{PAGENAME}}`.
+        title: title of the page, for templates such as `{{PAGENAME}}`.
         left_out: namespaces, in lower case, whose links are not text.
         tables: whether tables become lines, with ` | ` between the cells. By default they are left out.
 

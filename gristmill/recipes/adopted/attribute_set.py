@@ -16,11 +16,11 @@ class AdoptedSet:
     """The attributes of one version's documents, in a file for each shard: the same names, rows and order.
 
     Attributes:
-        name: of the set, as its columns name it; it may have `_`.
+        name: name of the set, as its columns name it; it may have `_`.
         root: the folder or s3:// prefix with its files, which are only read: `<root>/<snapshot>/<shard>.jsonl.gz`, as
             in the lake's own `documents/` folder.
         version: the version that it belongs to.
-        partition: to which snapshot a file belongs. Files without a folder are in the snapshot `all`.
+        partition: rule that gives the snapshot of a file. Files without a folder are in the snapshot `all`.
 
     Raises:
         RecipeError: an option is wrong.

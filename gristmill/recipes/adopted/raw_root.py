@@ -17,12 +17,12 @@ class RawRoot:
     Attributes:
         url: a folder, or `s3://bucket/prefix`.
         anonymous: whether the bucket is read without credentials, as public buckets are.
-        endpoint: of the bucket's server, such as `https://minio.example.org:9000`. None: that of the variable
+        endpoint: address of the bucket's server, such as `https://minio.example.org:9000`. None: that of the variable
             `<credentials>_ENDPOINT_URL`, else Amazon's.
-        region: of the bucket. None: that of the variable `<credentials>_REGION`, else that of the lake.
-        credentials: how the names of the environment variables with its credentials begin. `"MINIO"` stands for
-            MINIO_AWS_ACCESS_KEY_ID or MINIO_ACCESS_KEY_ID, and likewise SECRET_ACCESS_KEY, SESSION_TOKEN, ENDPOINT_URL
-            and REGION. None: those of the lake, AWS_ACCESS_KEY_ID and so on.
+        region: region of the bucket. None: that of the variable `<credentials>_REGION`, else that of the lake.
+        credentials: beginning of the names of the environment variables with its credentials. `"MINIO"` stands
+            for MINIO_AWS_ACCESS_KEY_ID or MINIO_ACCESS_KEY_ID, and likewise SECRET_ACCESS_KEY, SESSION_TOKEN,
+            ENDPOINT_URL and REGION. None: those of the lake, AWS_ACCESS_KEY_ID and so on.
 
     Raises:
         RecipeError: the url, the endpoint or the region is wrong; a folder has options of a bucket; or credentials

@@ -206,7 +206,7 @@ def check_same_output(who: str, *, same_output: bool, reason: str) -> None:
     Args:
         who: the recipe, for the message.
         same_output: whether the output is the same.
-        reason: why it is the same.
+        reason: reason why the output is the same.
 
     Raises:
         RecipeError: one of them is given without the other, or is of another type.

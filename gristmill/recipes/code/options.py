@@ -14,7 +14,7 @@ def options_digest(function: object) -> str:
     Options that have their default count as absent, so that a new version of a reader may have more of them.
 
     Args:
-        function: what a recipe names as its function.
+        function: function, or object that can be called, as a recipe names it.
 
     >>> from gristmill.recipes.raw_rules import Split
     >>> options_digest(Split()) == options_digest(Split(bytes=Split().bytes)), options_digest(len)

@@ -36,8 +36,8 @@ def reachable(
         functions: the keywords of the declaration that are functions. A module in which no call has one of them counts
             whole.
         names: the names of the recipe in the module. What else binds them counts, whatever call makes the recipe.
-        acting: tells whether a statement that binds names may act on others. None: it is not asked, as in digests of
-            code that earlier versions recorded.
+        acting: function that tells whether a statement that binds names may act on others. None: it is not asked, as in
+            digests of code that earlier versions recorded.
 
     >>> text = '''
     ... import re, math

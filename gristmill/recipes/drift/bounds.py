@@ -37,8 +37,8 @@ class Bounds:
             or the transform itself drops do not: bound them by `dropped`.
         duplicates: the largest share of documents that a dedupe recipe may mark as duplicates; of KeyUnits, of those
             numbered 2 or more.
-        scores: how far the quantiles of a label (5%, 50%, 95%) may be from their levels, by label: as a multiple of the
-            distance between the levels of 5% and 95%.
+        scores: largest distance of the quantiles of a label (5%, 50%, 95%) from their levels, by label: as a
+            multiple of the distance between the levels of 5% and 95%.
 
     >>> Bounds(rows=(0.5, 2.0), dropped={"too-short": 0.3}).rows
     (0.5, 2.0)
@@ -92,12 +92,12 @@ def check_bounds(
     """Checks that a recipe has what its bounds name: a bound of nothing would never hold anything back.
 
     Args:
-        bounds: of the recipe; None: it has none.
+        bounds: bounds of the recipe; None: it has none.
         what: the recipe, for messages.
         takes: the options of Bounds that a recipe of this kind may give.
         reasons: the reasons for which its rows may be dropped.
-        begins: how other such reasons begin, of which code makes the ends.
-        changes: what changes its texts.
+        begins: beginnings of other reasons whose ends are made by code.
+        changes: names of the edits that change its texts.
 
     Raises:
         RecipeError: an option is of another kind of recipe, or a name is misspelt.

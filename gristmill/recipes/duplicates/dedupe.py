@@ -38,18 +38,19 @@ class Dedupe:
 
     Attributes:
         name: ends in a number (`dedupe-documents-1`). If the meaning changes, take the next number.
-        unit: what is compared.
+        unit: unit of text that is compared.
         sources: the sources in their order, each as `<source>/<version>`.
         scope: whether a unit is compared with all sources before it (`group`), with earlier snapshots of its own source
             (`source`), or within its own snapshot alone (`snapshot`). Editions of a `replace` source never mark each
             other in any scope.
-        buckets: into how many ranges the fingerprints are divided. Each range is compared on its own, in parallel.
+        buckets: number of ranges into which the fingerprints are divided. Each range is compared on its own, in
+            parallel.
         confirm: whether the text of each duplicate is read again and compared with that of its first occurrence. For
             whole documents, paragraphs, lines and sentences.
         memory: most bytes that one worker may use for comparing, in MiB. More data goes through files.
-        bounds: how far its sets may differ from those of earlier snapshots, and the largest share of documents that it
-            may mark; outside, they are not published. It changes no mark. None: the check `volume` only warns.
-        description: for people.
+        bounds: limits on the difference of its sets from those of earlier snapshots, and the largest share of documents
+            that it may mark; outside, they are not published. It changes no mark. None: the check `volume` only warns.
+        description: description for people.
         draft: whether the recipe may change under its name.
     """
 
@@ -170,7 +171,7 @@ class Dedupe:
         return {label.name: label for label in self.labels}
 
     def declaration(self, label: str) -> Score | Spans | None:
-        """How a label is declared; None if it is not."""
+        """The declaration of a label; None if it is not declared."""
         return self.declared.get(label)
 
     def applies_to(self, source: str) -> bool:

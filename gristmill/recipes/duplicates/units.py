@@ -51,7 +51,7 @@ class DocumentUnits(_Unit):
 
     Attributes:
         key: `text`, or the path of a string or a number in the document, such as `metadata.url`.
-        normalised: how the key is changed before it is compared.
+        normalised: normalisation of the key before it is compared.
     """
 
     key: str = "text"
@@ -84,10 +84,10 @@ class ParagraphUnits(_Unit):
     """ParagraphUnits: the text between separators. Empty ones, and ones of white space alone, are skipped.
 
     Attributes:
-        separator: what stands between two paragraphs.
+        separator: text between two paragraphs.
         min_length: paragraphs with fewer code points are skipped.
         min_words: paragraphs with fewer words between white space are skipped.
-        normalised: how a paragraph is changed before it is compared.
+        normalised: normalisation of a paragraph before it is compared.
     """
 
     separator: Annotated[str, msgspec.Meta(min_length=1)] = "\n"
@@ -102,7 +102,7 @@ class LineUnits(_Unit):
 
     Attributes:
         min_length: lines with fewer code points are skipped.
-        normalised: how a line is changed before it is compared.
+        normalised: normalisation of a line before it is compared.
     """
 
     min_length: Annotated[int, msgspec.Meta(ge=0)] = 0
@@ -115,7 +115,7 @@ class SentenceUnits(_Unit):
 
     Attributes:
         count: sentences in a run.
-        normalised: how a run is changed before it is compared.
+        normalised: normalisation of a run before it is compared.
         rule: the number of the rule that says where a sentence begins and ends. With 2, a bracket that opens behind a
             wide mark such as `。` begins the next sentence; 1 gives it to the one before. 1 is the default, because it
             gives what finished sets of recipes without a number have.
@@ -135,9 +135,9 @@ class NgramUnits(_Unit):
         length: words in an n-gram.
         stride: words between the beginnings of two n-grams.
         threshold: paragraphs with a lower share get no span.
-        separator: what stands between two paragraphs.
+        separator: text between two paragraphs.
         skip_short: whether paragraphs of fewer than `length` words are skipped; else they are one shorter n-gram.
-        normalised: how a paragraph is changed before its words are taken.
+        normalised: normalisation of a paragraph before its words are taken.
     """
 
     length: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 13
@@ -160,12 +160,12 @@ class MinHashUnits(_Unit):
         ngram: words in an n-gram.
         bands: number of bands.
         rows: MinHash values in a band.
-        seed: of the hash functions.
-        normalised: how a text is changed before its words are taken.
+        seed: seed of the hash functions.
+        normalised: normalisation of a text before its words are taken.
         least: pairs whose similarity is estimated below this are no duplicates.
         exact: whether pairs are compared by the exact Jaccard similarity of their n-grams, read from their texts.
-        keeper: which document of a cluster is kept: the oldest (the first by rank), the longest, or the one with the
-            highest score of `score`.
+        keeper: choice of the document of a cluster that is kept: the oldest (the first by rank), the longest, or the
+            one with the highest score of `score`.
         score: the score that `keeper="score"` takes, such as `quality-1__good`.
         verification: the number of the rule that says which candidates are compared. 2 finds more; 1 is the default,
             because it gives what finished sets of recipes without a number have.

@@ -23,7 +23,7 @@ def check_labels(
     The labels of adopted sets are declared by nobody.
 
     Args:
-        selection: what names them.
+        selection: selection with the columns.
         who: the selection, for messages.
         makers: the taggers and dedupe recipes.
         adopted: names of the adopted sets of the version that is read.

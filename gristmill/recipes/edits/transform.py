@@ -27,7 +27,7 @@ class Drop:
     """The answer of a transform that drops a document.
 
     Attributes:
-        reason: why, in a few words; the ledger counts dropped rows by it. It must not name the document.
+        reason: short reason; the ledger counts dropped rows by it. It must not name the document.
     """
 
     reason: str
@@ -42,7 +42,7 @@ class TransformFailed(DataError):  # noqa: N818 - as in gristmill.errors
 
     Attributes:
         number: index of the document among those that the transform was given.
-        reason: what is wrong.
+        reason: description of the fault.
     """
 
     def __init__(self, number: int, reason: str) -> None:
@@ -65,10 +65,10 @@ class Transform:
         name: ends in a number (`whitespace-1`). If the meaning changes, take the next number.
         document: one document to its answer.
         batch: documents to their answers, in their order.
-        description: for people.
+        description: description for people.
         draft: whether its code may change under its name. What it made is made again then.
         same_output: whether an edit of its code gives the same output, so that nothing is made again. Give a `reason`.
-        reason: why the output is the same. Another edit takes another reason.
+        reason: reason why the output is the same. Another edit takes another reason.
 
     >>> upper = Transform(name="upper-1", document=lambda document: document.text.upper())
     >>> [changed] = upper.apply([Document(id="d1", source="tales", text="to be")])

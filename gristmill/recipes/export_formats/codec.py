@@ -92,7 +92,7 @@ class Codec:
 
         Args:
             part: name of the part's folder.
-            create: opens a file, by its path below the part's folder.
+            create: function that opens a file by its path below the part's folder.
             lake: the store of what documents refer to.
 
         Returns:

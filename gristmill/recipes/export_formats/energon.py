@@ -27,7 +27,7 @@ def check_paths(paths: Iterable[str], what: str) -> None:
     """Checks that paths lead to something that documents may have.
 
     Args:
-        paths: of values; a `?` at the end says that a document may lack the value.
+        paths: paths of values; a `?` at the end says that a document may lack the value.
         what: the recipe and the option, for the message.
 
     Raises:
@@ -56,14 +56,14 @@ class EnergonJsonl(ExportFormat):
             document.
         media: the paths of values that name media files: a name, or a list of names. Documents with a name that is
             absolute or leads out of the folder are counted as refused.
-        root: where the media files are: a folder of the lake, or the absolute path of a folder that every worker sees.
-            A folder with `.nv-meta/.info.json` is a prepared WebDataset, whose samples have the files. Documents whose
+        root: place of the media files: a folder of the lake, or the absolute path of a folder that every worker sees. A
+            folder with `.nv-meta/.info.json` is a prepared WebDataset, whose samples have the files. Documents whose
             files it does not have block the slice. Empty: the files are not looked for.
         file_bytes: most bytes of one file of the release, in which the parts of a stream are joined; None: nothing is
             copied, and the metadataset names the files of the parts.
-        aux: where Energon finds the media: the path of each auxiliary source by its name, such as
-            `{"images": "filesystem://../../../../media"}`. It is written into the metadataset as it is, and is relative
-            to that file. Of another export of this lake give the folder of a release, which is never changed.
+        aux: places where Energon finds the media: the path of each auxiliary source by its name, such as `{"images":
+            "filesystem://../../../../media"}`. It is written into the metadataset as it is, and is relative to that
+            file. Of another export of this lake give the folder of a release, which is never changed.
         subflavors: words about the samples, for Energon's cookers.
         tokenizer: a tokenizer of the mix. With it, the training split is an epoch of the mix's `token_budget`: each
             stream is repeated so often that it has its share of these tokens, as the token cache counts them. Empty:
@@ -157,9 +157,9 @@ class EnergonWebdataset(ExportFormat):
         files: parts whose bytes come from media files, each with the path of the file's name in the document, such as
             `{"jpg": "metadata.image"}`. A list of names becomes parts `0.jpg`, `1.jpg` and so on. The part `*` is named
             by the ending of each file, for files of several formats: `{"*": "metadata.image"}`.
-        root: where the media files are, as in EnergonJsonl. Documents whose files it does not have block the slice.
+        root: place of the media files, as in EnergonJsonl. Documents whose files it does not have block the slice.
         media: the paths of values that name media files of an auxiliary source. See EnergonJsonl.
-        media_metadata: which parts are media whose metadata, such as the width of an image, are written into
+        media_metadata: choice of the media parts whose metadata, such as the width of an image, are written into
             `index.sqlite`: those whose names have a media ending (`"extension"`), whose first bytes say it
             (`"header"`), or whose names match patterns (`"*.jpg,*.png"`). These media are decoded, and one that is
             damaged, or not what its name says, blocks the slice. Empty: no metadata, and nothing is decoded.
@@ -172,16 +172,17 @@ class EnergonWebdataset(ExportFormat):
         shard_samples: most samples of a tar.
         shard_bytes: most bytes of a tar; a larger sample is alone in its tar.
         random_access: whether `index.sqlite` is written. Training does not need it; auxiliary sources do.
-        split_ratios: divides the tars among splits as `energon prepare --split-ratio` does, such as
-            `{"train": 8, "val": 1, "test": 1}`. Not for a mix that holds documents out.
-        split_patterns: gives each split the tars whose path below the export begins with a regular expression, such as
-            `{"val": "tales/2025/"}`. Not for a mix that holds documents out.
+        split_ratios: weights by which the tars are divided among splits as `energon prepare --split-ratio` does, such
+            as `{"train": 8, "val": 1, "test": 1}`. Not for a mix that holds documents out.
+        split_patterns: regular expression of each split. A split gets the tars whose path below the export begins with
+            it, such as `{"val": "tales/2025/"}`. Not for a mix that holds documents out.
         exclude: tars that Energon leaves out, by their paths below the export, such as
             `tales/2024/part-00412-5f1e/train-00000.tar`; and samples, as the path of the tar, a slash and the key. A
             document that must never come back belongs in a blocklist of the mix.
-        aux: as in EnergonJsonl.
-        subflavors: as in EnergonJsonl.
-        tokenizer: as in EnergonJsonl. Not with split_ratios or split_patterns, whose tokens nobody has counted.
+        aux: places where Energon finds the media, as in EnergonJsonl.
+        subflavors: words about the samples, for Energon's cookers.
+        tokenizer: name of a tokenizer, as in EnergonJsonl. Not with split_ratios or split_patterns, whose tokens nobody
+            has counted.
     """
 
     type: ClassVar[str] = "energon-webdataset"

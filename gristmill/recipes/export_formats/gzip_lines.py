@@ -16,7 +16,7 @@ class GzipLines:
     """Writes lines. Nothing is visible before close().
 
     Args:
-        sink: receives the packed bytes.
+        sink: file that receives the packed bytes.
     """
 
     def __init__(self, sink: Sink) -> None:
@@ -64,7 +64,7 @@ class GzipLinesPart:
     """The files of a part in which each document is a line: see PartFiles. A format has a class below it.
 
     Args:
-        create: opens a file, by its path below the part's folder.
+        create: function that opens a file, by its path below the part's folder.
     """
 
     def __init__(self, create: Callable[[str], Sink]) -> None:

@@ -8,8 +8,8 @@ class NotTaken(NamedTuple):
 
     Attributes:
         reason: short and stable: the ledger counts by it.
-        about: what is wrong with this document, such as the name of a file; for messages.
-        mend: what people are to do. With it, the part is not made, and its slice not published.
+        about: fault of this document, such as the name of a file; for messages.
+        mend: advice for people. With it, the part is not made, and its slice not published.
     """
 
     reason: str

@@ -35,7 +35,7 @@ def format_parameters(declared: ExportFormat, *, release: bool = False) -> dict[
 
     Args:
         declared: the format.
-        release: also the options that change only the release.
+        release: whether to include the options that change only the release.
 
     Returns:
         The options by their names, and the name of the format as `type`.

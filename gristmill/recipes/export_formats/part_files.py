@@ -24,7 +24,11 @@ class Sink(Protocol):
         """Appends bytes."""
 
     def close(self) -> object:
-        """Publishes the file."""
+        """Publishes the file.
+
+        Returns:
+            Anything: callers do not read it.
+        """
 
 
 Placed = str | NotTaken

@@ -37,7 +37,7 @@ class ExportedFile(NamedTuple):
         name: its path below the part's folder.
         sha256: digest of the object.
         size: size of the object, in bytes.
-        facts: what its codec knows of it.
+        facts: facts that its codec knows of it.
     """
 
     stream: str
@@ -60,7 +60,7 @@ class ReleaseFile(msgspec.Struct, frozen=True):
         name: its path below the release's folder.
         rows: number of documents.
         bytes: its size.
-        pieces: what it consists of. The pieces of one object follow each other, and are all of it.
+        pieces: byte ranges of the parts' files. The pieces of one object follow each other, and are all of it.
     """
 
     name: str
@@ -125,8 +125,10 @@ class Release(msgspec.Struct, frozen=True, omit_defaults=True):
         named: files of parts that are named where they are, as in Content.
         built: files that the codec writes itself, as in Content.
         weights: the weight of each stream of the mix, by name, if the format needs it.
-        repetitions: how often each stream is read in an epoch; empty: streams are drawn by weight.
-        excluded: what is left out, as in Content; and the samples whose documents are on a blocklist of the mix.
+        repetitions: number of times that each stream is read in an epoch, by stream; empty: streams are drawn by
+            weight.
+        excluded: names of what is left out, as in Content; and the samples whose documents are on a blocklist of the
+            mix.
         code: digest of the code of the format, if a plug-in adds it.
     """
 

@@ -23,11 +23,11 @@ def read_in_blocks(
     Args:
         declared: the reading by the declared shares.
         weights: the weight of each stream in the trainer's configuration, by its name.
-        portions: what the mix declares for each stream.
-        tokens: as for read_shares().
-        sequences: as for read_shares().
+        portions: declarations of the mix, one for each stream.
+        tokens: number of tokens of each stream, as for read_shares().
+        sequences: lengths of the sequences of each stream, as for read_shares().
         block: size of a block in sequences.
-        budget: as for read_shares().
+        budget: number of tokens to train on, as for read_shares().
 
     Returns:
         `declared` if a block gives these shares.

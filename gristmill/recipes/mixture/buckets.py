@@ -18,8 +18,8 @@ def buckets(stream: Stream, column: Column, edges: Sequence[float], repeats: Seq
     Args:
         stream: the stream with its own rules, which all buckets keep.
         column: the score, such as `score("quality-1__good")`, or a field with numbers.
-        edges: where buckets meet, ascending. A score that equals an edge is in the upper bucket.
-        repeats: how often training reads each bucket, one number more than edges. 0 leaves a bucket out.
+        edges: scores where buckets meet, ascending. A score that equals an edge is in the upper bucket.
+        repeats: number of times that training reads each bucket, one number more than edges. 0 leaves a bucket out.
 
     Returns:
         The streams of the buckets, from the lowest scores to the highest.

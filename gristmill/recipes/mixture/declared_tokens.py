@@ -39,9 +39,9 @@ def declared_tokens(
     """The tokens of streams by licence and by language.
 
     Args:
-        streams: of the mix.
+        streams: streams of the mix.
         sources: the source of each stream, by the stream's key.
-        tokens: of each stream, by the stream's key; a missing one counts as 0.
+        tokens: number of tokens of each stream, by the stream's key; a missing one counts as 0.
     """
     licences = {each.key: sources[each.key].licence for each in streams}
     languages = {each.key: each.language or sources[each.key].language for each in streams}

@@ -15,7 +15,7 @@ class HeldOut:
     """Holds out the rows whose key has a small hash. All rows with one key are on one side, whatever their stream.
 
     Args:
-        share: of the keys that are held out, above 0 and less than 1.
+        share: share of the keys that are held out, above 0 and less than 1.
         key: the column with the key, such as `field("metadata.host")`. A row without it is drawn by its (source, id).
 
     Raises:
@@ -69,7 +69,7 @@ def remark_on(mix: str, share: float) -> str:
 
     Args:
         mix: name of the mix.
-        share: of its documents that are held out.
+        share: share of its documents that are held out.
 
     Returns:
         The remark in words; empty for a share of at most a half.

@@ -12,7 +12,7 @@ def check_language(language: str, who: str) -> None:
 
     Args:
         language: such as `en`, `de-CH` or `zh-Hant`.
-        who: declares it, for the message.
+        who: name of the declaration for the message.
 
     Raises:
         RecipeError: it is no tag.

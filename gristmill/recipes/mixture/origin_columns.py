@@ -16,7 +16,7 @@ def with_origins(selection: AnySelection, declared: Mapping[str, str], who: str)
 
     Args:
         selection: the selection.
-        declared: what the source declares, by the names of ORIGINS; empty: nothing.
+        declared: values that the source declares by the names of ORIGINS; empty: nothing.
         who: names the selection and its source, for the message.
 
     Raises:

@@ -37,11 +37,12 @@ class Portion(msgspec.Struct, frozen=True):
     """What a mix declares for one stream.
 
     Attributes:
-        name: of the stream.
-        group: of the streams that share a proportion; by default it is the stream's own name.
+        name: name of the stream.
+        group: name of the group of the streams that share a proportion; by default it is the stream's own name.
         weight: relative share in training; it counts only without proportions, temperature and repeats.
-        repeats: how often the stream is read, relative to the others of its group.
-        most_epochs: how often training may read the stream at most; None: no bound with a budget, else `repeats`.
+        repeats: number of times that the stream is read, relative to the others of its group.
+        most_epochs: largest number of times that training may read the stream; None: no bound with a budget, else
+            `repeats`.
     """
 
     name: str
@@ -52,7 +53,7 @@ class Portion(msgspec.Struct, frozen=True):
 
     @property
     def most(self) -> float:
-        """How often training reads the stream at most, if the mix has no budget."""
+        """The largest number of times that training reads the stream, if the mix has no budget."""
         return self.repeats if self.most_epochs is None else self.most_epochs
 
 
@@ -78,7 +79,7 @@ class StreamReading(msgspec.Struct, frozen=True, omit_defaults=True):
         share: its share of all tokens that training reads, from 0 to 1.
         read: tokens that training reads of it.
         rate: share of its tokens that training reads at least once, from 0 to 1.
-        epochs: how often training reads the stream; 0.5 is half of it once.
+        epochs: number of times that training reads the stream; 0.5 is half of it once.
         short: tokens that are lacking, because the stream may not be read more than `most_epochs` times.
         sequences: number of sequences of its training split, at the length of the mix.
         sequence_tokens: tokens in them. Rate and epochs are of these tokens.
@@ -203,13 +204,14 @@ def read_shares(
     A stream that has no tokens yet, or no sequence, is left out: the others share the whole.
 
     Args:
-        portions: what the mix declares for each stream.
-        tokens: of the training split of each stream, by name. A missing name counts as 0.
+        portions: declarations of the mix, one for each stream.
+        tokens: number of tokens of the training split of each stream, by name. A missing name counts as 0.
         proportions: share of each group, by its name; they need not add up to 1.
         temperature: each group gets a share that is proportional to its tokens raised to this power: 1 keeps the
             natural shares, 0 makes all groups equal.
         budget: tokens that training reads in total.
-        sequences: of the training split of each stream, by name; None: all sequences are full, and nothing is cut.
+        sequences: lengths of the sequences of the training split of each stream, by name; None: all sequences are full,
+            and nothing is cut.
         length: tokens of one sequence, for the record.
 
     Returns:
@@ -243,8 +245,8 @@ def read_weights(portions: Sequence[Portion], tokens: Mapping[str, int]) -> Read
     """The shares of sequences that weights alone give, without tokens: nobody knows how full the sequences are.
 
     Args:
-        portions: what the mix declares for each stream.
-        tokens: as for read_shares().
+        portions: declarations of the mix, one for each stream.
+        tokens: number of tokens of each stream, as for read_shares().
 
     >>> [each.weight for each in read_weights([Portion("a", "a", 3.0), Portion("b", "b")], {"a": 9, "b": 9}).streams]
     [0.75, 0.25]

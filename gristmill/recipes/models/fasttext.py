@@ -56,7 +56,7 @@ def probabilities(model: Any, texts: Sequence[str]) -> list[dict[str, float]]:
     """The probability of each label, by text. A text without words that the model knows has those of no words.
 
     Args:
-        model: as load() gave it.
+        model: model from load().
         texts: any number.
     """
     if not texts:
@@ -80,12 +80,12 @@ def fasttext_tagger(
     """A tagger that gives each document the probabilities of a fastText classifier.
 
     Args:
-        name: of the tagger; ends in a number.
+        name: name of the tagger; ends in a number.
         model: name of the model.
         labels: the labels of the model whose probability is written.
-        description: for people.
-        draft: see Tagger.
-        only: see Tagger.
+        description: description for people.
+        draft: whether the tagger is a draft, as for Tagger.
+        only: names of the only sources that get it, as for Tagger.
 
     Returns:
         The tagger, with a Score for each label.

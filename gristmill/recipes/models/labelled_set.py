@@ -64,11 +64,11 @@ class LabelledSet:
     Give either `file` with `sha256` and `read`, or `drawn`.
 
     Attributes:
-        name: of the set.
+        name: name of the set.
         file: a file to bring: a path on the machine that brings it, or `lake:` and a path in the lake.
-        sha256: of the file, in hex; it is checked.
-        read: reads the file, as Source.convert does: JsonLines, DelimitedRows or another reader. A row's `text` is the
-            text of its document.
+        sha256: sha256 of the file, in hex; it is checked.
+        read: reader of the file, as Source.convert does: JsonLines, DelimitedRows or another reader. A row's `text` is
+            the text of its document.
         label: the key of a document's metadata that holds its label.
         split: the key that holds its split, `train` or `held-out`; None: a hash of the text decides.
         labels: the label of each value, such as {"0": "toxic", "2": "neutral"}. Rows of other values are left out and
@@ -76,7 +76,7 @@ class LabelledSet:
         drawn: instead of a file, the documents of each label.
         held_out: share of the texts that only measure a model. A hash of the text draws them, so that equal texts are
             never on both sides.
-        description: for people.
+        description: description for people.
     """
 
     name: str

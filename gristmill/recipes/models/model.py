@@ -31,13 +31,13 @@ class FastTextTraining:
         labels: name of the labelled set.
         positive: the label whose probability is measured: AUC, thresholds.
         dim: numbers in a vector.
-        epochs: passes over the texts.
+        epochs: number of passes over the texts.
         rate: the learning rate.
         word_ngrams: longest sequence of words.
         min_count: words that occur less often are left out.
         letters: shortest and longest sequence of letters inside words; (0, 0): none.
         buckets: number of vectors that all sequences share.
-        seed: of the first vectors.
+        seed: seed of the first vectors.
         quantize: whether the vectors are compressed, about ten times smaller (`model.ftz`).
     """
 
@@ -87,14 +87,14 @@ class Model:
 
     Attributes:
         name: ends in a number.
-        training: how it is trained here.
+        training: options of its training, if it is trained here; None: it is brought.
         overlaps: the evaluation sets of which an index is made here.
-        file: what to bring instead: a path on the machine that brings it (a relative one is below the current
-            directory), or `lake:` and a path in the lake. Of a file, or of a folder of files.
-        sha256: of the file, in hex. Of a folder: that of each of its files that is brought, by name.
-        kind: what a brought file is: `fasttext`, `onnx` and `tokenizer` (a `tokenizer.json`) are looked at before they
+        file: path of a file or folder to bring instead. It is either on the machine that brings it (a relative one is
+            below the current directory), or `lake:` and a path in the lake.
+        sha256: sha256 of the file, in hex. Of a folder: that of each of its files that is brought, by name.
+        kind: kind of a brought file: `fasttext`, `onnx` and `tokenizer` (a `tokenizer.json`) are looked at before they
             are taken; `list` is any file that is only read, such as words or URLs.
-        description: for people.
+        description: description for people.
         draft: whether the model may be made anew under its name.
     """
 

@@ -48,15 +48,15 @@ def onnx_tagger(
     """A tagger that gives each document the scores of an ONNX text classifier.
 
     Args:
-        name: of the tagger; ends in a number.
+        name: name of the tagger; ends in a number.
         model: name of the model, which was brought as a folder with `model.onnx` and `tokenizer.json`.
         labels: the name of each number that the model gives, in its order.
-        output: what the model's numbers become: `softmax` (probabilities of labels that exclude each other), `sigmoid`
-            (a probability for each label), or `number` (they stay as they are, as for a regression).
+        output: form of the model's numbers in the result: `softmax` (probabilities of labels that exclude each other),
+            `sigmoid` (a probability for each label), or `number` (they stay as they are, as for a regression).
         max_tokens: a text is cut to so many tokens, with those that the tokenizer adds.
-        description: for people.
-        draft: see Tagger.
-        only: see Tagger.
+        description: description for people.
+        draft: whether the tagger is a draft, as for Tagger.
+        only: names of the only sources that get it, as for Tagger.
 
     Returns:
         The tagger, with a Score for each label. A text without tokens has none.
@@ -90,10 +90,10 @@ def open_classifier(
 
     Args:
         model: its name, for messages.
-        folder: holds MODEL and TOKENIZER.
-        labels: as in onnx_tagger.
-        output: as in onnx_tagger.
-        max_tokens: as in onnx_tagger.
+        folder: folder with MODEL and TOKENIZER.
+        labels: names of the model's outputs, as in onnx_tagger.
+        output: form of the model's numbers in the result, as in onnx_tagger.
+        max_tokens: largest number of tokens of a text, as in onnx_tagger.
 
     Returns:
         A function from a batch to its labels.
@@ -116,8 +116,8 @@ class OnnxClassifier:
 
     Args:
         model: its name, for messages.
-        folder: holds MODEL and TOKENIZER.
-        max_tokens: as in onnx_tagger.
+        folder: folder with MODEL and TOKENIZER.
+        max_tokens: largest number of tokens of a text, as in onnx_tagger.
 
     Raises:
         RecipeError: a file is missing or damaged, the package onnxruntime is missing, or the model takes other inputs
@@ -149,7 +149,7 @@ class OnnxClassifier:
 
         Args:
             text: any text. A lone surrogate is read as `?`.
-            count: how many numbers are expected.
+            count: expected number of outputs.
 
         Raises:
             DataError: the model gives another number of them, or cannot be run for so many tokens.

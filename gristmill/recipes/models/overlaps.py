@@ -80,12 +80,12 @@ def overlap_tagger(
     """A tagger that marks the parts of texts that are in evaluation sets.
 
     Args:
-        name: of the tagger; ends in a number.
+        name: name of the tagger; ends in a number.
         model: name of the model with `overlaps=`.
         sets: names of evaluation sets of the model.
-        description: for people.
-        draft: see Tagger.
-        only: see Tagger.
+        description: description for people.
+        draft: whether the tagger is a draft, as for Tagger.
+        only: names of the only sources that get it, as for Tagger.
 
     Returns:
         The tagger, with two labels of spans for each set: `<set>` for n-grams, `<set>_lines` for whole lines. The score

@@ -81,7 +81,7 @@ def ask(request: CheckRules | EvaluateRules, rows: bytes = b"") -> tuple[RuleAns
     """Asks a process that runs rules; starts one if none is idle. Any number of threads may ask at the same time.
 
     Args:
-        request: what to do, and its limits.
+        request: task for the process, with its limits.
         rows: the rows of EvaluateRules as an Arrow stream.
 
     Returns:

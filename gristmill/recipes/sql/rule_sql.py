@@ -120,7 +120,7 @@ def read_whole_texts(connection: "DuckDBPyConnection") -> None:
     They get the pieces between the U+0000: that character joins with no other one, so the result is that of the whole.
 
     Args:
-        connection: on which they are mended; SQL calls them by their usual names.
+        connection: connection on which they are mended; SQL calls them by their usual names.
     """
     for name in _CUT_AT_NUL:
         pieces = f"list_transform(string_split(t, chr(0)), lambda piece: system.main.{name}(piece))"

@@ -48,7 +48,7 @@ class CheckRules(msgspec.Struct, frozen=True, tag=True):
     Attributes:
         columns: name and SQL type of each column.
         wheres: the rules' expressions.
-        limits: for this request.
+        limits: limits for this request.
     """
 
     columns: tuple[tuple[str, str], ...]
@@ -61,7 +61,7 @@ class EvaluateRules(msgspec.Struct, frozen=True, tag=True):
 
     Attributes:
         query: a SELECT from TABLE.
-        limits: for this request.
+        limits: limits for this request.
     """
 
     query: str
@@ -74,7 +74,7 @@ class RuleAnswer(msgspec.Struct, frozen=True):
     Attributes:
         wrong: empty; or `rule`: a rule is not valid; `row`: a query failed; `memory`: it needs more than its limit;
             `broken`: DuckDB failed, and this process must end.
-        words: what is wrong.
+        words: description of the fault; empty if there is none.
         number: number of the rule that is not valid.
     """
 

@@ -46,7 +46,7 @@ class RowsBefore:
     """The rows of one shard of the version before.
 
     Args:
-        path: of their file, for messages.
+        path: path of their file, for messages.
         digests: the digest of each row's metadata, by the key of its (source, id).
     """
 
@@ -57,9 +57,12 @@ class RowsBefore:
         """Findings on rows of an adopted shard, with the kind of each.
 
         Args:
-            path: of the shard's file.
+            path: path of the shard's file.
             first: number of the first of these rows.
             documents: the rows.
+
+        Returns:
+            Each finding after its kind: `before` for a row that is missing there, `metadata` for other metadata.
         """
         for number, document in enumerate(documents, start=first):
             was = self._digests.get(key_of_pair((document.source, document.id)))

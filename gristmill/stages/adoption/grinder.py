@@ -38,10 +38,10 @@ class AdoptionSpec(OneAssetSpec, frozen=True):
     """What all shards share.
 
     Attributes:
-        root: where the files are.
+        root: root of the files.
         raw: the asset of the files, for the ledger.
         documents: the documents of an attribute set; or those of the version before; None: nothing is compared.
-        name: of the attribute set; empty: documents are adopted.
+        name: name of the attribute set; empty: documents are adopted.
     """
 
     root: Root

@@ -39,7 +39,7 @@ class AdoptionStep(OneAssetStep):
         version: the dataset version.
         snapshot: key of the snapshot.
         shelves: the packages that hold the recipe.
-        name: of the attribute set; empty: the documents.
+        name: name of the attribute set; empty: the documents.
         options: connection options of the lake's bucket, with which an `s3://` root without a RawRoot is read too.
         vanished: whether the snapshot may have no files any more; by default it is an error.
     """
@@ -213,7 +213,11 @@ class AdoptionStep(OneAssetStep):
 
 
 def metadata_kept(store: Store, partition: Place, shards: Sequence[Shard]) -> Verdict:  # noqa: ARG001 - a Check
-    """Checks that no document has other metadata than in the version before. The files were compared when read."""
+    """Checks that no document has other metadata than in the version before. The files were compared when read.
+
+    Returns:
+        The verdict, with the first document that differs.
+    """
     facts = counted(shards)
     wrong = [shard for shard in shards if shard.counts.get(METADATA_CHANGED)]
     if not wrong:

@@ -135,12 +135,13 @@ def reading_files(
 
 
 def cache_reading(store: Store, mix: Mix, index: Index) -> Reading:
-    """How training reads the streams of a mix, with the tokens and sequences of the slices of a token cache.
+    """The reading of the streams of a mix in training: shares, rates and epochs, with the tokens and sequences of the
+    slices of a token cache.
 
     Args:
         store: the lake.
         mix: the mix's recipe.
-        index: of one of its token caches; it may be one that is not written yet.
+        index: index of one of its token caches; it may be one that is not written yet.
 
     Raises:
         RecipeError: a stream's share is too small to appear in a block of sequences.
@@ -219,7 +220,7 @@ def _of_cache(
 def why_cache_open(
     store: Store, mix: Mix, tokenizer: Tokenizer, sources: Mapping[str, Source], known: Mapping[str, Sequence[str]]
 ) -> tuple[str, ...]:
-    """Why the index of a token cache would be written again; empty if the lake has it.
+    """The reasons why the index of a token cache would be written again; empty if the lake has it.
 
     Consolidated copies, and packing plans of other lengths than the mix declares, are not part of it: people ask for
     them, and `verify` tells if they are old.

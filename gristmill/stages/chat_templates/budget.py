@@ -21,7 +21,7 @@ class Unrendered(Exception):  # noqa: N818 - caught by chat_rows alone, which co
 
     Args:
         reason: short and stable, because the ledger counts rows by it.
-        detail: what exactly is wrong.
+        detail: description of the fault.
     """
 
     def __init__(self, reason: str, detail: str) -> None:
@@ -105,5 +105,5 @@ class Budget:
 
 
 def size_of(value: object) -> int:
-    """Characters or elements of a value; 0 if it has none."""
+    """The number of characters or elements of a value; 0 if it has none."""
     return len(value) if isinstance(value, str | list | tuple | Mapping) else 0

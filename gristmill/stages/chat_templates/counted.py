@@ -10,7 +10,7 @@ class Counted(jinja2.visitor.NodeTransformer):
     """Changes a parsed template, so that its loops, texts, comparisons and dictionaries are counted."""
 
     def visit_For(self, node: jinja2.nodes.For) -> jinja2.nodes.Node:  # noqa: N802 - Jinja's name
-        """Loops: their passes."""
+        """The node of a loop, which counts its passes."""
         node.iter = asked("passes", [node.iter], node)  # type: ignore[list-item] # Jinja's type is too wide
         return self.generic_visit(node)
 
@@ -19,23 +19,25 @@ class Counted(jinja2.visitor.NodeTransformer):
         return self.generic_visit(asked("joined", node.nodes, node))
 
     def visit_Getitem(self, node: jinja2.nodes.Getitem) -> jinja2.nodes.Node:  # noqa: N802 - see above
-        """Slices: their elements."""
+        """The node of a slice, which counts its elements; any other node as it is."""
         self.generic_visit(node)
         return asked("kept", [node], node) if isinstance(node.arg, jinja2.nodes.Slice) else node
 
     def visit_Pair(self, node: jinja2.nodes.Pair) -> jinja2.nodes.Node:  # noqa: N802 - see above
-        """Keys of dictionaries: what is hashed."""
+        """The node of a key and its value, which counts the hashed key."""
         self.generic_visit(node)
         node.key = _read(node.key)
         return node
 
     def visit_Dict(self, node: jinja2.nodes.Dict) -> jinja2.nodes.Node:  # noqa: N802 - see above
-        """Dictionaries: the places that their keys may share."""
+        """The node of a dictionary, which counts the places that its keys may share."""
         self.generic_visit(node)
         return asked("keyed", [node], node) if node.items else node
 
     def visit_Compare(self, node: jinja2.nodes.Compare) -> jinja2.nodes.Node:  # noqa: N802 - see above
-        """Comparisons: what they read. A comparison with a short constant reads no more than the constant has."""
+        """The node of a comparison, which counts what it reads. A comparison with a short constant reads no more than
+        the constant has.
+        """
         self.generic_visit(node)
         if not all(_is_short(operand.expr) for operand in node.ops):
             node.expr = _read(node.expr)

@@ -19,7 +19,7 @@ _DIGITS = re.compile(r"\d{4}")
 
 
 def percents(_: Budget, value: Any, args: tuple[Any, ...]) -> int:
-    """Characters that a format string of the operator `%` could make.
+    """The largest number of characters that a format string of the operator `%` could make.
 
     Raises:
         Unrendered: a field is too wide, takes its width from a value, or makes any character.
@@ -30,7 +30,7 @@ def percents(_: Budget, value: Any, args: tuple[Any, ...]) -> int:
 
 
 def braces(_: Budget, value: Any, args: tuple[Any, ...]) -> int:
-    """Characters that a format string of the method `format` could make.
+    """The largest number of characters that a format string of the method `format` could make.
 
     Raises:
         Unrendered: a field is too wide, takes its width from a value, or makes any character.

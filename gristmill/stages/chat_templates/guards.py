@@ -56,7 +56,7 @@ def count_growth(
     Args:
         budget: counts them.
         table: METHOD_GROWTH or FILTER_GROWTH.
-        name: of the method or filter.
+        name: name of the method or filter.
         value: the string or list that it works on.
         args: its other arguments.
         named: its named arguments.

@@ -156,7 +156,11 @@ class TemplateSandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
         Counted().visit(source)
 
     def call(self, context: jinja2.runtime.Context, function: Any, /, *args: Any, **named: Any) -> Any:
-        """Calls a function for a template."""
+        """Calls a function for a template.
+
+        Returns:
+            The function's result, counted.
+        """
         self.budget.begin_call()
         try:
             if isinstance(function, _Function):
@@ -255,18 +259,18 @@ class TemplateSandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
         return value
 
     def passes(self, values: Any) -> Any:
-        """What a loop goes through: counted. An iterator counts its elements itself."""
+        """The values that a loop goes through, counted. An iterator counts its elements itself."""
         if isinstance(values, Sized) and not isinstance(values, jinja2.Undefined):
             self.budget.spend(len(values))
         return values
 
     def read(self, value: Any) -> Any:
-        """What a comparison reads: counted."""
+        """The value that a comparison reads, counted."""
         self.budget.whole(value)
         return value
 
     def searched(self, value: Any) -> Any:
-        """What is searched for an element: counted. A mapping is not read to the end; an iterator is."""
+        """The value that is searched for an element, counted. A mapping is not read to the end; an iterator is."""
         return value if isinstance(value, Mapping) else self.read(list(value) if isinstance(value, _Stream) else value)
 
     def _keyed(self, value: Any) -> Any:
@@ -285,7 +289,7 @@ class TemplateSandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
         return value
 
     def concat(self, pieces: Iterable[str]) -> str:
-        """Joins the pieces of a text."""
+        """The text of all pieces, joined."""
         return "".join(self.gathered(pieces))
 
     def gathered(self, pieces: Iterable[str]) -> list[str]:

@@ -55,20 +55,20 @@ class TemplateText(str):
         return TemplateText(str.__getitem__(self, places), self.shown[places])
 
     def lstrip(self, chars: str | None = None, /) -> str:
-        """Without characters at the beginning."""
+        """The text without characters at the beginning."""
         return self[len(self) - len(str.lstrip(self, chars)) :]
 
     def rstrip(self, chars: str | None = None, /) -> str:
-        """Without characters at the end."""
+        """The text without characters at the end."""
         return self[: len(str.rstrip(self, chars))]
 
     def strip(self, chars: str | None = None, /) -> str:
-        """Without characters at both ends."""
+        """The text without characters at both ends."""
         return TemplateText.lstrip(TemplateText.rstrip(self, chars), chars)  # type: ignore[arg-type] # a part is TemplateText too
 
 
 def shown_of(text: str) -> str:
-    """What is printed of a string."""
+    """The printed form of a string."""
     return text.shown if isinstance(text, TemplateText) else text
 
 

@@ -62,7 +62,7 @@ def converted(
 
 
 def spanned(source: Source, raw: RawObject, snapshot: str) -> Iterator[tuple[Converted, RawSpan | None]]:
-    """What a source's converter makes of a raw object, each row with its raw span; None if its reader tells none.
+    """The results of a source's converter for a raw object, each row with its raw span; None if its reader tells none.
 
     Args:
         source: the source.

@@ -58,9 +58,9 @@ class RawEntry(msgspec.Struct, frozen=True):
     Attributes:
         name: its name below the snapshot.
         path: its path in the store.
-        version: that was listed.
+        version: version that was listed.
         part: the part that is converted; None: all of it.
-        hashes: that the checksum files name for it; empty for a part, which is not what they name.
+        hashes: expected hashes from the checksum files; empty for a part, because the files list whole objects.
     """
 
     name: str

@@ -41,8 +41,8 @@ class Links:
         root: root of the store that holds the objects, as Store.url gives it.
         entries: the objects as they are, by name.
         stamps: the objects as they were read, by name.
-        dropped: reads the counts of left-out rows of each finished shard. It is asked for shards of earlier versions,
-            which recorded no links: these counts show how many were left out.
+        dropped: function that reads the counts of left-out rows of each finished shard. It is asked for shards of
+            earlier versions, which recorded no links: these counts show how many were left out.
     """
 
     def __init__(

@@ -37,7 +37,7 @@ def check_named(store: Store, source: Source) -> None:
 
 
 def named_otherwise(store: Store, documents: Place) -> str:
-    """That the documents of a partition have another source than the name of their recipe, as a line for people.
+    """A line for people that says that documents have another source than the name of their recipe; empty if not.
 
     The first document tells. Empty if it has the name of the recipe, or if there is none.
 

@@ -42,7 +42,7 @@ def with_edges(row: Shard, edges: PartEdges | None) -> Shard:
 
     Args:
         row: the row of the table.
-        edges: of its part; None if it was made from whole objects.
+        edges: edges of the shard's part; None if it was made from whole objects.
     """
     if edges is None:
         return row
@@ -69,11 +69,11 @@ def part_of(row: Shard, table: str) -> PartEdges | None:
 
 
 def uncut(edges: PartEdges, units: str) -> str:
-    """What the log says of a part that has the records of others, because nothing begins there; empty: it has not.
+    """The line of the log about a part that has the records of others, because nothing begins there; empty: it has not.
 
     Args:
-        edges: of the part.
-        units: at what its object is cut, such as `gzip members`.
+        edges: edges of the part.
+        units: units at which its object is cut, such as `gzip members`.
 
     >>> from gristmill.lake.rows.raw_parts import RawPart
     >>> uncut(PartEdges("a.gz", 900, RawPart(0, 100), Edge(0), Edge(900)), "gzip members")
@@ -110,6 +110,9 @@ def parts_meet(store: Store, place: Place, shards: Sequence[Shard]) -> Verdict: 
         store: the lake.
         place: the partition.
         shards: its table.
+
+    Returns:
+        The verdict, with the first object whose parts do not meet.
     """
     objects: dict[str, list[PartEdges]] = {}
     for shard in shards:

@@ -33,7 +33,7 @@ class QuarantineWriter:
     Args:
         store: the lake.
         place: the partition.
-        name: of the shard.
+        name: name of the shard.
 
     Attributes:
         reasons: number of refused rows, by reason.
@@ -56,7 +56,7 @@ class QuarantineWriter:
         Args:
             row: the row.
             file: name of its raw object below the snapshot.
-            raw_span: where the reader says that the row is.
+            raw_span: place of the row, if the reader says it.
 
         Raises:
             RecipeError: the converter gave the row fields of other types.
@@ -138,7 +138,11 @@ class QuarantineWriter:
         )
 
     def close(self, stamps: dict[str, ObjectVersion]) -> Quarantine | None:
-        """Publishes the file, and adds its stamp to `stamps`; None if no row was refused."""
+        """Publishes the file, and adds its stamp to `stamps`; None if no row was refused.
+
+        Returns:
+            The size and digest of the file; None if no row was refused.
+        """
         if self._writer is None:
             return None
         refused = self._writer.close()

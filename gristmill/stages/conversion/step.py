@@ -225,8 +225,8 @@ class ConversionPlan(OneAssetPlan):
         store: the lake.
         listing: the raw objects of the snapshot.
         shards: names of the raw objects, by shard.
-        hashes: reads the checksum files; see named_hashes.
-        cut: reads what erasures have left of the raw objects; see cut_objects.
+        hashes: function that reads the checksum files; see named_hashes.
+        cut: function that reads what erasures have left of the raw objects; see cut_objects.
     """
 
     store: Store

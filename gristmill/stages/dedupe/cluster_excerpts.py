@@ -51,6 +51,9 @@ def excerpts_of(store: Store, recipe: Dedupe, resolution: Resolution) -> list[Cl
         recipe: the dedupe recipe.
         resolution: its result.
 
+    Returns:
+        One excerpt for each of the largest clusters, in their order.
+
     Raises:
         DataError: a file is damaged, or a blocklist cannot be read.
     """

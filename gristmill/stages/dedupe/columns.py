@@ -59,7 +59,7 @@ class Spill:
 
     Attributes:
         memory: the same.
-        bytes: how many were written to the folder.
+        bytes: number of bytes that were written to the folder.
     """
 
     def __init__(self, memory: int) -> None:
@@ -92,10 +92,10 @@ class ColumnFile:
 
     Args:
         store: the lake.
-        path: of the file.
+        path: path of the file.
         digest: the XXH3-128 (hex) of its bytes, as its ledger names it.
-        types: of its columns, as numpy names them.
-        spill: where it is held; None: in memory.
+        types: types of its columns, as numpy names them.
+        spill: memory and temporary folder that hold the columns; None: memory alone.
         within: the bytes [start, end) of the file that are read; None: all of them.
 
     Raises:
@@ -161,8 +161,8 @@ class ColumnWriter:
     """Columns of a file that is written later. Beyond `most` bytes they are held in temporary files.
 
     Args:
-        types: of the columns, as numpy names them.
-        spill: has the temporary files.
+        types: types of the columns, as numpy names them.
+        spill: owner of the temporary files.
         most: bytes that are held in memory.
     """
 

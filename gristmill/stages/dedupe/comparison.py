@@ -17,7 +17,7 @@ class Newcomer:
     Attributes:
         rank: rank of the snapshot.
         start: the place of the first hash in the file `hashes` of its run.
-        places: of its hashes among all distinct hashes of the range, ascending.
+        places: places of its hashes among all distinct hashes of the range, ascending.
     """
 
     def __init__(self, rank: int, start: int, places: Places) -> None:
@@ -28,14 +28,14 @@ class Comparison:
     """The distinct hashes that new snapshots have in a range, and what is known of each of them.
 
     Args:
-        ranks: of the new snapshots.
+        ranks: ranks of the new snapshots.
         window: their hashes.
 
     Attributes:
         hi: high halves of the distinct hashes.
         lo: low halves.
         first: the lowest rank that has each of them.
-        times: how often each occurs.
+        times: number of times that each hash occurs in each new snapshot.
     """
 
     def __init__(self, ranks: Sequence[int], window: Window) -> None:
@@ -71,7 +71,8 @@ class Keepers:
         self._indexes = np.zeros(len(comparison.hi), np.uint32)
 
     def found(self, newcomer: Newcomer) -> tuple[Places, NDArray[np.int32], NDArray[np.uint32]]:
-        """The hashes of a new snapshot that a member before it has.
+        """The hashes of a new snapshot that a member before it has: their places in the range, the ranks of those
+        members, and the hashes' indexes there; shape (n,) each.
 
         Returns:
             For each of them: its place in the file `hashes` of the new snapshot, and rank and place where it is kept.
@@ -84,9 +85,9 @@ class Keepers:
         """A member has the hashes at these places; it keeps those that no member before it has.
 
         Args:
-            rank: of the member.
-            places: of the hashes in the range.
-            indexes: of the hashes in the file `hashes` of its run.
+            rank: rank of the member.
+            places: places of the hashes in the range.
+            indexes: indexes of the hashes in the file `hashes` of its run.
         """
         free = self._ranks[places] < 0
         self._ranks[places[free]] = rank
@@ -94,11 +95,12 @@ class Keepers:
 
 
 def firsts_of(comparison: Comparison, times: Mapping[int, NDArray[np.int64]]) -> Iterator[tuple[int, int, int]]:
-    """How many fingerprints of each new snapshot occur first in which: (rank, first rank, fingerprints).
+    """The number of fingerprints of each new snapshot by the snapshot where they occur first: (rank, first rank,
+    fingerprints).
 
     Args:
         comparison: the hashes, of which all snapshots have been seen.
-        times: how often each hash of a new snapshot occurs in it, by rank.
+        times: number of times that each hash of a new snapshot occurs in it, by rank (n).
     """
     for rank, newcomer in comparison.newcomers.items():
         firsts = comparison.first[newcomer.places]
@@ -107,7 +109,7 @@ def firsts_of(comparison: Comparison, times: Mapping[int, NDArray[np.int64]]) ->
 
 
 def powers(times: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many numbers are in [2**k, 2**(k + 1)), by k.
+    """The number of values that are in [2**k, 2**(k + 1)), by k (k).
 
     >>> powers(np.array([1, 1, 2, 3, 4])).tolist()
     [2, 2, 1]

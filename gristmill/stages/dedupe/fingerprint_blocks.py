@@ -38,8 +38,8 @@ class HashFile(msgspec.Struct, frozen=True):
     """The hashes of one shard.
 
     Attributes:
-        path: of the file `hashes`.
-        hashes: how many it has.
+        path: path of the file `hashes`.
+        hashes: number of hashes in the file.
         buckets: path of the file `buckets`.
         digest: XXH3-128 (hex) of that file.
     """
@@ -108,7 +108,7 @@ class BucketReader:
     Args:
         store: the lake.
         files: the hash files of the shards.
-        indexes: of the same shards.
+        indexes: indexes of the blocks of the same shards.
         bucket: the bucket.
     """
 

@@ -60,7 +60,7 @@ def sort_hashes(hi: U64, lo: U64) -> tuple[Places, U64, U64]:
 
 
 def changes(hi: U64, lo: U64) -> NDArray[np.bool_]:
-    """Whether each hash of a list, from the second on, is another than the one before it."""
+    """Whether each hash of a list, from the second on, is another than the one before it (n - 1)."""
     different: NDArray[np.bool_] = (hi[1:] != hi[:-1]) | (lo[1:] != lo[:-1])
     return different
 
@@ -71,7 +71,7 @@ def are_ascending(hi: U64, lo: U64) -> bool:
 
 
 def count_up_to(hi: U64, lo: U64, last: tuple[np.uint64, np.uint64]) -> int:
-    """How many of ascending hashes are not above a hash."""
+    """The number of ascending hashes that are not above a hash."""
     begin, end = np.searchsorted(hi, last[0], "left"), np.searchsorted(hi, last[0], "right")
     return int(begin + np.searchsorted(lo[begin:end], last[1], "right"))
 

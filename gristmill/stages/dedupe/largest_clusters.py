@@ -19,8 +19,8 @@ class LargestCluster(msgspec.Struct, frozen=True):
     What `times` and `span` count depends on the recipe: facts() has a name for each meaning.
 
     Attributes:
-        times: how often it occurs, at least; of near duplicates the number of documents of the cluster. Each round
-            names only the ten units that occur most often in it, so occurrences in other rounds may be missing.
+        times: number of times that it occurs, at least; of near duplicates the number of documents of the cluster. Each
+            round names only the ten units that occur most often in it, so occurrences in other rounds may be missing.
         source: name of the source of one occurrence: the first of the rounds that name it.
         snapshot: its key.
         shard: name of the shard.
@@ -35,7 +35,7 @@ class LargestCluster(msgspec.Struct, frozen=True):
     span: Integer
 
     def facts(self, *, near: bool) -> dict[str, str | int]:
-        """What it says, by name, for people.
+        """The values of the cluster by name, for people.
 
         Args:
             near: whether it is a cluster of near duplicates.
@@ -57,7 +57,7 @@ def largest_clusters(
         found: the units that each round names.
         order: the order of the snapshots.
         shards: the names of the shards of each rank, sorted.
-        where: what was compared, for the message.
+        where: description of what was compared, for the message.
 
     Raises:
         DataError: a part names a place that no snapshot has.

@@ -23,10 +23,10 @@ class AscendingHashes(Protocol):
 
     @property
     def rows(self) -> int:
-        """How many there are."""
+        """The number of hashes."""
 
     def read(self, start: int, stop: int) -> Sequence[U64]:
-        """High and low halves of the hashes [start, stop)."""
+        """The high and low halves of the hashes [start, stop)."""
 
 
 Window = list[tuple[int, U64, U64]]
@@ -39,6 +39,9 @@ def windows(lists: Sequence[AscendingHashes], most: int) -> Iterator[Window]:
     Args:
         lists: the lists.
         most: about so many hashes are read for one window; each list gives one at least.
+
+    Returns:
+        The windows in ascending order.
     """
     begins = [0] * len(lists)
     while any(begin < each.rows for begin, each in zip(begins, lists, strict=True)):
@@ -104,7 +107,7 @@ class RunWriter:
     """Takes the hashes of a bucket in the order of their positions, and writes the columns of its run.
 
     Args:
-        spill: has the memory, and the temporary files.
+        spill: memory for the hashes, and the temporary files.
 
     Attributes:
         hashes: columns of the file `hashes`; so are positions, repeats and counts of theirs.

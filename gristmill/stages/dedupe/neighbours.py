@@ -25,7 +25,7 @@ class NeighboursPlan(OneAssetPlan):
     An item has the name of its last shard: if that one is finished, so are the others.
 
     Attributes:
-        sizes: how many hashes each shard has, in the order of the target.
+        sizes: number of hashes of each shard, in the order of the target.
         most: the most hashes of an item, unless one shard has more.
         hash_bytes: bytes that are read for a hash: the weight of an item.
     """
@@ -52,6 +52,9 @@ def neighbours(weights: Mapping[int, int], most: int) -> Iterator[tuple[int, int
     Args:
         weights: the weight of each number.
         most: the most that the numbers of a range weigh together, unless one alone weighs more.
+
+    Returns:
+        The first number of a range, and the number after its last.
 
     >>> list(neighbours({0: 1, 1: 1, 2: 5, 4: 1}, 2))
     [(0, 2), (2, 3), (4, 5)]

@@ -73,8 +73,8 @@ class Resolution(msgspec.Struct, frozen=True):
     Attributes:
         snapshots: the snapshots by rank.
         matrix: (rank, first rank, units): how many units of a snapshot occurred first in another one, or in itself.
-        occurrences: how many different units of a round occur 2**k to 2**(k + 1) - 1 times, by k, added up over the
-            rounds. A unit counts in each round that has it; there, an earlier snapshot that has it counts as one
+        occurrences: number of different units of a round that occur 2**k to 2**(k + 1) - 1 times, by k, added up over
+            the rounds. A unit counts in each round that has it; there, an earlier snapshot that has it counts as one
             occurrence.
         largest: the ten units that occur most often, or the ten largest clusters of near duplicates.
         schema: 1.
@@ -221,9 +221,9 @@ def resolve(
         recipe: the recipe.
         editions: names of the `replace` sources: their snapshots are editions.
         shelves: the packages that hold the recipes.
-        engine: where the shards of the steps are ground.
+        engine: engine that grinds the shards of the steps.
         token: names this run; no two runs use the same token.
-        say: takes lines of progress.
+        say: function that takes lines of progress.
         force: make everything again.
         by: the process of a run that asks before it takes a claim.
 
@@ -261,7 +261,7 @@ def _progress(say: Say, where: str) -> Say:
 
 
 def why_unresolved(store: Store, recipe: Dedupe, editions: Collection[str]) -> tuple[str, ...]:
-    """Why the recipe would be resolved again; no reasons if the lake has the resolution.
+    """The reasons why the recipe would be resolved again; no reasons if the lake has the resolution.
 
     Args:
         store: the lake.

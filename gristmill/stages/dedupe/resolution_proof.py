@@ -21,8 +21,8 @@ def resolution_contradictions(store: Store, ledger: IndexLedger, say: Say) -> It
 
     Args:
         store: the lake.
-        ledger: of the resolution.
-        say: is told of clusters that have one number.
+        ledger: ledger of the resolution.
+        say: function that receives lines about clusters that have one number.
     """
     name = names_of(ledger.asset)["dedupe"]
     path = resolution_path(name)

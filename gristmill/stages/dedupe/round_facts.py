@@ -35,10 +35,10 @@ _Facts = TypeVar("_Facts", bound=_Clustered)
 
 
 def why_doubtful(counts: Iterable[Mapping[str, int]]) -> str:
-    """That no document is a duplicate, as a line for people; empty if one is, or if there is no document.
+    """A line for people that says that no document is a duplicate; empty if one is, or if there is no document.
 
     Args:
-        counts: of the snapshots of a resolution.
+        counts: counts of the snapshots of a resolution.
     """
     sums = Counter[str]()
     for each in counts:

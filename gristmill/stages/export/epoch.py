@@ -41,7 +41,7 @@ def check_epoch(mix: Mix, export: Export) -> None:
 
 
 def epoch_of(store: Store, mix: Mix, export: Export, slices: Sequence[Slice]) -> Reading | None:
-    """How an epoch of Energon reads each stream; None if the format asks for no epoch.
+    """The reading of each stream in an epoch of Energon; None if the format asks for no epoch.
 
     Streams without a slice are left out. So the others have their shares of the whole budget.
 

@@ -70,7 +70,7 @@ def write_documents(file: ShardFile, part: PartWriter) -> None:
 
     Args:
         file: the shard's file.
-        part: receives them.
+        part: part that receives them.
 
     Raises:
         DataError: a document contradicts itself, or the shard has other rows or ids than its table says.

@@ -104,7 +104,8 @@ def _write(writer: IndexWriter, store: Store, export: Export, index: Index, rele
 def why_export_open(
     store: Store, mix: Mix, export: Export, sources: Mapping[str, Source], known: Mapping[str, Sequence[str]]
 ) -> tuple[str, ...]:
-    """Why the index of an export would be written again; empty if the lake has it. The arguments: as in index_export.
+    """The reasons why the index of an export would be written again; empty if the lake has it. The arguments: as in
+    index_export.
 
     Of the large files of the release, only the sizes are compared; `verify` reads them.
 

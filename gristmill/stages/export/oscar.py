@@ -67,7 +67,11 @@ class OscarPart(GzipLinesPart):
         self._declared = declared
 
     def line(self, document: Document, split: str) -> tuple[str, bytes] | NotTaken:
-        """See GzipLinesPart."""
+        """See GzipLinesPart.
+
+        Returns:
+            The line's file in the part, and the line in UTF-8; or the reason why the format does not take the document.
+        """
         language = language_of(document)
         if self._declared.languages and language not in self._declared.languages:
             return NotTaken(OTHER_LANGUAGE)

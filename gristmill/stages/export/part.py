@@ -38,7 +38,7 @@ def part_folder(recipe: str, inputs: Sequence[Input]) -> str:
 
     Args:
         recipe: digest of the recipe.
-        inputs: what the part is made from, the mix's shard first.
+        inputs: sources of the part's content, the mix's shard first.
     """
     number = xxhash.xxh3_64_intdigest(inputs[0].shard.encode()) % 100_000
     return f"part-{number:05d}-{digest_of([recipe, msgspec.to_builtins(tuple(inputs))])[:16]}"
@@ -48,7 +48,7 @@ class PartFile(msgspec.Struct, frozen=True):
     """A file of a part.
 
     Attributes:
-        facts: what its codec knows of it.
+        facts: facts that its codec knows of it.
         documents: one flag for each row of the mix's shard: whether the file has it. Encoded by `pack_bits`.
     """
 
@@ -108,12 +108,13 @@ class PartWriter:
     """Writes the documents of one shard of the mix into the files of a part.
 
     Args:
-        codec: of the format.
+        codec: codec of the format.
         folder: the name of the part's folder.
-        create: opens a file, by its path below the part's folder.
-        lake: holds what documents refer to.
+        create: function that opens a file, by its path below the part's folder.
+        lake: store of what documents refer to.
         validation: the share of documents that the mix holds out.
-        held: for each row of the shard, whether the mix holds it out; None: the draw by (source, id) decides.
+        held: flags of the shard's rows that the mix holds out, one for each row; None: the draw by (source, id)
+            decides.
     """
 
     def __init__(
@@ -142,7 +143,7 @@ class PartWriter:
         """Writes the next rows of the shard, and counts why the format refuses a document.
 
         Args:
-            path: of the shard, for messages.
+            path: path of the shard, for messages.
             lines: the rows, each with its line feed.
 
         Raises:
@@ -177,6 +178,9 @@ class PartWriter:
 
     def close(self) -> dict[str, PartFile]:
         """Publishes the files, and the list of them last.
+
+        Returns:
+            The files by their paths in the part's folder.
 
         Raises:
             DataError: documents were refused for a reason that blocks the part; names shard, rows and documents.

@@ -30,6 +30,9 @@ def export_complete(store: Store, documents: Sequence[Shard], parts: Sequence[Sh
         parts: the rows of the export's table.
         place: the slice of the export.
 
+    Returns:
+        The verdict, with the first part that is wrong.
+
     Raises:
         StoreError: the lake does not answer.
     """
@@ -55,7 +58,11 @@ def _files(place: Place, parts: Sequence[Shard]) -> int:
 
 
 def against(place: Place, documents: Sequence[Shard], parts: Sequence[Shard]) -> Iterator[Finding]:
-    """Findings unless each shard of the mix has its part, made from all its rows, and there are no other parts."""
+    """Findings unless each shard of the mix has its part, made from all its rows, and there are no other parts.
+
+    Returns:
+        One finding for each such shard or part.
+    """
     by_name = {part.name: part for part in parts}
     for shard in documents:
         part = by_name.pop(shard.name, None)
@@ -75,7 +82,11 @@ def against(place: Place, documents: Sequence[Shard], parts: Sequence[Shard]) ->
 
 
 def parts_agree(store: Store, place: Place, parts: Sequence[Shard]) -> Iterator[Finding]:
-    """Findings unless each part's record agrees with itself and its row, and its objects have their sizes."""
+    """Findings unless each part's record agrees with itself and its row, and its objects have their sizes.
+
+    Returns:
+        One finding for each fault.
+    """
     sizes = {entry.path: entry.size for entry in store.list(place.folder)} if parts else {}
     for part in parts:
         try:

@@ -67,7 +67,7 @@ def release_of(
         slices: the slices, in order.
         weights: the weight of each stream of the mix, by name.
         excluded: samples whose documents are on a blocklist, see taken_down().
-        repetitions: of each stream, see epoch_of().
+        repetitions: number of times that each stream is read, see epoch_of().
 
     Raises:
         DataError: a slice has no ledger, or its ledger is wrong.
@@ -126,7 +126,7 @@ def small_files(release: Release, declared: ExportFormat, sha256: Mapping[str, s
     Args:
         release: the release.
         declared: its format.
-        sha256: of each large file, by its path in the lake.
+        sha256: sha256 of each large file, by its path in the lake.
     """
     digests = {path.removeprefix(release.folder): sha256[path] for path in release.sizes}
     beside = codec_of(declared).beside(release, digests)
@@ -179,13 +179,13 @@ def large_files(store: Store, release: Release, declared: ExportFormat) -> Itera
 
 
 def meaning_of(store: Store, release: Release, declared: ExportFormat, name: str) -> tuple[str, str]:
-    """What a built file of a release says, and what it would say if it were made again: two digests.
+    """The digests of what a built file of a release says, and of what it would say if it were made again.
 
     Args:
         store: the lake.
         release: the release.
         declared: its format.
-        name: of the file, one of `release.built`.
+        name: name of the file, one of `release.built`.
 
     Raises:
         DataError: the file in the lake is no such file.
@@ -197,7 +197,7 @@ def meaning_of(store: Store, release: Release, declared: ExportFormat, name: str
 
 
 def release_warnings(store: Store, asset: str) -> tuple[str, ...]:
-    """What people should know of the release of an index: it is valid, but its readers will not like it.
+    """The warnings for people about the release of an index: it is valid, but its readers will not like it.
 
     Args:
         store: the lake.
@@ -215,7 +215,7 @@ class PieceReader:
 
     Args:
         store: the lake.
-        release: whose pieces are read.
+        release: release whose pieces are read.
     """
 
     def __init__(self, store: Store, release: Release) -> None:

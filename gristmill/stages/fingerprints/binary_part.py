@@ -27,8 +27,8 @@ def part_name(recipe: str, name: str, inputs: Sequence[Input]) -> str:
 
     Args:
         recipe: digest of the recipe.
-        name: of the part in the ledger's table.
-        inputs: what the part is made from.
+        name: name of the part in the ledger's table.
+        inputs: sources of the part's content.
     """
     number = xxhash.xxh3_64_intdigest(name.encode()) % 100_000
     return f"part-{number:05d}-{digest_of([recipe, name, msgspec.to_builtins(tuple(inputs))])[:16]}"
@@ -56,7 +56,7 @@ class BinaryPartRecord(StoredPart, frozen=True):
     Attributes:
         folder: the part's folder in the lake, with its closing slash.
         contents: XXH3-128 (hex) of each file, by its name in the folder.
-        facts: what the stage that made the part says of it, as JSON.
+        facts: values about the part from the stage that made it, as JSON.
     """
 
     folder: str
@@ -85,7 +85,7 @@ def read_part_file(store: Store, row: Shard, table: str, name: str) -> bytes:
         store: the lake.
         row: the part's row of the table.
         table: path of the table, for messages.
-        name: of the file.
+        name: name of the file.
 
     Raises:
         DataError: the part has no such file, or the file has another sha256 than recorded.
@@ -114,7 +114,7 @@ class BinaryFile:
     """A file of a part that is being written.
 
     Args:
-        upload: receives the bytes.
+        upload: upload that receives the bytes.
     """
 
     def __init__(self, upload: HashedUpload) -> None:
@@ -133,7 +133,7 @@ class BinaryPart(PartOutput):
         store: the lake.
         spec: the settings of the partition.
         name: name of the part in the ledger's table.
-        inputs: what the part is made from.
+        inputs: sources of the part's content.
         ids: digest of the (source, id) pairs of its rows, if it has rows of documents.
     """
 
@@ -145,12 +145,20 @@ class BinaryPart(PartOutput):
         self._files: dict[str, BinaryFile] = {}
 
     def file(self, name: str) -> BinaryFile:
-        """Opens a file of the part."""
+        """Opens a file of the part.
+
+        Returns:
+            The open file.
+        """
         file = self._files[name] = BinaryFile(self.uploads.open(self.folder + name))
         return file
 
     def close(self) -> Receipt:
-        """Publishes all files. Set `rows`, `ids`, `counts`, `dropped` and `facts` before."""
+        """Publishes all files. Set `rows`, `ids`, `counts`, `dropped` and `facts` before.
+
+        Returns:
+            The receipt of the part.
+        """
         for _, file in sorted(self._files.items()):
             file.upload.close()
         contents = {name: file.content.hexdigest() for name, file in self._files.items()}
@@ -163,7 +171,7 @@ def sealed(row: Shard, record: BinaryPartRecord) -> Shard:
     """The row of a part with all that follows from its record: sizes, digests, and the field `extra`.
 
     Args:
-        row: what else the row says. Fields of rows of documents are emptied: no part has them.
+        row: further values of the row. Fields of rows of documents are emptied: no part has them.
         record: the part's files, and its facts.
     """
     return msgspec.structs.replace(

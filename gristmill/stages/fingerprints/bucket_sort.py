@@ -29,7 +29,7 @@ def buckets_of(high: NDArray[np.uint64], buckets: int) -> NDArray[np.uint16]:
 
     Args:
         high: upper halves of hashes (n).
-        buckets: how many there are, at most 65536.
+        buckets: number of buckets, at most 65536.
 
     >>> buckets_of(np.array([0, 2**63 - 1, 2**63, 2**64 - 1], np.uint64), 4).tolist()
     [0, 1, 2, 3]
@@ -50,7 +50,7 @@ class BucketSort:
     """Takes the hashes of a shard in their order, and gives them by bucket.
 
     Args:
-        buckets: into how many ranges of their high halves they are divided.
+        buckets: number of ranges of the high halves into which the hashes are divided.
         run: hashes that are sorted in memory.
     """
 
@@ -78,7 +78,8 @@ class BucketSort:
             self._spill()
 
     def blocks(self) -> Iterator[tuple[int, int, Iterator[NDArray[Any]]]]:
-        """The blocks of all buckets, in order.
+        """The blocks of all buckets, in order: the number of the first bucket, the number of hashes, and the columns,
+        arrays of shape (n,).
 
         Yields:
             The number of the bucket, how many hashes it has, and the parts of its three columns, in their order: high

@@ -35,8 +35,8 @@ def families_of(order: Order, number: int, scope: str, empty: Collection[int] = 
 
     Args:
         order: the order of the snapshots.
-        number: of the round.
-        scope: of the recipe.
+        number: number of the round.
+        scope: scope of the recipe.
         empty: ranks of snapshots without fingerprints; they are nobody's newest edition.
 
     Returns:

@@ -27,7 +27,7 @@ class FingerprintSpec(OneAssetSpec, frozen=True):
     Attributes:
         documents: the partition that is read.
         unit: the parameters of the unit.
-        buckets: into how many ranges the hashes are divided.
+        buckets: number of ranges into which the hashes are divided.
     """
 
     documents: Place

@@ -39,9 +39,9 @@ def keys_of(rows: Sequence[Any], key: str, counts: Counter[str]) -> list[str | N
     A number is its decimal digits, as an id is: 1, 1.0 and "1" are one key.
 
     Args:
-        rows: of the type that `keyed_row` gives.
+        rows: rows of the type that `keyed_row` gives.
         key: the same.
-        counts: is told how many rows have no key, and why.
+        counts: counter of the rows without a key, by the reason.
 
     >>> line = b'{"id":"a","source":"s","text":"","metadata":{"n":1.0}}'
     >>> row = msgspec.json.decode(line, type=keyed_row("metadata.n"))

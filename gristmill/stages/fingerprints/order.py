@@ -53,7 +53,7 @@ class Order(msgspec.Struct, frozen=True):
 
     @property
     def rounds(self) -> int:
-        """How many rounds it has."""
+        """The number of rounds."""
         return max((entry.round for entry in self.entries), default=0)
 
     def of_round(self, number: int) -> list[int]:

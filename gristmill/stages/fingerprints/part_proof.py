@@ -34,7 +34,7 @@ class ReadPart(NamedTuple):
         store: the lake.
         place: place of its partition.
         row: row of the part in the table of its ledger.
-        record: what the row says of its files.
+        record: record of its files, from the row.
     """
 
     store: Store
@@ -92,7 +92,7 @@ class BinaryPartKind(KindBehaviour):
     """A kind whose parts are binary files."""
 
     def numbers(self, part: ReadPart) -> Numbers:
-        """What the files of a part give.
+        """The numbers that the files of a part give.
 
         Args:
             part: the part.
@@ -103,7 +103,11 @@ class BinaryPartKind(KindBehaviour):
         raise NotImplementedError
 
     def findings(self, part: KnownPart) -> Iterator[Finding]:
-        """See KindBehaviour."""
+        """See KindBehaviour.
+
+        Returns:
+            One finding for each fault.
+        """
         store, partition, row = part
         who = f"part {row.name}"
         try:

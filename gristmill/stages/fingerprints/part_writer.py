@@ -34,9 +34,9 @@ class FingerprintWriter(BinaryPart):
         store: the lake.
         spec: settings of the partition.
         name: name of the part.
-        inputs: what the part is made from.
+        inputs: sources of the part's content.
         unit: unit whose hashes are written.
-        buckets: into how many ranges the hashes are divided.
+        buckets: number of ranges into which the hashes are divided.
     """
 
     counts: Counter[str]
@@ -75,7 +75,7 @@ class FingerprintWriter(BinaryPart):
 
         Args:
             found: the units, in the order of the documents.
-            documents: how many documents these are.
+            documents: number of these documents.
         """
         spans = np.zeros(documents, np.int64)
         for units, signatures in found:
@@ -98,7 +98,11 @@ class FingerprintWriter(BinaryPart):
         self._columns[name].write(values.astype("<u4").tobytes())
 
     def close(self) -> Receipt:
-        """Writes what is left, and publishes all files."""
+        """Writes what is left, and publishes all files.
+
+        Returns:
+            The receipt of the part.
+        """
         if self._ids or not self.rows:
             self._ids_file.write(gzip_bytes(self._ids))
         self._write_spans()

@@ -17,11 +17,12 @@ class RepeatedUnit(msgspec.Struct, frozen=True, array_like=True):
     Attributes:
         key: the hash, or the number of the cluster (hex). Equal hashes of two rounds are the same unit; clusters with
             one number are the same if they keep the same document.
-        times: how often it occurs in the snapshots of the round, and one for each earlier snapshot that has it. Of a
-            cluster: its documents after the round.
-        new: how often it occurs in the snapshots of the round. Of a cluster: 0.
-        rank: of the first snapshot of the round that has it. Of a cluster: of the document that it keeps.
-        position: where it occurs first in that snapshot: (number of the shard << 32) + number of its span in the shard.
+        times: number of times that it occurs in the snapshots of the round, and one for each earlier snapshot that has
+            it. Of a cluster: its documents after the round.
+        new: number of times that it occurs in the snapshots of the round. Of a cluster: 0.
+        rank: rank of the first snapshot of the round that has it. Of a cluster: of the document that it keeps.
+        position: place of its first occurrence in that snapshot: (number of the shard << 32) + number of its span in
+            the shard.
     """
 
     key: str
@@ -32,7 +33,7 @@ class RepeatedUnit(msgspec.Struct, frozen=True, array_like=True):
 
 
 def most_repeated(found: list[RepeatedUnit]) -> list[RepeatedUnit]:
-    """Those that occur most often, at most LARGEST. Of equal ones the lower key comes first.
+    """The units that occur most often, at most LARGEST. Of equal ones the lower key comes first.
 
     Args:
         found: units with different keys.

@@ -32,7 +32,7 @@ class SpanTable:
 
     @property
     def documents(self) -> int:
-        """Number of documents."""
+        """The number of documents."""
         return len(self.counts)
 
     @cached_property
@@ -42,7 +42,7 @@ class SpanTable:
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
-        """Where the last span of each document ends, shape (documents,); 0 without spans.
+        """The offset where the last span of each document ends, shape (documents,); 0 without spans.
 
         If the unit is the whole document, that is the length of its text in code points.
         """
@@ -77,7 +77,7 @@ class SpanTable:
         """The same of a document: the place of its first span.
 
         Args:
-            number: of the document among those that have spans.
+            number: number of the document among those that have spans.
             where: the part, for the message.
 
         Raises:
@@ -110,6 +110,9 @@ class SpanTable:
         Args:
             data: the bytes.
             where: the part, for the message.
+
+        Returns:
+            The table of the spans.
 
         Raises:
             DataError: they are not the spans of documents.

@@ -30,7 +30,8 @@ class Unmatched(NamedTuple):
         entries: number of all its entries.
         missing: the (source, id) of those that no searched document has and no record of an erasure names, sorted.
         undeclared: the sources among them that no recipe declares.
-        skipped: what was not searched: assets that were never made, and partitions without a readable id index.
+        skipped: names of what was not searched: assets that were never made, and partitions without a readable id
+            index.
     """
 
     blocklist: str

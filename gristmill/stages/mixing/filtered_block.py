@@ -51,7 +51,7 @@ class FilteredBlock(NamedTuple):
         """The same block with new bytes for some rows.
 
         Args:
-            edits: see FilteredBlock.
+            edits: new bytes of rows, by the row's number in the block.
 
         Raises:
             DataError: the block has no such row, or the new bytes are not one line of JSON with the row's id and
@@ -89,6 +89,6 @@ class FilteredBlock(NamedTuple):
         return b"\n".join(chosen), [self.pairs[i] for i in kept]
 
     def dropped(self) -> dict[str, int]:
-        """Number of dropped rows, by reason."""
+        """The number of dropped rows, by reason."""
         numbers, counts = np.unique(self.decisions[self.decisions > 0], return_counts=True)
         return {self.reasons[n - 1]: c for n, c in zip(numbers.tolist(), counts.tolist(), strict=True)}

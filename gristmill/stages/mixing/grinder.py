@@ -45,7 +45,7 @@ class MixingItem(msgspec.Struct, frozen=True):
     Attributes:
         documents: the shard of documents that is read.
         sets: its shard of each attribute set, by the set's name.
-        inputs: what the new shard is made from.
+        inputs: sources of the new shard's content.
     """
 
     documents: Shard

@@ -31,7 +31,7 @@ class HeldOutFlags:
     """Collects the flags of one shard's kept rows.
 
     Args:
-        held_out: what the mix declares.
+        held_out: rule by which the mix holds rows out.
     """
 
     def __init__(self, held_out: HeldOut) -> None:
@@ -63,7 +63,7 @@ class HeldOutFlags:
 
     @property
     def array(self) -> NDArray[np.bool_]:
-        """For each kept row, whether it is held out; shape (rows,)."""
+        """The flags of the kept rows, shape (rows,): whether each is held out."""
         return np.array(self._flags, np.bool_)
 
     @property
@@ -78,7 +78,8 @@ class HeldOutFlags:
 
 
 def held_rows(shard: Shard) -> NDArray[np.bool_] | None:
-    """For each row of a mix's shard, whether it is held out; None if the mix has no key and its draw decides.
+    """The flags of the rows of a mix's shard, one for each: whether it is held out; None if the mix has no key and its
+    draw decides.
 
     Args:
         shard: the shard's row in the table of the mix's slice.
@@ -133,8 +134,8 @@ def check_divided(mix: str, share: float, totals: Mapping[str, int]) -> None:
 
     Args:
         mix: name of the mix, for the message.
-        share: that is held out.
-        totals: of all slices.
+        share: share of the documents that is held out.
+        totals: number of documents and of held-out ones over all slices.
 
     Raises:
         DataError: no document is held out, or all are, or more than half of them and than twice the share.
@@ -151,11 +152,11 @@ def check_divided(mix: str, share: float, totals: Mapping[str, int]) -> None:
 
 
 def held_out_words(share: float, totals: Mapping[str, int]) -> str:
-    """How many documents are held out; about how many, where that is not counted.
+    """The number of documents that are held out, in words; about how many, where that is not counted.
 
     Args:
-        share: that is held out.
-        totals: of all slices.
+        share: share of the documents that is held out.
+        totals: number of documents and of held-out ones over all slices.
 
     >>> held_out_words(0.01, {"rows": 5000, HELD_OUT: 61})
     '61 of 5,000 documents are held out (1.22%, and 1% is declared)'

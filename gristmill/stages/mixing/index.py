@@ -32,8 +32,8 @@ class Slice(msgspec.Struct, frozen=True):
     Attributes:
         stream: key of the stream.
         snapshot: key of the snapshot.
-        fingerprint: of its ledger.
-        totals: of its ledger, such as `rows`.
+        fingerprint: fingerprint of its ledger.
+        totals: totals of its ledger, such as `rows`.
     """
 
     stream: str
@@ -221,7 +221,7 @@ class Closed(NamedTuple):
 
     Attributes:
         content: the index, not yet written.
-        held: why the newest editions of streams are not in it.
+        held: reasons why the newest editions of streams are not in it.
     """
 
     content: Index
@@ -310,7 +310,9 @@ def index_mix(store: Store, mix: Mix, sources: Mapping[str, Source], known: Mapp
 def why_mix_open(
     store: Store, mix: Mix, sources: Mapping[str, Source], known: Mapping[str, Sequence[str]]
 ) -> tuple[str, ...]:
-    """Why the index of a mix would be written again; empty if the lake has it. The arguments are those of index_mix."""
+    """The reasons why the index of a mix would be written again; empty if the lake has it. The arguments are those of
+    index_mix.
+    """
     return why_open(store, mix_index_of(store, mix, sources, known), {})
 
 
@@ -320,7 +322,7 @@ def why_open(
     files: Mapping[str, bytes | None],
     large: Mapping[str, int | None] = MappingProxyType({}),
 ) -> tuple[str, ...]:
-    """Why an index would be written again; empty if the lake has it, and its files are as its ledger says.
+    """The reasons why an index would be written again; empty if the lake has it, and its files are as its ledger says.
 
     Args:
         store: the lake.

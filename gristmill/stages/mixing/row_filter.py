@@ -61,9 +61,9 @@ def failure_in(path: str, first: int, error: ValueRefused | RuleFailed | RulesSt
     """The error of a rule, with the file and the row that it is about.
 
     Args:
-        path: of the file.
+        path: path of the file.
         first: number of the batch's first row in the file.
-        error: what the rule engine raised, with a row of the batch.
+        error: exception of the rule engine, with a row of the batch.
     """
     if isinstance(error, RulesStopped):
         rows = f"rows {first + error.rows[0]} to {first + error.rows[1]}"
@@ -90,8 +90,8 @@ class RowFilter:
         selection: the recipe.
         blocklists: the blocklists that the selection names.
         transforms: the transforms that the selection names, in its order.
-        chosen: which of the rows of a block, by their pairs, are looked at; it is asked once a block, in order. The
-            others are dropped. It is given where finished rows are made again. None: all are looked at.
+        chosen: function that tells which rows of a block, by their pairs, are looked at; it is asked once a block, in
+            order. The others are dropped. It is given where finished rows are made again. None: all are looked at.
 
     Raises:
         RecipeError: two columns contradict each other, or the transforms are not those of the selection.
@@ -123,7 +123,8 @@ class RowFilter:
         Args:
             shard: the shard, as the documents' table has it.
             sets: its shard of each attribute set, by the set's name.
-            counts: receives further counts: absent values, attribute rows without a source, and what edits changed.
+            counts: counter that receives further counts: absent values, attribute rows without a source, and what edits
+                changed.
 
         Raises:
             DataError: the rows of a set do not match the documents, a value is wrong, or a rule fails on a row; or the
@@ -158,9 +159,9 @@ class RowFilter:
         Args:
             block: whole lines.
             feeds: the rows of each attribute set, from the block's first row on.
-            path: of the shard, for messages.
+            path: path of the shard, for messages.
             first: number of the block's first row in the shard.
-            counts: see `blocks`.
+            counts: counter that receives further counts, as for `blocks`.
             shard: name of the shard, for the origin of rows.
 
         Raises:

@@ -72,7 +72,7 @@ class RulesStopped(DataError):  # noqa: N818 - named like RuleFailed
     Args:
         rows: numbers of the first and the last row in the batch, counted from 0.
         rule: the rule's name.
-        reason: which limit.
+        reason: name of the limit.
     """
 
     def __init__(self, rows: tuple[int, int], rule: str, reason: str) -> None:
@@ -93,6 +93,9 @@ def typed_array(column: Column, values: Sequence[Any]) -> "pa.Array | pa.Chunked
     Args:
         column: the column.
         values: its values, one per row; None becomes null.
+
+    Returns:
+        The array, of shape (n,): one element for each value. Its Arrow type is that of the column's declared type.
 
     Raises:
         ValueRefused: a value has another type, or is too large, NaN or infinite. It names the first such row. It names
@@ -251,6 +254,9 @@ class RuleEngine:
         """Applies the rules to a batch as an Arrow table, whose columns are those of typed_array().
 
         Returns and raises: see `decisions`.
+
+        Returns:
+            int16, one decision for each row of the table.
         """
         import numpy as np  # noqa: PLC0415 - comes with pyarrow
 
@@ -315,7 +321,7 @@ class RuleEngine:
 
 
 def ask_about(query: str, table: "pa.Table", limits: ProcessLimits) -> tuple[str, bytes]:
-    """What is wrong, or the values of the query's column `decision` for a slice of rows.
+    """The fault, or else the values of the query's column `decision` for a slice of rows.
 
     Raises:
         RuleStopped: the rules pass the limits.

@@ -26,7 +26,7 @@ class RuleVerdicts:
     drops the row. In that case the rule without a result counts as dropping the row too.
 
     Args:
-        selection: with rules.
+        selection: selection with rules.
 
     Raises:
         RecipeError: a rule is wrong.
@@ -38,7 +38,7 @@ class RuleVerdicts:
         self._masks = [self._drops[start : start + _BITS] for start in range(0, len(self._drops), _BITS)]
 
     def of(self, table: "pa.Table") -> "NDArray[np.bool_]":
-        """Which rule drops which row.
+        """The flags of each rule and row: whether the rule drops the row; shape (rules, rows).
 
         Args:
             table: the rows; see RuleEngine.decisions_of().

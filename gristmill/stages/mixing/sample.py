@@ -115,6 +115,9 @@ def draw(
         size: number of examples per reason, at most.
         transforms: the transforms that the selection names.
 
+    Returns:
+        The examples, and the number of rows that were dropped, by reason.
+
     Raises:
         DataError: the documents or an attribute set are not finished, or do not match each other.
         StoreError: the lake does not answer, or is being rebuilt.

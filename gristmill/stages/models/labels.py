@@ -44,8 +44,8 @@ class LabelledText(msgspec.Struct, frozen=True, gc=False):
     """A row of a labelled set.
 
     Attributes:
-        id: of the document.
-        source: of the document; for a file, the set's name.
+        id: id of the document.
+        source: name of the document's source; for a file, the set's name.
         label: its label.
         split: whether it trains models or measures them.
         text: the text.
@@ -69,7 +69,7 @@ def make_labels(store: Store, labelled: LabelledSet, say: Say) -> tuple[FolderLe
     Args:
         store: the lake.
         labelled: the recipe.
-        say: receives lines of progress.
+        say: function that receives lines of progress.
 
     Returns:
         The ledger, and whether it was made now.
@@ -133,7 +133,8 @@ def _rows(store: Store, ledger: FolderLedger) -> list[LabelledText]:
 
 
 def why_due(store: Store, labelled: LabelledSet, ledger: FolderLedger) -> str:
-    """Why a labelled set of the same recipe and the same documents is made again, in words; empty: it is kept.
+    """The reason why a labelled set of the same recipe and the same documents is made again, in words; empty: it is
+    kept.
 
     The code of `read` changed, or blocklists name other documents of it than they did. Its rows are read only if the
     lake has blocklists. A ledger that has no digest of code is trusted.

@@ -28,15 +28,15 @@ class FolderLedger(msgspec.Struct, frozen=True):
     Attributes:
         schema: 1.
         asset: the address.
-        fingerprint: of the files that are read: the sha256 of the one file, else the digest of the names and sha256 of
-            all of them.
+        fingerprint: fingerprint of the files that are read: the sha256 of the one file, else the digest of the names
+            and sha256 of all of them.
         recipe: the recipe it was made from.
-        inputs: what it was made from.
+        inputs: sources of its content: assets with their fingerprints, or a file.
         files: hex sha256 of each file, by file name.
         opened: names of the files that are read: those of a labelled set by training, those of a model by taggers.
         folder: whether taggers get the folder of the opened files, and not the one file.
         facts: counts and measures, for people.
-        digest: of all other fields.
+        digest: digest of all other fields.
     """
 
     schema: int
@@ -148,12 +148,15 @@ def write_folder(
         store: the lake.
         asset: the address.
         recipe: the recipe.
-        inputs: what it was made from.
+        inputs: sources of its content.
         files: bytes of each file, by name.
-        opened: see FolderLedger.
-        facts: see FolderLedger.
+        opened: names of the files that are read, as in FolderLedger.
+        facts: facts about the content, as in FolderLedger.
         old: the ledger that this run found when it began.
-        folder: see FolderLedger.
+        folder: whether it was brought as a folder, as in FolderLedger.
+
+    Returns:
+        The ledger, as it was written.
 
     Raises:
         Conflict: another run has written the folder since this one began.

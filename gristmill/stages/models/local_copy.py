@@ -42,7 +42,7 @@ def local_files(store: Store, fingerprints: Mapping[str, str], copies: Path | No
 
     Args:
         store: the lake.
-        fingerprints: of each model, by its name: that with which the run was planned.
+        fingerprints: fingerprint of each model, by its name: that with which the run was planned.
         copies: the folder of the copies; None: the machine's.
 
     Returns:

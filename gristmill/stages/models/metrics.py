@@ -31,14 +31,15 @@ class Metrics(msgspec.Struct, frozen=True):
     Attributes:
         positive: the label whose probability is the score.
         texts: T.
-        positives: how many of them have this label.
+        positives: number of texts that have this label.
         auc: probability that a positive text has a higher score than another; 0.5 is a coin.
         baseline: the AUC of the number of words as the score, or of its negative; the larger one.
         accuracy: share of texts whose likeliest label is theirs.
         commonest: the accuracy of always saying the commonest label.
         labels: the labels, sorted.
-        confusion: for each label, how many of its texts have each label as their likeliest, in the order of `labels`.
-        thresholds: from 0 to 1, by 0.05.
+        confusion: numbers of texts by label and likeliest label: for each label, how many of its texts have each label
+            as their likeliest, in the order of `labels`.
+        thresholds: thresholds from 0 to 1, by 0.05.
     """
 
     positive: str
@@ -63,8 +64,8 @@ def auc(scores: npt.ArrayLike, is_positive: npt.ArrayLike) -> float:
     Equal scores count half. Source: Hanley and McNeil 1982; the rank sum of Mann and Whitney.
 
     Args:
-        scores: shape (n,).
-        is_positive: shape (n,); at least one is true, and one is not.
+        scores: scores of the texts, float, shape (n,).
+        is_positive: flags of the texts, bool, shape (n,); at least one is true, and one is not.
 
     >>> auc([0.1, 0.4, 0.35, 0.8], [False, False, True, True])
     0.75

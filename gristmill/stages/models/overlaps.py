@@ -23,8 +23,8 @@ class EvaluationItem(msgspec.Struct, frozen=True):
 
     Attributes:
         set: name of the evaluation set.
-        source: of the document.
-        id: of the document.
+        source: name of the document's source.
+        id: id of the document.
     """
 
     set: str
@@ -40,9 +40,12 @@ def make_overlaps(
     Args:
         store: the lake.
         model: the recipe.
-        indexing: of the model.
-        say: receives lines of progress.
+        indexing: options of the model.
+        say: function that receives lines of progress.
         old: the ledger of the model, if the lake has one.
+
+    Returns:
+        The ledger of the index.
 
     Raises:
         DataError: documents are not in the lake, or there are none.

@@ -22,7 +22,10 @@ def folder_findings(store: Store, asset: str, say: Say) -> Iterator[Finding]:
     Args:
         store: the lake.
         asset: its address.
-        say: receives a note on what it was made from, if that has changed since: it stays valid.
+        say: function that receives a note on what it was made from, if that has changed since: it stays valid.
+
+    Returns:
+        One finding for each fault.
     """
     path = ledger_of_asset(asset)
     try:

@@ -41,7 +41,7 @@ def make_model(store: Store, model: Model, say: Say) -> tuple[FolderLedger, bool
     Args:
         store: the lake.
         model: the recipe.
-        say: receives lines of progress.
+        say: function that receives lines of progress.
 
     Returns:
         The ledger, and whether it was made now.
@@ -71,7 +71,11 @@ def make_model(store: Store, model: Model, say: Say) -> tuple[FolderLedger, bool
 
 
 def make_folder(store: Store, recipe: LabelledSet | Model, say: Say) -> tuple[FolderLedger, bool]:
-    """Makes a labelled set or a model: see make_labels() and make_model()."""
+    """Makes a labelled set or a model: see make_labels() and make_model().
+
+    Returns:
+        The ledger, and whether it was made now.
+    """
     return make_model(store, recipe, say) if isinstance(recipe, Model) else make_labels(store, recipe, say)
 
 

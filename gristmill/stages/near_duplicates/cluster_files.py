@@ -55,7 +55,7 @@ def write_members(part: BinaryPart, rank: int, members: Records, shards: int) ->
 
 
 def digest_of_records(records: Records) -> bytes:
-    """XXH3-128 of records (hex)."""
+    """The XXH3-128 of records (hex, as ASCII)."""
     return xxhash.xxh3_128_hexdigest(records.tobytes()).encode()
 
 
@@ -94,7 +94,7 @@ def read_members(store: Store, part: Shard, table: str, rank: int, shards: int) 
 
 
 def find_nodes(records: Records, nodes: Nodes) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Where the record of each document is, and whether it has one.
+    """The index of each document's record, and whether the document has one; shape (n,) each.
 
     Args:
         records: MEMBER records, by ascending document.

@@ -6,7 +6,7 @@ from gristmill.text.code_points import Numbers
 
 
 def components(count: int, one: Numbers, other: Numbers) -> Numbers:
-    """For each node of a graph the least node of its connected component (count).
+    """The least node of the connected component of each node of a graph (count).
 
     Each tree of nodes is hung below the least node that an edge joins it to. Then each node is moved to the root of its
     tree. The number of trees falls by half in two rounds at least, so there are few rounds.

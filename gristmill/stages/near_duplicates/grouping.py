@@ -49,7 +49,7 @@ def grouped(one: Nodes, other: Nodes, old: NDArray[np.bool_], earlier: EarlierCl
     Args:
         one: a document of each pair (n).
         other: the other, of this layer of the round (n).
-        old: whether `one` is of an earlier round or layer (n).
+        old: whether `one` is of an earlier round or layer, as flags (n).
         earlier: the earlier clusters.
         order: the order of snapshots.
         values: the document with the greatest is kept; None: the first. Equal values: the first of these documents.

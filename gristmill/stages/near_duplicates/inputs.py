@@ -31,8 +31,8 @@ class Table:
 
     Attributes:
         place: the partition.
-        upstream: as an input of another partition; None if there is no such partition any more.
-        rows: of the table, by name of the shard or part, in their order.
+        upstream: table as an input of another partition; None if there is no such partition any more.
+        rows: rows of the table, by name of the shard or part, in their order.
     """
 
     place: Place
@@ -47,6 +47,9 @@ class Table:
             store: the lake.
             of: the partition.
             may_lack: whether a missing partition is one without rows.
+
+        Returns:
+            The table; without rows if there is none and it may lack.
 
         Raises:
             DataError: the partition is missing, its ledger is damaged, or a part of a dedupe is of another recipe.
@@ -96,7 +99,7 @@ class ClusterInputs:
         runs: the tables of the hash runs of the ranks up to this round; the index is the rank.
         verdicts: the round's table.
         earlier: the tables of the clusters of the rounds before, in their order.
-        documents: of the ranks up to this round, if texts are compared; else empty.
+        documents: tables of documents of the ranks up to this round, if texts are compared; else empty.
         scores: the tables of the attribute set that chooses what is kept, of the round's own ranks, by rank.
     """
 
@@ -113,6 +116,9 @@ class ClusterInputs:
     @classmethod
     def read(cls, store: Store, dedupe: Dedupe, order: Order, number: int) -> "ClusterInputs":
         """Reads all tables.
+
+        Returns:
+            The tables of the round.
 
         Raises:
             DataError: a table is missing, the clusters of an earlier round are of other fingerprints, or the scores of
@@ -233,7 +239,7 @@ class ClusterInputs:
 
     @property
     def weight(self) -> int:
-        """Bytes of the hash runs and verdicts."""
+        """The size of the hash runs and verdicts in bytes."""
         return sum(row.bytes for table in (*self.runs, self.verdicts) for row in table.rows.values())
 
     def check_same(self, planned: Sequence[Input]) -> None:

@@ -20,7 +20,7 @@ _NONE = np.uint64(2**64 - 1)  # above all numbers
 
 
 def cluster_number(pair: Pair) -> int:
-    """What the number of a cluster begins with, below 2^52: high bits of XXH3-64 of (source, id) of its first document.
+    """The wished number of a cluster, below 2^52: the high bits of XXH3-64 of (source, id) of its first document.
 
     >>> cluster_number(("wiki", "d1")) < 2**52
     True
@@ -29,7 +29,8 @@ def cluster_number(pair: Pair) -> int:
 
 
 def free_numbers(wished: Nodes, taken: Nodes) -> Nodes:
-    """Numbers of clusters that differ from each other and from others: one that is taken gives way to the next above.
+    """The numbers of clusters, changed so that they differ from each other and from others (n): one that is taken gives
+    way to the next above.
 
     Args:
         wished: numbers that the clusters would have by themselves (n).
@@ -53,7 +54,7 @@ def clusters_of(grouped: Grouped, printed: PrintedDocuments, taken: Nodes) -> Re
 
     Args:
         grouped: the clusters.
-        printed: reads the ids.
+        printed: reader of the ids.
         taken: the numbers of all earlier clusters.
     """
     records = np.zeros(len(grouped.firsts), CLUSTER)
@@ -80,9 +81,9 @@ def members_of(
     Args:
         nodes: documents, ascending (n).
         clusters: the CLUSTER record of each (n).
-        printed: finds their rows.
+        printed: finder of their rows.
         known: pairs whose similarity is known.
-        similarity: computes the others.
+        similarity: function that computes the others.
     """
     records = np.zeros(len(nodes), MEMBER)
     records["node"] = nodes

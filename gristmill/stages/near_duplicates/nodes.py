@@ -25,9 +25,9 @@ def nodes_of(
     """The documents of hashes, and the number of the band of each hash.
 
     Args:
-        ranks: of the snapshots, shape (n,) or a single number.
-        positions: of the hashes: shard << 32 | (document * bands + band), shape (n,).
-        bands: of a signature.
+        ranks: ranks of the snapshots, shape (n,) or a single number.
+        positions: positions of the hashes: shard << 32 | (document * bands + band), shape (n,).
+        bands: number of bands of a signature.
         where: the file that they are from, for the message.
 
     Raises:
@@ -63,7 +63,7 @@ def shard_of(nodes: Nodes) -> NDArray[np.int64]:
 
 
 def part_of(nodes: Nodes) -> NDArray[np.int64]:
-    """Rank and shard of each document in one number."""
+    """The rank and shard of each document in one number, shape (n,)."""
     return (nodes >> np.uint64(_DOCUMENT)).astype(np.int64)
 
 
@@ -73,18 +73,21 @@ def document_of(nodes: Nodes) -> NDArray[np.int64]:
 
 
 def in_order(nodes: Nodes, slots: Sequence[int]) -> Nodes:
-    """Keys by which documents are in the order of resolution: the editions of a source have the rank of the first one.
+    """The keys by which documents are in the order of resolution, shape (n,): the editions of a source have the rank of
+    the first one.
 
     Args:
         nodes: documents.
-        slots: for each rank the rank whose place it takes; see `slots_of`.
+        slots: rank whose place each rank takes; see `slots_of`.
     """
     moved = np.asarray(slots, np.uint64)[rank_of(nodes)] << np.uint64(_SHARD + _DOCUMENT)
     return moved | nodes & np.uint64((1 << _SHARD + _DOCUMENT) - 1)
 
 
 def slots_of(order: Order) -> list[int]:
-    """For each rank the rank whose place in the order it takes: that of the first edition of its source, or its own."""
+    """The ranks whose places in the order the ranks take, one for each: that of the first edition of its source, or its
+    own.
+    """
     firsts: dict[str, int] = {}
     return [
         firsts.setdefault(entry.source, rank) if entry.edition else rank for rank, entry in enumerate(order.entries)
@@ -92,13 +95,13 @@ def slots_of(order: Order) -> list[int]:
 
 
 def editions_of(order: Order) -> NDArray[np.int64]:
-    """For each rank a number of its source, if its snapshots are editions; else -1."""
+    """The number of the source of each rank, if its snapshots are editions; else -1. One per rank."""
     firsts = zip(slots_of(order), order.entries, strict=True)
     return np.array([slot if entry.edition else -1 for slot, entry in firsts], np.int64)
 
 
 def stretches(values: NDArray[np.int64], offset: int = 0) -> Iterator[tuple[int, int]]:
-    """Where each stretch of equal values begins and ends.
+    """The begin and end of each stretch of equal values.
 
     >>> list(stretches(np.array([7, 7, 2]))), list(stretches(np.array([], np.int64)))
     ([(0, 2), (2, 3)], [])

@@ -55,7 +55,7 @@ class PrintedDocuments:
         return rows
 
     def nodes(self, rank: int, shard: str, rows: Sequence[int]) -> tuple[NDArray[np.int64], Nodes]:
-        """Those of some rows of a shard that have words, ascending (n), and their documents (n).
+        """The rows, of those given, that have words, ascending (n), and their documents (n).
 
         Args:
             rank: rank of the snapshot.

@@ -20,7 +20,7 @@ class ScoreValues:
 
     Args:
         store: the lake.
-        printed: finds the rows of documents.
+        printed: finder of the rows of documents.
         fingerprints: the table of each rank of this round.
         sets: the table of the attribute set of each rank of this round.
         score: the set and the label, such as `quality-1__good`.

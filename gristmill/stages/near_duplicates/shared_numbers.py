@@ -12,7 +12,7 @@ from gristmill.stages.near_duplicates.inputs import WHOLE, Table
 
 
 def shared_numbers(store: Store, dedupe: str, rounds: int) -> str:
-    """Says how many clusters have the number of another one, and what to do; empty if none has.
+    """A line that says how many clusters have the number of another one, and what to do; empty if none has.
 
     Args:
         store: the lake.

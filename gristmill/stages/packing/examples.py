@@ -106,12 +106,13 @@ def causal(
     weights: npt.NDArray[np.float32] | None,
     segments: npt.NDArray[np.int32] | None,
 ) -> npt.NDArray[np.float32]:
-    """The loss weights of an example: 0 at the last position, and 0 where the next position is padding.
+    """The loss weights of an example, shape (length,): 0 at the last position, and 0 where the next position is
+    padding.
 
     Args:
         tokens: (length,): token ids.
         weights: (length,): weights of the row's own, or None: 1 everywhere.
-        segments: (length,): segment numbers, negative for padding, or None: no padding.
+        segments: segment numbers, int32, shape (length,), negative for padding, or None: no padding.
 
     Returns:
         (length,) float32: at each position, the loss weight of predicting the next token.
@@ -236,7 +237,7 @@ def show_example(example: TrainingExample, decode: Decode) -> str:
 
     Args:
         example: the example.
-        decode: gives token ids as text; for example `tokenizers.Tokenizer.decode`.
+        decode: function that gives token ids as text; for example `tokenizers.Tokenizer.decode`.
 
     Returns:
         The text, a heading line and a text line for each segment. Padding has a heading only.

@@ -27,7 +27,7 @@ class PackingRule(NamedTuple):
     Attributes:
         length: elements of one example, in each field.
         segments: the largest number of documents in one example.
-        slice: what happens to a document that is longer than one example.
+        slice: choice for a document that is longer than one example.
     """
 
     length: int
@@ -63,7 +63,7 @@ def refuse_misfit(packing: Packing, documents: int, path: str) -> None:
     Args:
         packing: the plan.
         documents: number of documents of the split.
-        path: of the plan or the split, for the message.
+        path: path of the plan or the split, for the message.
 
     Raises:
         DataError: its columns are not int64 of one length, or an example has no document, too many, or one that the
@@ -123,8 +123,8 @@ def pack(lengths: Iterable[Lengths], rule: PackingRule, path: str = "documents")
 
     Args:
         lengths: the documents' lengths, in blocks of consecutive documents.
-        rule: how to pack.
-        path: of the split, for messages.
+        rule: rule of the packing.
+        path: path of the split, for messages.
 
     Returns:
         The plan. Document 0 is the first document of the first block.
@@ -154,9 +154,9 @@ def packs(
     The last example of a block stays open until the next block shows which documents still fit into it.
 
     Args:
-        lengths: as for `plan`.
-        rule: how to pack.
-        path: as for `plan`.
+        lengths: lengths of the documents, as for `plan`.
+        rule: rule of the packing.
+        path: path of the split, for messages.
 
     Returns:
         An iterator. Each item has three int64 arrays of shape (examples,): the first document of each example, its

@@ -52,9 +52,9 @@ class PackingPlan(msgspec.Struct, frozen=True):
         cache: the address of the stream's token cache.
         split: `train` or `validation`.
         ledger: sha256 of the split's merged ledger. The plan is valid for the split with this ledger only.
-        fill_rate: as in the report, rounded to six decimals.
-        examples: where the examples are stored; None if documents are not packed.
-        report: what the examples hold.
+        fill_rate: share of tokens that are no padding, as in the report, rounded to six decimals.
+        examples: place of the stored examples; None if documents are not packed.
+        report: report on the content of the examples.
     """
 
     schema: int
@@ -74,7 +74,7 @@ def plan_cache(store: Store, mix: Mix, tokenizer: Tokenizer, length: int, say: S
         mix: the mix whose cache it is.
         tokenizer: the tokenizer of the cache.
         length: tokens of one example.
-        say: receives a progress line for each split.
+        say: function that receives a progress line for each split.
 
     Returns:
         The plans: for each stream, train and then validation (if the mix has a validation split).
@@ -101,7 +101,7 @@ def plan_slices(
         tokenizer: the tokenizer of the cache.
         length: tokens of one example.
         slices: the slices that the merged ledgers close.
-        say: receives a progress line for each split.
+        say: function that receives a progress line for each split.
 
     Returns:
         The plans, by stream and split.

@@ -29,10 +29,10 @@ class Report(msgspec.Struct, frozen=True):
     `tokens = filled + truncated_tokens + dropped_tokens + unfit_tokens`.
 
     Attributes:
-        kind: how documents become examples, see Kind.
+        kind: kind of an example: how documents become examples, see Kind.
         length: tokens of one example.
         segments: the largest number of documents in one example; None if they are not packed.
-        slice_strategy: what happens to documents longer than one example; None if they are not packed.
+        slice_strategy: choice for documents longer than one example; None if they are not packed.
         documents: number of rows of the split.
         tokens: number of tokens of the split.
         examples: number of examples.

@@ -25,7 +25,7 @@ def sequences_of(store: Store, mix: Mix, tokenizer: str, slices: Sequence[Upstre
         store: the lake.
         mix: the mix.
         tokenizer: name of the tokenizer of the token cache.
-        slices: of the token cache.
+        slices: slices of the token cache.
 
     Returns:
         The sequences, by stream; None if the mix declares no length.

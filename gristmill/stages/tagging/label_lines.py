@@ -23,9 +23,12 @@ class NamedRow(Protocol):
     """A document, as far as its attribute row names it."""
 
     @property
-    def source(self) -> str: ...
+    def source(self) -> str:
+        """The name of the document's source."""
+
     @property
-    def id(self) -> str: ...
+    def id(self) -> str:
+        """The id of the document."""
 
 
 class WrittenRows(Protocol):
@@ -61,8 +64,8 @@ class LabelLines:
         """The lines, each with its line feed.
 
         Args:
-            labels: for each label its full key (`<set>__<label>`), a label for each document, which was checked, and
-                whether its scores are exact. They are written in this order.
+            labels: labels in the order in which they are written. For each its full key (`<set>__<label>`), a column
+                with a value for each document, which was checked, and whether its scores are exact.
         """
         count = len(self._heads)
         parts: list[Sequence[bytes]] = [self._heads]

@@ -77,7 +77,7 @@ class TokenCacheWriter:
         """Adds a row.
 
         Args:
-            row: for each field, the values of the row; all fields have the same length.
+            row: values of the row by field; all fields have the same length.
 
         Raises:
             DataError: the row has other fields, fields of different lengths, values that the type cannot represent,
@@ -125,7 +125,7 @@ class TokenCacheWriter:
         self._rows, self._held = [], 0
 
     def close(self) -> CacheLedger:
-        """Finishes the cache, and returns its Levanter ledger."""
+        """Finishes the cache. Returns its Levanter ledger."""
         self._flush()
         ledger = self._writer.close(preprocessor=self._metadata)
         put_checksums(self._store, "", self._uploads.sha256())

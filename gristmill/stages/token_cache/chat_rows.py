@@ -51,8 +51,8 @@ class ChatRows:
     Args:
         declared: the format.
         template: the chat template: from the recipe or, if it has none, from the tokenizer.
-        offsets: finds the tokens of a span of text.
-        encoder: encodes the texts; it has the same tokenizer as `offsets`.
+        offsets: finder of the tokens of a span of text.
+        encoder: encoder of the texts; it has the same tokenizer as `offsets`.
         name: the tokenizer's name in Levanter's metadata.
 
     Raises:

@@ -34,7 +34,7 @@ def data_yaml(
         root: the lake's address.
         mix: the mix's recipe.
         tokenizer: the tokenizer's recipe.
-        weights: of each stream in training.
+        weights: weight of each stream in training.
         folders: the folder of each stream's cache in the lake; None: the folders where the caches were made.
 
     Returns:
@@ -62,7 +62,7 @@ def trainer_config(root: str, asset: str, caches: Mapping[str, tuple[str, Format
     Args:
         root: the lake's address.
         asset: the index, or the consolidated copies: the catalogue lies there.
-        caches: for each stream the folder of its cache, and the format of its rows.
+        caches: folder of the cache of each stream, and the format of its rows.
         eos: whether the tokenizer ends each document with a token.
 
     Returns:
@@ -97,7 +97,8 @@ def cache_catalog(root: str, catalog: Catalog, tokenizer: str, *, earlier: bool 
         root: the lake's address.
         catalog: the ledgers.
         tokenizer: name of the tokenizer.
-        earlier: as earlier versions of Gristmill wrote it: the tokenizer's path is that in the parts.
+        earlier: whether to write it as earlier versions of Gristmill wrote it: the tokenizer's path is that in the
+            parts.
     """
     path = tokenizer_asset(tokenizer) if earlier else f"{root}/{tokenizer_asset(tokenizer)}"
     splits = {
@@ -123,7 +124,7 @@ def is_earlier_catalog(data: bytes, tokenizer: str) -> bool:
     """Whether an earlier Gristmill wrote a catalogue: its ledgers name the tokenizer as the parts do.
 
     Args:
-        data: of the catalogue. Inside a JSON string, such as a chat template, quotes are escaped.
+        data: content of the catalogue. Inside a JSON string, such as a chat template, quotes are escaped.
         tokenizer: name of the tokenizer.
     """
     return f'"tokenizer":"{tokenizer_asset(tokenizer)}"'.encode() in data

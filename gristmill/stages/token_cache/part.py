@@ -58,7 +58,7 @@ def folder_names(name: str, recipe: str, inputs: Sequence[Input]) -> tuple[str, 
     Args:
         name: the name of the part.
         recipe: digest of the recipe.
-        inputs: what the part is made from.
+        inputs: sources of the part's content.
     """
     made_of = [recipe, msgspec.to_builtins(tuple(inputs))]
     return f"{name}-{digest_of([*made_of, CLEVEL])[:16]}", f"{name}-{digest_of(made_of)[:16]}"
@@ -84,12 +84,12 @@ class PartShard(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def rows(self) -> int:
-        """Number of rows in all splits."""
+        """The number of rows in all splits."""
         return sum(bounds[1] for bounds in self.ranges.values())
 
     @property
     def documents(self) -> int:
-        """Number of documents in the shard, including those that were dropped."""
+        """The number of documents in the shard, including those that were dropped."""
         return self.rows + len(self.dropped)
 
     @property
@@ -143,7 +143,7 @@ class PartRecord(PartObjects, frozen=True):
             raise ValueError(f"it has rows of {min(unplaced)}, but no folder")
 
     def in_order(self, split: str) -> list[tuple[str, Range]]:
-        """(name, range) of each shard of a split, in the order of the ranges.
+        """The name and range of each shard of a split, in the order of the ranges.
 
         An empty range comes before the range of the next shard, which begins at the same row.
         """
@@ -225,7 +225,7 @@ class RowDigests:
             rows.update(np.ascontiguousarray(lengths).data)
 
     def hexdigests(self) -> list[str]:
-        """Two digests for each field, in the order of the fields: elements, then lengths."""
+        """The two digests of each field, in the order of the fields: elements, then lengths."""
         return [digest.hexdigest() for pair in self._hashers.values() for digest in pair]
 
 
@@ -238,7 +238,7 @@ class Part(PartOutput):
         store: the lake.
         spec: settings of the partition of the token cache.
         name: name of the part in the table.
-        inputs: what the part is made from.
+        inputs: sources of the part's content.
         folder: name of the part's folder, such as `part-00000-c9bae7ffc3964489`.
         splits: the splits to write.
         dtypes: type of each field, the token ids first.
@@ -274,9 +274,9 @@ class Part(PartOutput):
 
         Args:
             shard: the shard's row in the table of the documents.
-            facts: see PartShard.
-            dropped: see PartShard.
-            held: see PartShard.
+            facts: statistics of the shard's tokens, as in PartShard.
+            dropped: numbers of the dropped documents, as in PartShard.
+            held: flags of held-out rows, as in PartShard.
 
         Raises:
             DataError: the appended rows and the dropped documents together are not as many as the shard's documents.

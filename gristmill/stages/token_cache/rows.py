@@ -31,7 +31,7 @@ class RowError(NamedTuple):
     Attributes:
         row: the row's number in the batch.
         reason: short and stable, because the ledger counts rows by it.
-        detail: what exactly is wrong, for the person who corrects it.
+        detail: description of the fault, for the person who corrects it.
         keepable: whether the row is usable, so that the policy `keep` keeps it.
     """
 
@@ -64,11 +64,11 @@ class RowEncoder(Protocol):
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """Levanter's `preprocessor_metadata`."""
+        """The mapping `preprocessor_metadata` of Levanter's ledger."""
 
     @property
     def engine(self) -> str:
-        """Name of the engine that encodes; "" if the format needs none."""
+        """The name of the engine that encodes; "" if the format needs none."""
 
     def __call__(self, documents: Sequence[Any]) -> CacheRows:
         """Encodes a batch of documents."""
@@ -115,6 +115,9 @@ def apply_policy(rows: CacheRows, count: int, policy: OnTrouble, path: str, firs
         path: path of the shard, for messages.
         first: number of the batch's first row in the shard.
 
+    Returns:
+        The rows that stay, and the numbers of those that were dropped or kept with errors.
+
     Raises:
         DataError: a row has an error and the policy is `raise`; the message names shard, row and remedy.
     """
@@ -152,7 +155,7 @@ def all_dropped(path: str, rows: int, dropped: Mapping[str, int]) -> str:
 
 
 def chosen(fields: Fields, flags: npt.NDArray[np.bool_]) -> Fields:
-    """Only the rows whose flag is set."""
+    """The fields of the rows whose flag is set, shape (n,) each."""
     flagged: Fields = {}
     for name, (flat, lengths) in fields.items():
         flagged[name] = (flat[np.repeat(flags, lengths)], lengths[flags])

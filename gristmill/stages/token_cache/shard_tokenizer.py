@@ -53,9 +53,9 @@ class ShardTokenizer:
 
     Args:
         store: the lake.
-        encoder: encodes the documents.
-        vocabulary: of the tokenizer, for the statistics.
-        policy: what becomes of rows with errors.
+        encoder: encoder of the documents.
+        vocabulary: vocabulary of the tokenizer, for the statistics.
+        policy: choice for rows with errors.
         validation: share of the documents that are held out; 0: there is no such split.
     """
 
@@ -69,7 +69,7 @@ class ShardTokenizer:
         Args:
             file: the file of a mix's shard.
             takers: take the rows, by split.
-            end: is told what the shard gave.
+            end: function that receives what the shard gave.
 
         Raises:
             DataError: a row has an error and the policy is `raise`, or all rows have one; or the object is damaged, or

@@ -29,7 +29,7 @@ class TextRows:
 
     Args:
         declared: the format.
-        encoder: encodes the texts.
+        encoder: encoder of the texts.
         name: the tokenizer's name in Levanter's metadata.
     """
 

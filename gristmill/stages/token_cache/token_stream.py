@@ -71,7 +71,7 @@ class TokenStream:
     Args:
         store: the lake.
         path: the folder of the split's ledger, sharded or consolidated.
-        objects: gives the ledger's objects of a part, by the part's name; None: objects are not verified.
+        objects: function that gives the ledger's objects of a part, by the part's name; None: objects are not verified.
         merged: bytes of the split's ledger; None: those in the folder.
 
     Raises:
@@ -111,15 +111,16 @@ class TokenStream:
 
     @property
     def fields(self) -> list[str]:
-        """Names of the fields, the token ids first; empty if the split has no rows."""
+        """The names of the fields, the token ids first; empty if the split has no rows."""
         return list(self._counts)
 
     def count(self, field: str) -> int:
-        """Number of elements of a field in all rows."""
+        """The number of elements of a field in all rows."""
         return int(self._ends_of(field)[-1])
 
     def bounds(self, field: str, first: int, last: int) -> npt.NDArray[np.int64]:
-        """Where rows [first, last) begin in the field's stream of elements, and where the last of them ends.
+        """The offsets where rows [first, last) begin in the field's stream of elements, and where the last of them
+        ends.
 
         Returns:
             (last - first + 1,) int64.
@@ -140,7 +141,7 @@ class TokenStream:
         return np.concatenate(by_part)
 
     def elements(self, field: str, start: int, stop: int) -> Values:
-        """Elements [start, stop) of the field's stream, across row boundaries; raises the same errors as `bounds`."""
+        """The elements [start, stop) of the field's stream, across row boundaries. Raises the errors of `bounds`."""
         ends = self._ends_of(field)
         if not 0 <= start <= stop <= ends[-1]:
             raise IndexError(f"elements {start} to {stop} of {ends[-1]} {field}")

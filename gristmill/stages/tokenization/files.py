@@ -40,14 +40,14 @@ class TokenizerLedger(msgspec.Struct, frozen=True):
         asset: the tokenizer's address.
         fingerprint: hex sha256 of tokenizer.json.
         recipe: the recipe it was made from.
-        inputs: what it was trained on: (asset, snapshot, fingerprint).
+        inputs: sources of its training: (asset, snapshot, fingerprint).
         files: hex sha256 of each file, by file name.
         vocabulary: number of entries, with added tokens.
         documents: number of documents it was trained on.
         characters: number of characters of these documents.
         declared: the snapshots that the recipe named, by stream, when it was trained: a run may choose others. Unset:
             it was not trained here, or by an earlier version, which did not record them.
-        digest: of all other fields; "" in a ledger of Gristmill 0.1, which had no such field.
+        digest: digest of all other fields; "" in a ledger of Gristmill 0.1, which had no such field.
     """
 
     schema: int

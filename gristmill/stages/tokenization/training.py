@@ -88,7 +88,7 @@ def make_tokenizer(
     Args:
         store: the lake.
         tokenizer: the recipe.
-        say: receives lines of progress.
+        say: function that receives lines of progress.
         slices: snapshots by stream; None: those of the recipe.
 
     Returns:

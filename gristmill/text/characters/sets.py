@@ -28,7 +28,7 @@ class Characters:
     """A set of characters, looked up in a table.
 
     Args:
-        table: for each code point whether it is in the set (0x110000).
+        table: flags: for each code point whether it is in the set (0x110000).
 
     >>> column = CodePoints.of(["To Be", "OR"])
     >>> capitals().count(column).tolist(), capitals().among(column).tolist()
@@ -65,7 +65,7 @@ class Characters:
         return kinds_of(units, self.table)
 
     def count(self, column: CodePoints) -> Numbers:
-        """How many code points of each text are in the set (T)."""
+        """The number of code points of each text that are in the set (T)."""
         return counts_of(column, self.among(column))
 
 
@@ -74,7 +74,7 @@ def kinds_of(units: NDArray[np.integer], table: NDArray[Kind]) -> NDArray[Kind]:
 
     Args:
         units: code points (n).
-        table: of one byte each (0x110000).
+        table: numbers of one byte, one for each code point (0x110000).
 
     >>> kinds_of(np.frombuffer(b"a.b", np.uint8), Characters.of(".").table).tolist()
     [False, True, False]

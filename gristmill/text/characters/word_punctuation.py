@@ -46,7 +46,7 @@ class WordsAndPunctuation(Pieces):
         """The bits that a table of bits has for any code point of each token (P).
 
         Args:
-            table: for each code point its bits (0x110000).
+            table: bits of each code point (0x110000).
         """
         if not self.starts.size:
             return np.zeros(0, np.uint8)

@@ -59,7 +59,7 @@ def _hashes(text: str) -> Hashes:
 
 
 def distance(one: int, other: int) -> int:
-    """How many bits of two fingerprints differ.
+    """The number of bits that differ between two fingerprints.
 
     Args:
         one: a fingerprint, such as `simhash` gives.

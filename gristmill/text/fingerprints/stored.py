@@ -19,7 +19,7 @@ def bytes_of(numbers: Sequence[float], size: int) -> bytes:
     """The fingerprint whose numbers are given. It reverses `numbers_of`.
 
     Args:
-        numbers: as an attribute set has them: whole numbers.
+        numbers: numbers of the fingerprint as an attribute set has them: whole numbers.
         size: bytes of the fingerprint: 8 for SimHash, 35 for TLSH.
 
     >>> bytes_of([255.0, 1.0], 7).hex()

@@ -27,8 +27,8 @@ def line_end(text: str, start: int, end: int) -> int:
 
     Args:
         text: any text.
-        start: of the stretch.
-        end: of the stretch.
+        start: offset where the stretch begins.
+        end: offset where the stretch ends.
 
     >>> line_end("to\nbe or", 0, 6)
     3
@@ -41,7 +41,8 @@ def blocks(text: str, cut: Cut = line_end, size: int = HUGE) -> Iterator[Window]
 
     Args:
         text: any text.
-        cut: where blocks end. If it finds no place, a block ends after white space, or else after `size` code points.
+        cut: function that finds the ends of blocks. If it finds no place, a block ends after white space, or else after
+            `size` code points.
         size: most code points of a block.
 
     Yields:
@@ -76,9 +77,10 @@ def measured_in_blocks(
 
     Args:
         text: a huge text.
-        measure: takes a column of one text, and returns what was found in it. Spans are those of the block.
-        cut: see `blocks`.
-        size: see `blocks`.
+        measure: function that takes a column of one text, and returns what was found in it. Spans are those of the
+            block.
+        cut: function that finds the ends of blocks, as for `blocks`.
+        size: largest number of code points of a block, as for `blocks`.
 
     Returns:
         For each label an array with the sum of all blocks, or a list of one array of all spans, or of None.

@@ -27,9 +27,9 @@ class Groups:
     """The keys at P places that occur more than once.
 
     Args:
-        numbers: for each place the number of its group, from 1; 0 if its key occurs once, or is no key (P).
-        repeated: how many places have a group.
-        count: how often the most frequent key occurs; 0 if no key occurs twice.
+        numbers: number of the group of each place, from 1; 0 if its key occurs once, or is no key (P).
+        repeated: number of places that have a group.
+        count: number of times that the most frequent key occurs; 0 if no key occurs twice.
         first: its first place. Of equally frequent keys, it is the one that occurs first.
 
     >>> keys = np.array([7, 9, 7, 5, 9, 7], np.uint64)
@@ -48,9 +48,9 @@ class Groups:
         """The groups of keys.
 
         Args:
-            places: how many places there are.
+            places: number of places.
             candidates: the places that have a key, ascending, in stretches.
-            keys_at: gives the keys of places.
+            keys_at: function that gives the keys of places.
             part: keys of a part, about.
 
         Returns:
@@ -72,9 +72,9 @@ def ngram_groups(hashes: list[Hashes], most: int, part: int = PART) -> Iterator[
     """The words and n-grams that repeat in a text, for n = 1 to `most`. See `Words.repeats`.
 
     Args:
-        hashes: of the text's words, in stretches. The list is emptied, because many hashes are large.
+        hashes: hashes of the text's words, in stretches. The list is emptied, because many hashes are large.
         most: the greatest n.
-        part: as in `Groups.of`.
+        part: number of keys that are compared at once, as in `Groups.of`.
 
     Yields:
         n, and the groups of the n-grams by their first word.
@@ -100,7 +100,7 @@ def grouped(numbers: NDArray[np.uint32], step: int = PART) -> Iterator[Numbers]:
     """The places that have a group, ascending, in stretches.
 
     Args:
-        numbers: of the groups, as in Groups.
+        numbers: number of the group of each place (P), as in Groups.
         step: places that are looked at together.
     """
     for start in range(0, len(numbers), step):
@@ -108,12 +108,12 @@ def grouped(numbers: NDArray[np.uint32], step: int = PART) -> Iterator[Numbers]:
 
 
 def copies(keys: list[Hashes], lengths: list[NDArray[np.uint32]], part: int = PART) -> tuple[int, int]:
-    """How many things occur more than once, each copy counted, and the sum of their lengths.
+    """The number of things that occur more than once, each copy counted, and the sum of their lengths.
 
     Args:
-        keys: of the things, in stretches. The list is emptied, because many keys are large.
-        lengths: in the same stretches. The list is emptied.
-        part: as in `Groups.of`.
+        keys: keys of the things, in stretches. The list is emptied, because many keys are large.
+        lengths: lengths of the things in code points, in the same stretches. The list is emptied.
+        part: number of keys that are compared at once, as in `Groups.of`.
 
     >>> copies([np.array([7, 9, 7], np.uint64)], [np.array([2, 5, 2], np.uint32)])
     (2, 4)

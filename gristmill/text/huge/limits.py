@@ -41,10 +41,10 @@ def bounded(spans: Iterable[T], label: str, number: int = 0, most: int = MOST_SP
     """The spans as a list.
 
     Args:
-        spans: of one document and label.
+        spans: spans of one document and label.
         label: its name.
         number: index of the document among those that the tagger was given.
-        most: how many there may be.
+        most: largest number of spans.
 
     Raises:
         TooManySpans: there are more. They are not all looked for.

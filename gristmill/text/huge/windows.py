@@ -144,7 +144,7 @@ def points_of(text: str, window: Window) -> CodePoints:
 
     Args:
         text: a huge text.
-        window: of it.
+        window: part of the text.
 
     >>> points_of("zwölf Mühlen", Window(6, 12)).units.dtype.name
     'uint32'

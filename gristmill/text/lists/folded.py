@@ -20,8 +20,9 @@ class Folded:
 
     Args:
         text: the folded text.
-        places: where the folded text's offsets differ from the text's: offsets in the folded text, ascending (C).
-        shifts: what to add to an offset from each of `places` on (C).
+        places: places where the folded text's offsets differ from the text's: offsets in the folded text, ascending
+            (C).
+        shifts: number to add to an offset from each of `places` on (C).
 
     >>> folded = Folded.of("Cafe\u0301 ΟΔΟΣ")
     >>> folded.text, folded.back(5)

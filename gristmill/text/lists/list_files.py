@@ -29,7 +29,7 @@ class ListFile:
         name: its path below the folder or in the archive; its own name if it is alone.
         shown: its path, for errors.
         bytes_: its bytes, unpacked.
-        most: how many bytes it may have.
+        most: largest size of the file in bytes.
     """
 
     name: str

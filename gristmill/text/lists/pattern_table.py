@@ -25,7 +25,7 @@ class PatternTable:
     """Patterns in one program.
 
     Args:
-        program: finds any of them.
+        program: compiled program that finds any of the patterns.
 
     >>> table = PatternTable.of([ListedWord(r"v[i1]agr[a@]", "en", "en:1")])
     >>> list(table.hits("Cheap V1AGRA!"))

@@ -34,11 +34,11 @@ class Phrases:
         return cls(tuple(sorted({tuple(phrase.split(" ")) for phrase in phrases})))
 
     def count(self, pieces: Pieces, hashes: Hashes) -> Numbers:
-        """How often the pieces of each text are one of the phrases, one after the other (T). Overlaps count.
+        """The number of pieces of each text that are one of the phrases, one after the other (T). Overlaps count.
 
         Args:
-            pieces: of the texts.
-            hashes: of the pieces, as their column gives them (P).
+            pieces: pieces of the texts.
+            hashes: hashes of the pieces, as their column gives them (P).
         """
         counts = np.zeros(len(pieces.counts), np.int64)
         for firsts, keys in self._keys(pieces.column.units.itemsize):

@@ -35,10 +35,10 @@ class UrlColumn:
     Args:
         column: the URLs.
         places: index of each URL among the strings (U).
-        hosts: where its host begins in `column.units` (U).
-        paths: where its path begins (U).
-        queries: where its path ends; there its question mark is, if it has a query (U).
-        ends: where its query ends, or its path (U).
+        hosts: offset in `column.units` where the host begins (U).
+        paths: offset where its path begins (U).
+        queries: offset where its path ends; there its question mark is, if it has a query (U).
+        ends: offset where its query ends, or its path (U).
 
     >>> urls = UrlColumn.of(["HTTP://Example.com/a?b#c", "no host:", "bücher.example"])
     >>> urls.places.tolist(), [urls.column.units[a:b].tobytes() for a, b in zip(urls.hosts, urls.ends)]

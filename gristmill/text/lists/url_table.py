@@ -53,7 +53,7 @@ class UrlTable:
 
     Args:
         keys: all strings, each followed by a line feed.
-        starts: where the string of each hash begins in `keys`, in the order of the hashes (E).
+        starts: offset in `keys` where the string of each hash begins, in the order of the hashes (E).
         hashes: ascending (E).
         bits: a filter: for the highest bits of a hash, whether any entry has them.
         pages: whether any entry is a page.

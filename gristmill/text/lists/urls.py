@@ -37,7 +37,7 @@ def canonical_url(url: str) -> CanonicalUrl | None:
     are compared in lower case, also those of paths: lists write them so. Only the first 2,048 code points count.
 
     Args:
-        url: as a document's metadata has it; angle brackets and white space around it are left out.
+        url: address as a document's metadata has it; angle brackets and white space around it are left out.
 
     >>> canonical_url("https://user@WWW.Example.com:8080/A/../b/?q=1#top")
     ('www.example.com', '/b/', 'q=1')

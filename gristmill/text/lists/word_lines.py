@@ -29,7 +29,7 @@ def listed_words(path: Path, languages: Collection[str] = ()) -> Iterator[Listed
     """The words of a list, such as LDNOOBW's archive: `en`, `de` and so on, each with a word or a phrase a line.
 
     Args:
-        path: see `gristmill.text.lists.list_files`. Blank lines are left out.
+        path: path of the list. Blank lines are left out.
         languages: the languages that are read; empty means all.
 
     Raises:

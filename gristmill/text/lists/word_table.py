@@ -42,9 +42,9 @@ class WordTable:
     """Words in one automaton (Aho-Corasick): a text is read once, however many words there are.
 
     Args:
-        automaton: finds all words, also inside of others.
+        automaton: automaton that finds all words, also inside of others.
         words: folded, in the order of the automaton.
-        languages: of each word.
+        languages: languages of each word.
 
     >>> table = WordTable.of([ListedWord("Damn", "en", "en:1"), ListedWord("糞", "ja", "ja:1")])
     >>> [(hit.start, hit.end, hit.languages) for hit in table.hits("damnation, DAMN! 馬糞")]

@@ -35,7 +35,7 @@ def overlaps(index: OverlapIndex, texts: Sequence[str]) -> dict[str, list[SpanAr
     N-grams of one item that overlap or touch are one span. A line is one that equals a line of an item.
 
     Args:
-        index: of the evaluation sets.
+        index: index of the evaluation sets.
         texts: any texts.
 
     Returns:

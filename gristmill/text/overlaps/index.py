@@ -26,7 +26,7 @@ class Owners:
 
     Attributes:
         hashes: n different ones.
-        items: their items (n).
+        items: uint32 numbers of their items (n).
     """
 
     hashes: Hashes128
@@ -69,9 +69,9 @@ class OverlapIndex:
     Attributes:
         length: words of an n-gram.
         least: words of the shortest line that is compared as a whole.
-        ngrams: by evaluation set, its n-grams.
-        lines: by evaluation set, its lines.
-        filter: finds the texts that may have one of them.
+        ngrams: n-grams of each evaluation set, by its name.
+        lines: lines of each evaluation set, by its name.
+        filter: filter that finds the texts that may have one of them.
         quick: the hashes of the filter: of n-grams, and of lines.
     """
 
@@ -132,7 +132,7 @@ class OverlapIndex:
         """The index in a file.
 
         Args:
-            data: of the file.
+            data: content of the file.
             what: its name, for messages.
 
         Raises:

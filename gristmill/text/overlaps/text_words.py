@@ -17,9 +17,9 @@ class TextWords:
     """The W words of a text, and its L lines.
 
     Attributes:
-        starts: where each word begins, in code points (W).
-        ends: where each word ends (W).
-        hashes: of the words (W).
+        starts: offset where each word begins, in code points (W).
+        ends: offset where each word ends (W).
+        hashes: hashes of the words (W).
         lines: the number of the first word of each line, and W (L + 1).
     """
 

@@ -26,7 +26,7 @@ def sentences(column: CodePoints, runs: Runs) -> Numbers:
 
     Args:
         column: the texts.
-        runs: of the column.
+        runs: runs of the column.
 
     Returns:
         Shape (texts,).

@@ -99,8 +99,8 @@ class UnicodeWords(Pieces):
         """How many pieces each stretch of the column has if it is divided alone.
 
         Args:
-            starts: where each stretch begins. Before it there is only white space in its text or line (n).
-            ends: where each ends. After it there is only white space in its text or line (n).
+            starts: offset where each stretch begins. Before it there is only white space in its text or line (n).
+            ends: offset where each ends. After it there is only white space in its text or line (n).
             filled: whether pieces of white space are left out.
 
         Returns:

@@ -32,10 +32,10 @@ def shard_seed(snapshot: str, shard: str) -> int:
 
 
 def drawn_from(states: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The numbers of splitmix64. Different states have different numbers.
+    """The number of splitmix64 for each state (n). Different states have different numbers.
 
     Args:
-        states: of rows (n): the seed of its shard plus the number of the row.
+        states: state of each row (n): the seed of its shard plus the number of the row.
     """
     mixed = states
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):

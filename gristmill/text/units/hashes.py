@@ -72,8 +72,8 @@ def word_hashes(data: bytes, starts: Numbers, ends: Numbers) -> Hashes128:
 
     Args:
         data: any bytes.
-        starts: of the words (n).
-        ends: of the words (n).
+        starts: offset where each word begins, in bytes (n).
+        ends: offset where each word ends, in bytes (n).
 
     >>> found = word_hashes(b"to be or to", np.array([0, 3, 9]), np.array([2, 5, 11]))
     >>> [bool(found.low[0] == each) for each in found.low[1:]]

@@ -34,8 +34,8 @@ def signatures(
         texts: any texts. White space parts the words of the normalised text.
         ngram: words of an n-gram. A text of fewer words has one shorter n-gram, all its words.
         permutations: values of a signature.
-        seed: of the permutations.
-        normalisation: of each text; see gristmill.text.units.normalisation.
+        seed: seed of the permutations.
+        normalisation: name of the normalisation of each text; see gristmill.text.units.normalisation.
 
     Returns:
         The numbers of the texts that have words, ascending (T), and their signatures (T, permutations).
@@ -66,7 +66,7 @@ def band_hashes(values: Signatures, bands: int) -> Hashes:
 
     Args:
         values: signatures (T, permutations).
-        bands: into how many bands of equal size each is divided.
+        bands: number of bands of equal size in each signature.
 
     Returns:
         The high and the low halves (T, bands, 2).
@@ -107,8 +107,8 @@ def odd_factors(permutations: int, seed: int) -> Signatures:
     """The odd factor of each permutation.
 
     Args:
-        permutations: how many.
-        seed: of the recipe.
+        permutations: number of permutations.
+        seed: seed of the recipe.
     """
     numbers = np.arange(1, permutations + 1, dtype=np.uint64) * np.uint64(_GOLDEN)
     numbers += mixed(np.array([(seed + 1) * _HIGH % _WORD], np.uint64))

@@ -84,7 +84,7 @@ def lower_table() -> Codes:
 
 @cache
 def in_word() -> NDArray[np.bool_]:
-    """Whether each code point may be in a word (0x110000)."""
+    """A flag for each code point: whether it may be in a word (0x110000)."""
     table: NDArray[np.bool_] = lower_table() > _SPACE
     table.setflags(write=False)
     return table
@@ -92,7 +92,7 @@ def in_word() -> NDArray[np.bool_]:
 
 @cache
 def lone() -> NDArray[np.bool_]:
-    """Whether each code point is a word of its own (0x110000)."""
+    """A flag for each code point: whether it is a word of its own (0x110000)."""
     table = np.zeros(0x110000, np.bool_)
     for first, last in spaceless_blocks():
         table[first : last + 1] = True

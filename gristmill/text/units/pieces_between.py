@@ -28,11 +28,11 @@ class BytePieces:
 
     Attributes:
         column: the texts, each followed by the separator.
-        pieces: as bytes (P).
-        starts: where each piece begins in the column, in bytes (P).
-        ends: where each ends (P).
+        pieces: content of each piece in UTF-8 (P).
+        starts: offset in the column where each piece begins, in bytes (P).
+        ends: offset where each ends (P).
         kept: whether each piece is not left out (P).
-        skipped: how many were left out, by the reason.
+        skipped: number of pieces that were left out, by the reason.
     """
 
     def __init__(self, group: TextGroup, separator: str) -> None:
@@ -62,7 +62,7 @@ class BytePieces:
 
         Args:
             chosen: a flag for each piece.
-            reason: under which they are counted.
+            reason: reason under which they are counted.
         """
         chosen = chosen & self.kept
         count = int(np.count_nonzero(chosen))
@@ -112,8 +112,8 @@ class BytePieces:
         """The units of the pieces that are kept. What is empty after its normalisation is left out too.
 
         Args:
-            normalisation: of each piece before it is hashed.
-            hashed: computes the hashes.
+            normalisation: name of the normalisation of each piece before it is hashed.
+            hashed: function that computes the hashes.
         """
         if normalisation:
             self._normalise(normalisation)
@@ -145,8 +145,8 @@ def paragraphs(
         separator: between two paragraphs.
         min_length: paragraphs with fewer code points are left out.
         min_words: paragraphs with fewer words between white space are left out.
-        normalisation: of each paragraph before it is hashed; see `normalisation.py`.
-        hashed: computes the hashes.
+        normalisation: name of the normalisation of each paragraph before it is hashed; see `normalisation.py`.
+        hashed: function that computes the hashes.
 
     >>> one, = paragraphs(["to be\n\n or not", "to be"])
     >>> one.spans.tolist(), one.starts.tolist(), one.ends.tolist(), bool(one.hashes.low[0] == one.hashes.low[2])
@@ -170,8 +170,8 @@ def lines(
     Args:
         texts: any texts.
         min_length: lines with fewer code points are left out.
-        normalisation: of each line before it is hashed.
-        hashed: computes the hashes.
+        normalisation: name of the normalisation of each line before it is hashed.
+        hashed: function that computes the hashes.
 
     >>> one, = lines(["  to be \n\t\n"])
     >>> one.starts.tolist(), one.ends.tolist(), one.skipped

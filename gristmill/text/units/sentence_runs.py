@@ -75,9 +75,9 @@ def sentence_runs(
     Args:
         texts: any texts.
         count: sentences of a run.
-        normalisation: of each run before it is hashed.
-        hashed: computes the hashes.
-        rule: see sentence_spans().
+        normalisation: name of the normalisation of each run before it is hashed.
+        hashed: function that computes the hashes.
+        rule: version of the rule for ends of sentences, as for sentence_spans().
 
     >>> one, = sentence_runs(["A b. C d.\nE f. G h."])
     >>> one.spans.tolist(), one.starts.tolist(), one.ends.tolist()

@@ -46,7 +46,7 @@ def shingles(texts: Sequence[str], ngram: int, normalisation: str = "") -> Itera
     Args:
         texts: any texts.
         ngram: words of an n-gram.
-        normalisation: of each text; see gristmill.text.units.normalisation.
+        normalisation: name of the normalisation of each text; see gristmill.text.units.normalisation.
 
     >>> one, = shingles(["to be or not", "", "be or not", "not"], 3)
     >>> one.places.tolist(), one.bounds.tolist(), bool(one.hashes[1] == one.hashes[2])

@@ -20,12 +20,12 @@ class UnitHashes:
 
     Attributes:
         first: the number of the first of these texts in the batch.
-        spans: how many spans each text has (T).
-        starts: where each span begins in its text, in code points (S).
-        ends: where each span ends (S).
-        hashes: in the order of the spans (H).
-        counts: how many hashes each span has (S); None: one for each.
-        skipped: how many units were left out, by the reason.
+        spans: number of spans of each text (T).
+        starts: offset where each span begins in its text, in code points (S).
+        ends: offset where each span ends (S).
+        hashes: hashes in the order of the spans (H).
+        counts: number of hashes of each span (S); None: one for each.
+        skipped: number of units that were left out, by the reason.
     """
 
     first: int
@@ -44,7 +44,7 @@ class TextGroup:
     Attributes:
         first: the number of the first text in the batch.
         texts: the texts, or the part.
-        offset: where the part begins in its text, in code points.
+        offset: offset in its text where the part begins, in code points.
     """
 
     first: int
@@ -57,7 +57,7 @@ def text_groups(texts: Sequence[str], separator: str | None = None) -> Iterator[
 
     Args:
         texts: any texts.
-        separator: where a huge text may be divided, as `str.split` finds it from the left. None: nowhere.
+        separator: text at which a huge text may be divided, as `str.split` finds it from the left. None: nowhere.
 
     Yields:
         The groups in the order of the texts. The separator between two parts of a text is in neither.
@@ -109,10 +109,10 @@ def parts_of(text: str, separator: str, size: int) -> Iterator[tuple[int, str]]:
 
 
 def spans_of_texts(starts: Numbers, bounds: Numbers) -> Numbers:
-    """How many spans each text has (T).
+    """The number of spans of each text (T).
 
     Args:
-        starts: of the spans in one column, ascending.
-        bounds: of the texts in the column (T + 1).
+        starts: offset where each span begins in the column, ascending (S).
+        bounds: offset where each text begins in the column, and the end of the last (T + 1).
     """
     return np.diff(np.searchsorted(starts, bounds))

@@ -22,7 +22,7 @@ class BitCounts:
     """How many flags are set before a place: one bit for each flag, and a sum for each eight of them.
 
     Args:
-        flags: 0 or 1 (n).
+        flags: flags, 0 or 1 in one byte each (n).
 
     >>> BitCounts(np.array([1, 0, 1, 1], np.uint8)).before(np.array([0, 1, 3, 4])).tolist()
     [0, 1, 2, 3]
@@ -64,7 +64,7 @@ class Utf8Column:
 
         Args:
             texts: any texts.
-            separator: what the column has after each text.
+            separator: text after each text in the column.
         """
         encoded = [encoded_text(text) for text in texts]
         mark = encoded_text(separator)

@@ -18,10 +18,10 @@ def keyed(
     """The documents, each with a hash of its key. One whose key is None or empty has no span.
 
     Args:
-        keys: of the documents (T).
-        lengths: of their texts, in code points (T): a span is a whole text.
-        normalisation: of each key before it is hashed.
-        hashed: computes the hashes.
+        keys: keys of the documents (T).
+        lengths: lengths of their texts, in code points (T): a span is a whole text.
+        normalisation: name of the normalisation of each key before it is hashed.
+        hashed: function that computes the hashes.
 
     >>> one = keyed(["a", None, "", "a"], [5, 5, 5, 7])
     >>> one.spans.tolist(), one.ends.tolist(), one.skipped, bool(one.hashes.low[0] == one.hashes.low[1])
@@ -51,10 +51,10 @@ def signed(
     Args:
         texts: any texts.
         ngram: words of an n-gram.
-        bands: of a signature.
+        bands: number of bands of a signature.
         rows: values of a band.
-        seed: of the permutations.
-        normalisation: of each text before its words are taken.
+        seed: seed of the permutations.
+        normalisation: name of the normalisation of each text before its words are taken.
 
     Yields:
         For some texts their units, and their signatures (T, bands * rows). That of a text without words is 0

@@ -26,7 +26,7 @@ class Ngrams:
         length: words of an n-gram.
         stride: words between the beginnings of two n-grams of a paragraph.
         skip_short: whether a paragraph of fewer words has none. Else it has one of all its words.
-        normalisation: of the paragraphs before their words are taken.
+        normalisation: name of the normalisation of the paragraphs before their words are taken.
     """
 
     length: int = 13
@@ -42,7 +42,7 @@ def ngram_paragraphs(texts: Sequence[str], ngrams: Ngrams, separator: str = "\n"
 
     Args:
         texts: any texts.
-        ngrams: which are taken.
+        ngrams: choice of the n-grams.
         separator: between two paragraphs.
 
     >>> one, = ngram_paragraphs(["to be or not"], Ngrams(length=3))
@@ -107,7 +107,7 @@ def huge_paragraph(group: TextGroup, ngrams: Ngrams, size: int = TOGETHER) -> It
 
     Args:
         group: one paragraph.
-        ngrams: which are taken.
+        ngrams: choice of the n-grams.
         size: code points of a part.
     """
     (text,) = group.texts

@@ -59,8 +59,8 @@ class Blocklist(msgspec.Struct, frozen=True):
     """A blocklist as read.
 
     Attributes:
-        name: of the list.
-        reasons: why each pair is on the list.
+        name: name of the list.
+        reasons: reason of each pair.
     """
 
     name: str
@@ -80,7 +80,7 @@ def read_blocklist(store: Store, name: str) -> Blocklist:
 
     Args:
         store: the lake.
-        name: of the list.
+        name: name of the list.
 
     Returns:
         The list.
@@ -117,7 +117,7 @@ def lost_entries(store: Store, name: str) -> dict[Pair, str]:
 
     Args:
         store: the lake.
-        name: of the list.
+        name: name of the list.
 
     Raises:
         DataError: a row of the list or of its record is wrong.
@@ -139,8 +139,8 @@ def new_on(store: Store, name: str, reasons: Mapping[Pair, str]) -> list[Pair]:
 
     Args:
         store: the lake.
-        name: of the list.
-        reasons: why each pair should be on the list.
+        name: name of the list.
+        reasons: reason for each pair to be on the list.
 
     Raises:
         MalformedRow: a row of the list is wrong.
@@ -158,8 +158,8 @@ def add_to_blocklist(store: Store, name: str, reasons: Mapping[Pair, str]) -> li
 
     Args:
         store: the lake.
-        name: of the list.
-        reasons: why each pair is on the list.
+        name: name of the list.
+        reasons: reason of each pair.
 
     Returns:
         The pairs that were not there, sorted.
@@ -178,7 +178,7 @@ def take_off_blocklist(store: Store, name: str, pairs: Collection[Pair]) -> list
 
     Args:
         store: the lake.
-        name: of the list.
+        name: name of the list.
         pairs: those that must not be on the list any more.
 
     Returns:

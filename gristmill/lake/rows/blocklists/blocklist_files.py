@@ -35,9 +35,9 @@ class BlocklistRow(msgspec.Struct):
     """A row of a blocklist.
 
     Attributes:
-        source: of the document.
-        id: of the document.
-        reason: why it is on the list.
+        source: name of the document's source.
+        id: id of the document.
+        reason: reason why it is on the list.
     """
 
     source: str
@@ -50,7 +50,7 @@ def reasons_in(data: Iterable[bytes], path: str) -> dict[Pair, str]:
 
     Args:
         data: the bytes.
-        path: of the file, for messages.
+        path: path of the file, for messages.
 
     Raises:
         MalformedRow: a row is not {"source", "id", "reason"}, all strings.
@@ -79,7 +79,7 @@ def rows_in(store: Store, path: str) -> dict[Pair, str]:
 
     Args:
         store: the lake.
-        path: of the file.
+        path: path of the file.
 
     Raises:
         MalformedRow: a row is wrong.
@@ -94,8 +94,8 @@ def add_rows(store: Store, path: str, reasons: Mapping[Pair, str]) -> list[Pair]
 
     Args:
         store: the lake.
-        path: of the file.
-        reasons: why each pair is added.
+        path: path of the file.
+        reasons: reason of each pair.
 
     Returns:
         The pairs that were not there, sorted.
@@ -120,7 +120,7 @@ def remove_rows(store: Store, path: str, pairs: Collection[Pair]) -> list[Pair]:
 
     Args:
         store: the lake.
-        path: of the file.
+        path: path of the file.
         pairs: those that must not stand there any more.
 
     Returns:
@@ -204,7 +204,7 @@ def recorded(store: Store, name: str) -> dict[Pair, str]:
 
     Args:
         store: the lake.
-        name: of the list.
+        name: name of the list.
 
     Raises:
         DataError: a row of the record is wrong.
@@ -218,7 +218,7 @@ def note_entries(store: Store, name: str) -> list[Pair]:
 
     Args:
         store: the lake.
-        name: of the list.
+        name: name of the list.
 
     Returns:
         Those that were new, sorted.

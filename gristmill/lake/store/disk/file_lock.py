@@ -14,8 +14,8 @@ def open_locked(path: str | os.PathLike[str], flags: int, *, wait: bool = True, 
     on the old inode keeps nobody out, so the name is opened again.
 
     Args:
-        path: of the file or folder.
-        flags: as os.open takes them, such as O_RDWR | O_CREAT.
+        path: path of the file or folder.
+        flags: flags as os.open takes them, such as O_RDWR | O_CREAT.
         wait: whether to wait until nobody else has the lock.
         folder: descriptor of the folder below which a relative path is; None: the current one.
 
@@ -53,9 +53,9 @@ def is_named(fd: int, path: str | os.PathLike[str], folder: int | None = None) -
     """Whether a path leads to an open file.
 
     Args:
-        fd: of the file.
-        path: that led to it when it was opened.
-        folder: as in open_locked().
+        fd: descriptor of the file.
+        path: path that led to it when it was opened.
+        folder: descriptor of the folder to which the path is relative, as for open_locked().
     """
     try:
         return os.path.samestat(os.fstat(fd), os.stat(path, dir_fd=folder))
@@ -69,9 +69,9 @@ def is_steady(fd: int, opened: os.stat_result, path: str | os.PathLike[str]) -> 
     A further name (a hard link, as some backups make) changes the ctime, as rewriting does, but not one byte.
 
     Args:
-        fd: of the file.
+        fd: descriptor of the file.
         opened: its status when it was opened.
-        path: that led to it.
+        path: path that led to it.
     """
     now = os.fstat(fd)
     return (now.st_ctime_ns == opened.st_ctime_ns or now.st_nlink != opened.st_nlink) and is_named(fd, path)

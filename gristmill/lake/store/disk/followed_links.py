@@ -21,7 +21,8 @@ class FollowedLinks:
 
     Args:
         beside: the real folders that these links lie in.
-        times: by real folder, how often a link behind another link has led there. A whole listing shares it.
+        times: number of times that a link behind another link has led to a folder, by real folder. A whole listing
+            shares it.
     """
 
     def __init__(self, beside: tuple[str, ...] = (), times: Counter[str] | None = None) -> None:

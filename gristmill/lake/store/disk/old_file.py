@@ -16,7 +16,7 @@ class OldFile:
 
     Args:
         fd: its descriptor.
-        folder: that it lies in.
+        folder: folder of the file.
 
     Attributes:
         shared: whether a new file may lack its owner or access list. Then nobody else may do more with the new file.

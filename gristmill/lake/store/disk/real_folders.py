@@ -73,7 +73,7 @@ class RealFolders:
         """The folder from which an object is read.
 
         Args:
-            path: of the object.
+            path: path of the object.
 
         Yields:
             Its descriptor, the path of the object below it, and whether links on this path are followed.
@@ -151,7 +151,7 @@ class RealFolders:
         """The error about a link that is not followed.
 
         Args:
-            path: of the link in the store.
+            path: path of the link in the store.
         """
         where = "nothing is written or deleted behind it"
         if not self._foreign:

@@ -20,8 +20,8 @@ class UnfinishedFile:
     """A new file, locked until it is closed or this process ends. UnfinishedFiles.new() makes one.
 
     Args:
-        folders: of the store.
-        folder: of the unfinished files.
+        folders: folders of the store.
+        folder: path of the folder of the unfinished files.
 
     Attributes:
         fd: its descriptor.
@@ -58,7 +58,7 @@ class UnfinishedFile:
         """Renames the file to the path of its object.
 
         Args:
-            path: of the object.
+            path: path of the object.
 
         Raises:
             NoFile: the folder of the object is a link, or lies behind one.
@@ -89,8 +89,8 @@ class UnfinishedFiles:
     """The unfinished files of one folder. The writer of each holds a lock on it; the lock ends with the process.
 
     Args:
-        folders: of the store.
-        folder: has no other files. It comes and goes with them.
+        folders: folders of the store.
+        folder: path of a folder that has no other files. It comes and goes with them.
     """
 
     def __init__(self, folders: RealFolders, folder: str) -> None:
@@ -130,7 +130,7 @@ class UnfinishedFiles:
         """Removes a file, unless its writer lives.
 
         Args:
-            name: of the file.
+            name: name of the file.
         """
         with suppress(FileNotFoundError), self._folders.opened(self._folder) as here:
             _sweep_one(name, here)

@@ -31,8 +31,9 @@ class MarkedRows:
 
     Attributes:
         spans: the spans of each document.
-        near: for near duplicates, a record for each document in a cluster; else None.
-        keyed: if documents are numbered by a key, a record for each that shares its key; else None.
+        near: records of near duplicates, one for each document in a cluster; else None.
+        keyed: records of the documents that share their key with another, one for each, if documents are numbered by a
+            key; else None.
         scores: the score of each span; 0 if it is no duplicate.
         whole: whether a label is one number for the whole document.
         counts: counters for the shard's row of the table.
@@ -56,6 +57,9 @@ class MarkedRows:
             table: the spans of the part of fingerprints.
             marks: the file `marks`.
             where: names the part of marks, for messages.
+
+        Returns:
+            The spans and marks of the part's shard.
 
         Raises:
             DataError: the marks are not of these spans.
@@ -119,7 +123,7 @@ class MarkedRows:
 
     @property
     def documents(self) -> int:
-        """Number of documents."""
+        """The number of documents."""
         return self.spans.documents
 
     def columns(self, first: int, last: int) -> tuple[NDArray[np.int64], Labelled]:

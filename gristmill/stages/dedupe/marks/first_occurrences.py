@@ -23,9 +23,9 @@ class FirstOccurrences(NamedTuple):
     """Duplicates of a snapshot. A position is (number of the shard << 32) + number in the shard.
 
     Attributes:
-        positions: where each duplicate occurs (n).
-        ranks: the rank of the snapshot where its hash occurs first, of those that it is compared with (n).
-        firsts: where it occurs first in that snapshot (n).
+        positions: place of each duplicate (n).
+        ranks: rank, uint32, of the snapshot where its hash occurs first, of those that it is compared with (n).
+        firsts: place of its first occurrence in that snapshot (n).
     """
 
     positions: U64
@@ -42,6 +42,9 @@ class FirstOccurrences(NamedTuple):
             order: the order of the snapshots.
             rank: rank of the snapshot.
             shards: its shards [first, last) whose duplicates are wanted.
+
+        Returns:
+            The duplicates of the shards.
 
         Raises:
             DataError: a file is damaged, or was made from others than are there now.

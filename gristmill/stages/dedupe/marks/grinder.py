@@ -60,10 +60,10 @@ class MarksSpec(OneAssetSpec, frozen=True):
     Attributes:
         memory: bytes that a worker may use.
         shards: name and inputs of each part, in the order of the names.
-        hashes: how many hashes each shard has.
+        hashes: number of hashes of each shard.
         repeats: the file `repeats` of each bucket.
         found: the snapshot's verdicts of each bucket.
-        confirm: what texts are compared with; None: they are not.
+        confirm: texts to compare with; None: they are not.
         firsts: the file `positions` of each bucket, if the documents of each key are numbered.
     """
 

@@ -26,7 +26,7 @@ class KeyNumbers:
     Args:
         snapshot: key of the snapshot.
         shards: the names of all its shards, in order.
-        hashes: how many hashes each of them has.
+        hashes: number of hashes of each shard.
         first: number of the first shard.
         last: number after the last one.
         most: positions that are looked at together.
@@ -66,7 +66,7 @@ class KeyNumbers:
             begin = end
 
     def of_shard(self, number: int) -> NDArray[np.void]:
-        """The KEY_MARK records of a shard."""
+        """The KEY_MARK records of a shard, one for each document that shares its key (n)."""
         begin, end = self._begins[number - self._first : number - self._first + 2]
         ordinals = np.flatnonzero(self._sizes[begin:end])
         records = np.zeros(len(ordinals), KEY_MARK)

@@ -52,7 +52,7 @@ class VerdictsSpec(OneAssetSpec, frozen=True):
     Attributes:
         buckets: number of buckets.
         memory: bytes that a worker may use.
-        families: which snapshots are compared.
+        families: families of snapshots that are compared.
     """
 
     buckets: Integer
@@ -65,7 +65,7 @@ class VerdictsItem(msgspec.Struct, frozen=True):
 
     Attributes:
         bucket: its number.
-        inputs: what its part is made from.
+        inputs: sources of the content of its part.
         new: the runs of the new snapshots, by rank.
         old: the hashes of the earlier snapshots, by rank.
     """
@@ -215,10 +215,10 @@ class MostRepeated:
     """The hashes of one bucket that occur most often, and at least twice.
 
     Args:
-        position_of: reads a position.
+        position_of: function that reads a position.
 
     Attributes:
-        found: at most LARGEST, the most frequent first; of equal ones the lower hash.
+        found: units that occur most often, at most LARGEST, the most frequent first; of equal ones the lower hash.
     """
 
     def __init__(self, position_of: PositionOf) -> None:
@@ -230,7 +230,7 @@ class MostRepeated:
 
         Args:
             comparison: the range, of which all snapshots have been seen.
-            times: how often each hash of a new snapshot occurs in it, by rank.
+            times: number of times that each hash of a new snapshot occurs in it, by rank (n).
         """
         least = self.found[-1].times + 1 if len(self.found) == LARGEST else 2
         some = np.flatnonzero(comparison.times >= least)

@@ -21,10 +21,10 @@ class OldRun:
 
     Args:
         store: the lake.
-        path: of the file `hashes`.
+        path: path of the file `hashes`.
         digest: the XXH3-128 of its bytes.
-        spill: where it is held; None: in memory, until the last range.
-        new: how many hashes the ranges have together.
+        spill: memory and temporary folder that hold it; None: in memory, until the last range.
+        new: number of hashes in all ranges together.
     """
 
     def __init__(self, store: Store, path: str, digest: str, spill: Spill | None, new: int) -> None:

@@ -22,9 +22,10 @@ class Pairs(NamedTuple):
     """Hashes of a snapshot that occur before, in the order of their positions.
 
     Attributes:
-        positions: where each occurs first in the snapshot: (number of the shard << 32) + its number in the shard (n).
-        ranks: the rank of the snapshot that keeps it (n).
-        keepers: where it occurs first in that snapshot (n).
+        positions: place of the first occurrence of each hash in the snapshot: (number of the shard << 32) + its number
+            in the shard (n).
+        ranks: rank, uint32, of the snapshot that keeps it (n).
+        keepers: place of its first occurrence in that snapshot (n).
     """
 
     positions: U64
@@ -42,7 +43,7 @@ class VerdictReader:
         store: the lake.
         recipe: the dedupe recipe.
         order: the order of the snapshots.
-        number: of the round.
+        number: number of the round.
     """
 
     def __init__(self, store: Store, recipe: Dedupe, order: Order, number: int) -> None:

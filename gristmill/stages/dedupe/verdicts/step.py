@@ -51,7 +51,7 @@ class VerdictsStep(OneAssetStep):
 
     @property
     def snapshot(self) -> str:
-        """See Step: the partition key of the round."""
+        """The partition key of the round."""
         return round_key(self.round)
 
     @property

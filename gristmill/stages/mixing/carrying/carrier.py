@@ -28,8 +28,8 @@ class CarrySpec(msgspec.Struct, frozen=True):
     Attributes:
         edits: the edits between both versions, as in their recipe.
         transforms: whether transforms follow the edits.
-        overlaps: see Selection.
-        kinds: which labels of the set are scores and which are spans, by their names or patterns; None: not declared.
+        overlaps: choice for spans that overlap, as for Selection.
+        kinds: kinds of the set's labels, scores or spans, by their names or patterns; None: not declared.
     """
 
     edits: tuple[Mapping[str, object], ...]
@@ -42,11 +42,11 @@ class Carrier:
     """Carries the labels of rows.
 
     Args:
-        spec: what is carried.
+        spec: description of what is carried.
 
     Attributes:
         edits: the edits.
-        counts: what was carried, and what was dropped.
+        counts: number of labels that were carried and dropped, by name.
     """
 
     def __init__(self, spec: CarrySpec) -> None:

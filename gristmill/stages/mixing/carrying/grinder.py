@@ -30,10 +30,10 @@ class CarryingSpec(OneAssetSpec, frozen=True):
     """What all shards share.
 
     Attributes:
-        name: of the set that is carried.
+        name: name of the set that is carried.
         before: the documents that it belongs to.
         after: the documents of the next version.
-        carry: what is carried.
+        carry: description of what is carried.
     """
 
     name: str

@@ -26,8 +26,8 @@ def left_by_edits(edits: Sequence[Edit], stretches: Iterable[Stretch], length: i
 
     Args:
         edits: the edits.
-        stretches: what they change, sorted, without overlaps.
-        length: of the text, in code points.
+        stretches: stretches that the edits change, sorted, without overlaps.
+        length: length of the text, in code points.
 
     >>> left_by_edits([Edit(spans="pii-1__email", replacement="E")], [Stretch(3, 7, 0)], 9)
     [KeptPart(before=0, after=0, length=3), KeptPart(before=7, after=4, length=2)]
@@ -43,7 +43,8 @@ def left_by_edits(edits: Sequence[Edit], stretches: Iterable[Stretch], length: i
 
 
 def left_by_change(before: str, after: str) -> list[KeptPart]:
-    r"""Parts of a text that are in another one too, in the same order, for a change that does not say what it moved.
+    r"""The parts of a text that are in another one too, in the same order, for a change that does not say what it
+    moved.
 
     These are the lines that occur once in both texts; between these, the words that occur once in both; and what is
     equal beside them. Other parts may have stayed, too: a part is missing rather than wrong. The time grows with the
@@ -152,8 +153,8 @@ def moved(spans: Iterable[Span], parts: Sequence[KeptPart]) -> list[Span]:
     A span of which one code point changed is left out, and so is one inside of which something was put.
 
     Args:
-        spans: of the text before the change.
-        parts: what the change keeps, sorted.
+        spans: spans of the text before the change.
+        parts: parts that the change keeps, sorted.
 
     >>> moved([(0, 2, 1.0), (2, 5, 1.0), (7, 9, 0.5)], [KeptPart(0, 0, 3), KeptPart(7, 4, 2)])
     [(0, 2, 1.0), (4, 6, 0.5)]

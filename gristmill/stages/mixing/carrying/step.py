@@ -86,7 +86,7 @@ class CarryingStep(OneAssetStep):
 
     @property
     def carry(self) -> CarrySpec:
-        """What is carried."""
+        """The description of what is carried."""
         revision = self.source.revision(self.version)
         kinds = None if self.declared is None else {each.name: each.kind for each in self.declared}
         if revision is None:

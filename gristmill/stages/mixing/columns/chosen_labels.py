@@ -19,8 +19,8 @@ class ChosenLabels:
     label `toxic__mild`. Rows with a key of such a form are left to the general reader.
 
     Args:
-        name: of the attribute set.
-        labels: without the set's name.
+        name: name of the attribute set.
+        labels: names of the labels without the set's name.
     """
 
     def __init__(self, name: str, labels: Iterable[str]) -> None:
@@ -41,7 +41,7 @@ class ChosenLabels:
         """The chosen labels of rows; None if a row may have another form than the written one.
 
         Args:
-            lines: without line feeds.
+            lines: rows in UTF-8 without line feeds.
 
         Returns:
             The (source, id) of each row, an empty source if it has none; and for each label the spans of each row,
@@ -80,8 +80,8 @@ def chosen_labels(name: str, labels: tuple[str, ...]) -> ChosenLabels:
     """The decoder of labels of a set, made once.
 
     Args:
-        name: see ChosenLabels.
-        labels: see ChosenLabels.
+        name: name of the attribute set.
+        labels: names of the labels without the set's name.
     """
     return ChosenLabels(name, labels)
 
@@ -92,12 +92,12 @@ def read_labels(
     """The chosen labels of rows in any form that is read.
 
     Args:
-        lines: without line feeds.
-        name: of the attribute set.
-        labels: without the set's name.
-        path: of the shard, for messages.
+        lines: rows in UTF-8 without line feeds.
+        name: name of the attribute set.
+        labels: names of the labels without the set's name.
+        path: path of the shard, for messages.
         first: number of the first of these rows in the shard.
-        lengths: of the documents' texts in code points: see parse_rows.
+        lengths: lengths of the documents' texts in code points: see parse_rows.
 
     Returns:
         See ChosenLabels.read.

@@ -109,7 +109,7 @@ class ColumnReader:
 
         Args:
             rows: decoded rows.
-            path: of the shard, for messages.
+            path: path of the shard, for messages.
             first: number of the first row in the shard.
 
         Raises:
@@ -126,7 +126,7 @@ class ColumnReader:
 
         Args:
             rows: decoded rows.
-            absent: receives the number of rows that lack a key, by column. Their value is None.
+            absent: counter that receives the number of rows that lack a key, by column. Their value is None.
         """
         values: dict[str, list[Any]] = {}
         for name, value in self._origins.items():
@@ -152,11 +152,11 @@ class ColumnReader:
         """The values of the columns of one attribute set.
 
         Args:
-            name: of the set.
-            found: for each label the spans of each row; None for a row without the label.
-            path: of its shard, for messages.
+            name: name of the set.
+            found: spans of each row, by label; None for a row without the label.
+            path: path of its shard, for messages.
             first: number of the first row in the shard.
-            absent: receives the number of rows that lack a label, by column. Their value is None.
+            absent: counter that receives the number of rows that lack a label, by column. Their value is None.
 
         Raises:
             MalformedRow: a column that is declared as one score has several spans.

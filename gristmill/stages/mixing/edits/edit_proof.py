@@ -42,7 +42,11 @@ def edit_findings(store: Store, partition: Place, shelves: Sequence[str], say: S
         store: the lake.
         partition: a dataset version, or a slice of a mix. Those whose recipe copies rows have no findings.
         shelves: the packages that have the transforms.
-        say: receives a note if the rows cannot be compared, because a transform is missing or has other code.
+        say: function that receives a note if the rows cannot be compared, because a transform is missing or has other
+            code.
+
+    Returns:
+        One finding for each row that differs.
     """
     try:
         head, shards = read_ledger(store, partition)
@@ -202,7 +206,7 @@ def _first_other(block: FilteredBlock, matched: Sequence[tuple[int, bytes]], pat
 
 
 def text_difference(made: bytes, found: bytes) -> str:
-    """Where the texts of two rows differ. They are not shown: an edit may have removed what nobody may read.
+    """The place where the texts of two rows differ. They are not shown: an edit may have removed what nobody may read.
 
     Args:
         made: a row as it is made again.

@@ -23,11 +23,11 @@ class EditedRows:
 
     Args:
         block: the rows, and the decisions of blocklists, rules and rate about them.
-        path: of the shard, for messages.
+        path: path of the shard, for messages.
 
     Attributes:
         block: the block as it was given.
-        counts: what was changed, by name.
+        counts: number of changes, by name.
     """
 
     def __init__(self, block: FilteredBlock, path: str) -> None:
@@ -74,7 +74,7 @@ class EditedRows:
         return self._fields[number]
 
     def documents(self, numbers: Sequence[int]) -> list[Document]:
-        """Rows as they are now.
+        """The rows as they are now.
 
         Raises:
             MalformedRow: one is not a document.
@@ -99,10 +99,10 @@ class EditedRows:
         """Gives a row another text.
 
         Args:
-            number: of the row in the block.
+            number: number of the row in the block.
             before: the text as it is now.
             text: the new text.
-            who: what changed it; the counts begin with it.
+            who: name of what changed it; the counts begin with it.
 
         Raises:
             MalformedRow: the text is the rendering of a chat or of tokens, which would still hold what was removed.

@@ -41,8 +41,9 @@ class Editor:
 
         Args:
             block: the decisions of blocklists, rules and rate.
-            path: of the shard, for messages.
-            counts: receives the numbers of changed rows and characters, and of rows with a field that was written over.
+            path: path of the shard, for messages.
+            counts: counter that receives the numbers of changed rows and characters, and of rows with a field that was
+                written over.
             shard: name of the shard.
 
         Raises:

@@ -43,7 +43,8 @@ class RowShape:
             labels: its labels in each set whose labels are merged, by the set's name.
             shard: name of its shard.
             row: its number there.
-            counts: receives how many rows had another value of their own where the recipe writes one.
+            counts: counter that receives the number of rows that had another value of their own where the recipe writes
+                one.
 
         Raises:
             DataError: it is not an object.

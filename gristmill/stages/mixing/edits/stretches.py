@@ -39,8 +39,9 @@ def stretches(
     Args:
         edits: the edits, in the order of declaration.
         marked: the spans for each edit; None: the row has none.
-        length: of the text, in code points.
-        overlaps: see Selection. For `first`, spans that begin together are taken in the order of edits and of the set.
+        length: length of the text, in code points.
+        overlaps: choice for spans that overlap, as for Selection. For `first`, spans that begin together are taken in
+            the order of edits and of the set.
 
     Raises:
         SpanOutside: a span that an edit selects begins before the text, ends after it, or ends before it begins.

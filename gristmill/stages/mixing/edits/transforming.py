@@ -36,7 +36,7 @@ def transform(rows: EditedRows, transform: Transform, path: str) -> None:
     Args:
         rows: the rows of a block. They are changed.
         transform: the transform.
-        path: of the shard, for messages.
+        path: path of the shard, for messages.
 
     Raises:
         MalformedRow: the transform failed for a row; names shard, row and reason.

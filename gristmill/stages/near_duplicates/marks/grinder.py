@@ -31,7 +31,7 @@ class NearMarksItem(msgspec.Struct, frozen=True):
     """One shard.
 
     Attributes:
-        inputs: what it is made from.
+        inputs: sources of its content.
         first: number of its first record in the clusters' file.
         count: number of its records.
         digest: XXH3-128 of their bytes (hex).

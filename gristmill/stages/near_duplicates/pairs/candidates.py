@@ -23,7 +23,7 @@ class BandMembers:
 
     Attributes:
         heads: the first document with the same band (n).
-        bands: the number of the band (n).
+        bands: band of each, uint16 (n).
         nodes: the document (n).
     """
 
@@ -33,7 +33,11 @@ class BandMembers:
 
     @classmethod
     def of(cls, heads: Nodes, bands: NDArray[np.uint16], nodes: Nodes) -> "BandMembers":
-        """Sorts members, unless they are sorted: those of one heavy band are."""
+        """Sorts members, unless they are sorted: those of one heavy band are.
+
+        Returns:
+            The members in order.
+        """
         columns = (heads, bands, nodes)
         ahead = np.zeros(max(len(nodes) - 1, 0), np.bool_)
         for column in reversed(columns):
@@ -47,12 +51,12 @@ class BandMembers:
         return len(self.nodes)
 
     def take(self, chosen: NDArray[np.bool_] | NDArray[np.int64]) -> "BandMembers":
-        """Some of them, in their order."""
+        """The chosen members, in their order."""
         return BandMembers(self.heads[chosen], self.bands[chosen], self.nodes[chosen])
 
     @property
     def starts(self) -> NDArray[np.bool_]:
-        """Whether each is the first member of its group (n)."""
+        """Whether each is the first member of its group, as flags (n)."""
         starts = np.ones(len(self), np.bool_)
         starts[1:] = (self.heads[1:] != self.heads[:-1]) | (self.bands[1:] != self.bands[:-1])
         return starts

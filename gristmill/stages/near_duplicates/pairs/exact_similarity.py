@@ -28,10 +28,10 @@ class Exact:
 
     Args:
         store: the lake.
-        printed: finds the rows of documents.
+        printed: finder of the rows of documents.
         fingerprints: the table of each rank.
         documents: the table of the documents of each rank.
-        unit: how texts are divided into n-grams.
+        unit: unit that tells how texts are divided into n-grams.
     """
 
     def __init__(

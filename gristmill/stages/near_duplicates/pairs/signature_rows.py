@@ -23,9 +23,9 @@ class SignatureRows:
 
     Args:
         store: the lake.
-        printed: finds the rows of documents.
+        printed: finder of the rows of documents.
         fingerprints: the table of each rank.
-        values: of a signature.
+        values: number of values of a signature.
     """
 
     def __init__(self, store: Store, printed: PrintedDocuments, fingerprints: Sequence[Table], values: int) -> None:

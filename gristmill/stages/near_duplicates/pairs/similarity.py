@@ -33,9 +33,9 @@ class Estimated:
     """The share of equal values of two signatures.
 
     Args:
-        rows: reads signatures.
-        bands: of a signature.
-        values: of a signature.
+        rows: reader of signatures.
+        bands: number of bands of a signature.
+        values: number of values of a signature.
         memory: bytes that the signatures of one block of pairs may take.
     """
 

@@ -23,7 +23,7 @@ class SimilarPairs:
     Attributes:
         one: the one that comes first in its group (n).
         other: the other document (n).
-        similarities: of each pair (n).
+        similarities: similarity of each pair (n).
     """
 
     one: Nodes
@@ -31,7 +31,9 @@ class SimilarPairs:
     similarities: Similarities
 
     def find(self, one: Nodes, other: Nodes) -> tuple[Similarities, NDArray[np.bool_]]:
-        """The similarities of pairs, and whether each is known. In what order a pair is given does not matter."""
+        """The similarities of pairs, and whether each is known; shape (n,) each. In what order a pair is given does not
+        matter.
+        """
         nodes = np.unique(np.concatenate([self.one, self.other, one, other]))
         known = _keys(nodes, self.one, self.other)
         by = np.argsort(known, kind="stable")
@@ -42,12 +44,12 @@ class SimilarPairs:
         return self.similarities[by[at]], known[by[at]] == wanted
 
     def below(self, least: float) -> "SimilarPairs":
-        """Those with a lower similarity."""
+        """The pairs with a lower similarity."""
         low = self.similarities < least
         return SimilarPairs(self.one[low], self.other[low], self.similarities[low])
 
     def among(self, members: BandMembers) -> NDArray[np.bool_]:
-        """Whether each member and its first document are one of these pairs. It is fast if these are few."""
+        """Whether each member and its first document are one of these pairs, as flags (n). Fast if these are few."""
         found = np.zeros(len(members), np.bool_)
         ends = np.unique(self.other)
         if len(ends):
@@ -77,8 +79,8 @@ def verified(
     those that are not similar to the first of them in a round.
 
     Args:
-        buckets: gives the members of all groups, the same each time.
-        similarity: computes similarities.
+        buckets: function that gives the members of all groups, the same each time.
+        similarity: function that computes similarities.
         least: pairs below it are not similar.
         rule: 1 or 2.
     """
