@@ -44,7 +44,7 @@ def audit_checks(source: Source, checks: Mapping[str, Mapping[str, str]]) -> dg.
 
     Args:
         source: the recipe.
-        checks: by the address of an asset, the names of its blocking checks and what each of them claims.
+        checks: names of blocking checks, each with its claim, by the address of their asset.
     """
     specs = [
         dg.AssetCheckSpec(

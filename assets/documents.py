@@ -30,7 +30,7 @@ def adoption_assets(source: Source, version: str, name: str = "") -> StepAssets:
     Args:
         source: the recipe.
         version: the version.
-        name: of the set; empty: the documents.
+        name: name of the set; empty: the documents.
     """
     every = AdoptionStep(source, version, "", (), name)
     (address,) = every.makes

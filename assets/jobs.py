@@ -31,12 +31,12 @@ ENGINE = "engine"
 
 
 def journey_name(source: str) -> str:
-    """Name of the job that makes all versions and attribute sets of one snapshot of a source."""
+    """The name of the job that makes all versions and attribute sets of one snapshot of a source."""
     return f"{plain(source)}_journey"
 
 
 def index_name(mix: str) -> str:
-    """Name of the job that writes the indexes of a mix, of its token caches and of its exports."""
+    """The name of the job that writes the indexes of a mix, of its token caches and of its exports."""
     return f"{plain(mix)}_index"
 
 

@@ -22,7 +22,7 @@ def folder_asset_of(recipe: LabelledSet | Model, owners: Sequence[str]) -> dg.As
 
     Args:
         recipe: the recipe.
-        owners: of all sources, which share it.
+        owners: people who answer for all sources, which share it.
     """
     address = address_of(recipe)
 

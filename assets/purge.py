@@ -98,9 +98,12 @@ def purge_runs(
     Args:
         instance: Dagster's.
         before: runs that changed after this time are kept.
-        say: takes a line now and then.
+        say: function that takes a line now and then.
         only_count: whether nothing is removed.
         kept: number of the newest runs of each job that are kept.
+
+    Returns:
+        The number of runs that were removed, and those of old runs that were kept.
     """
     newest: dict[tuple[dg.AssetKey, str | None], str] = {}
     last: dict[str, set[str]] = {}

@@ -124,7 +124,7 @@ def sync(
         instance: Dagster's instance.
         store: the lake.
         catalogue: the recipes.
-        outputs: see sync_job().
+        outputs: outputs of steps by address, as for sync_job().
         report: records an event.
 
     Returns:

@@ -16,7 +16,7 @@ from resources.lake import LakeResource
 
 
 def prepare_name(folder: WatchedFolder) -> str:
-    """Name of the job that prepares a folder."""
+    """The name of the job that prepares a folder."""
     return f"{plain(folder.name)}_prepare"
 
 

@@ -171,8 +171,8 @@ def plan(
 
     Args:
         lake: lake that open_lake() gave.
-        targets: addresses of what to make, as in make().
-        snapshots: names of the snapshots, as in make().
+        targets: names or addresses of what to make, as in make().
+        snapshots: keys of the snapshots, as in make().
         shelves: the packages that hold the recipes; by default those of GRISTMILL_SHELVES or the project.
 
     Yields:

@@ -86,7 +86,7 @@ def _top() -> tuple[ArgumentParser, "_SubParsersAction[_AnyOrder]"]:
 
 
 def run(given: Sequence[str]) -> int:
-    """Runs one subcommand, and returns its exit code.
+    """Runs one subcommand. Returns its exit code.
 
     Args:
         given: the words behind the name of the program.

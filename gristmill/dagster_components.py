@@ -55,6 +55,7 @@ class Corpus(dg.Component):
     """
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:  # noqa: ARG002 - Dagster's contract
+        """The definitions of the corpus, with all its recipes."""
         from gristmill.dagster_location import defs  # noqa: PLC0415 - it loads all recipes
 
         loaded: dg.Definitions = defs()
@@ -73,8 +74,8 @@ class RecipeScaffolder(dg.Scaffolder[Any]):
 
         Args:
             stem: name of the file, without `.py`.
-            project: whose shelf it is on.
-            params: what the command was told besides.
+            project: project whose shelf it is on.
+            params: further options of the command.
         """
 
     def scaffold(self, request: dg.ScaffoldRequest[Any]) -> None:
@@ -121,6 +122,7 @@ class MixScaffolder(RecipeScaffolder):
 
     @classmethod
     def get_scaffold_params(cls) -> type[MixParameters]:
+        """The class of the options that the scaffolder takes."""
         return MixParameters
 
     def text(self, stem: str, project: Project, params: MixParameters) -> str:

@@ -79,7 +79,7 @@ class Environment:
 
     @property
     def options(self) -> dict[str, str]:
-        """How the lake's bucket is reached."""
+        """The options of the client of the lake's bucket, by name."""
         given = {"endpoint": self.endpoint, "region": self.region, "profile": self.profile}
         return {key: value for key, value in given.items() if value}
 
@@ -107,10 +107,10 @@ class Environment:
 
 
 def read_environment(variables: Mapping[str, str] | None = None, folder: Path | None = None) -> Environment:
-    """Reads the settings: environment variables, and the project's pyproject.toml for what they leave open.
+    """The settings: environment variables, and the project's pyproject.toml for what they leave open.
 
     Args:
-        variables: by name; by default the environment variables of this process.
+        variables: environment variables by name; by default the environment variables of this process.
         folder: the project is looked for in it and above it; by default the current one.
 
     Raises:
@@ -166,9 +166,12 @@ def read_credentials(prefix: str, where: str, variables: Mapping[str, str] | Non
     """Reads the variables of a bucket that is not the lake's, such as MINIO_AWS_ACCESS_KEY_ID or MINIO_ACCESS_KEY_ID.
 
     Args:
-        prefix: how their names begin, without the underscore.
+        prefix: beginning of their names, without the underscore.
         where: the setting that names it, for messages.
-        variables: by name; by default the environment variables of this process.
+        variables: environment variables by name; by default the environment variables of this process.
+
+    Returns:
+        The values of the bucket's variables.
 
     Raises:
         RecipeError: the key or the secret is missing, or the endpoint or the region is wrong.

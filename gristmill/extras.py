@@ -54,7 +54,7 @@ def lacking(needed: Needs) -> str:
     """Why something cannot be done here: the first package that is not installed, and the command that installs it.
 
     Args:
-        needed: what it needs.
+        needed: packages that it needs.
 
     Returns:
         A line; empty if all packages are installed.
@@ -72,7 +72,7 @@ def check_installed(needed: Needs, what: str = "") -> None:
     """Checks that packages are installed.
 
     Args:
-        needed: what is needed.
+        needed: packages that are needed.
         what: the recipe or command that needs them, for the message.
 
     Raises:

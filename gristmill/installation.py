@@ -68,6 +68,9 @@ def load_location(module: str) -> Any:
     Args:
         module: its name below the folder of top_level().
 
+    Returns:
+        The module.
+
     Raises:
         RecipeError: a module of others has such a name, and is imported already; or the project's table is wrong.
     """
@@ -122,7 +125,7 @@ def code_version() -> str:
 
 @cache
 def made_with() -> dict[str, str]:
-    """Versions of gristmill, Dagster and MAKERS, by name; empty: not installed."""
+    """The versions of gristmill, Dagster and MAKERS, by name; empty: not installed."""
     return {"gristmill": VERSION} | {name: version_of(name) for name in ("dagster", *MAKERS)}
 
 

@@ -36,7 +36,7 @@ class Command(Protocol):
         """Adds its arguments to a parser."""
 
     def run(self, arguments: "Namespace") -> int:
-        """Runs it, and returns the exit code: see gristmill/command_line.py.
+        """Runs it. Returns the exit code: see gristmill/command_line.py.
 
         Args:
             arguments: the parsed arguments.
@@ -89,7 +89,7 @@ class Door(Generic[T]):
 
     Attributes:
         kind: the kind, such as `exports`.
-        wanted: what an entry point must name, for messages.
+        wanted: description of what an entry point must name, for messages.
         fits: whether an object is such a thing. It gets the name of the entry point, and the object.
     """
 
@@ -99,7 +99,7 @@ class Door(Generic[T]):
 
     @property
     def plugins(self) -> list[Plugin]:
-        """What there is, sorted by name: what ships, and what installed packages add. Nothing is imported."""
+        """The plug-ins of this kind, sorted by name: shipped ones, and those of packages. Nothing is imported."""
         return plugins_of(self.kind)
 
     @property
@@ -182,7 +182,7 @@ def _names_us(file: Path) -> bool:
 
 
 def plugins_of(kind: str) -> list[Plugin]:
-    """What there is of one kind, sorted by name: what ships, and what installed packages add. Nothing is imported.
+    """The plug-ins of one kind, sorted by name: shipped ones, and those of installed packages. Nothing is imported.
 
     >>> next(each.value for each in plugins_of("transforms") if each.name == "whitespace-1")
     'gristmill.transforms.whitespace:WHITESPACE'

@@ -39,8 +39,8 @@ class Process(msgspec.Struct, frozen=True):
         boot: id of the machine's boot; empty if the system tells none.
         space: namespace of the process numbers; empty if the system tells none.
         pid: number of the process.
-        started: when it started, in ticks since the boot; empty if the system does not tell.
-        since: when the claim was written, by the clock of that machine: for people only.
+        started: time of its start, in ticks since the boot; empty if the system does not tell.
+        since: time when the claim was written, by the clock of that machine: for people only.
     """
 
     host: str = ""
@@ -78,7 +78,7 @@ class Process(msgspec.Struct, frozen=True):
 
 
 def how_ended(code: int) -> str:
-    """How a process has ended, for people.
+    """The end of a process in words, for people: its exit code or signal.
 
     Args:
         code: its exit code; below zero, the signal that ended it.
@@ -95,7 +95,7 @@ def how_ended(code: int) -> str:
 
 
 def this_process() -> Process:
-    """This process, and the time now."""
+    """The process that runs this, and the time now."""
     return msgspec.structs.replace(_here(os.getpid()), since=datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC"))
 
 

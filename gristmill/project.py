@@ -42,7 +42,7 @@ class Project:
 
     @property
     def home(self) -> str:
-        """Where Dagster keeps its files, unless DAGSTER_HOME says otherwise."""
+        """The folder where Dagster keeps its files, unless DAGSTER_HOME says otherwise."""
         return str(Path(self.folder) / ".dagster")
 
     def put_on_path(self) -> None:

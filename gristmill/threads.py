@@ -37,7 +37,7 @@ def thread_pool(most: int) -> ThreadPoolExecutor:
     """A pool of threads.
 
     Args:
-        most: how many there may be.
+        most: largest number of threads.
     """
     make_ready()
     return ThreadPoolExecutor(most)
@@ -47,9 +47,12 @@ def begin(target: Callable[..., object], *given: object, name: str | None = None
     """Starts a thread, which does not keep the process from ending.
 
     Args:
-        target: what it runs.
+        target: function that the thread runs.
         given: the arguments of that.
-        name: for people who look at the process.
+        name: name for people who look at the process.
+
+    Returns:
+        The thread, which runs already.
     """
     make_ready()
     thread = threading.Thread(target=target, args=given, daemon=True, name=name)

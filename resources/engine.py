@@ -33,8 +33,8 @@ class RunEngine:
     own workers; its address comes from the environment alone.
 
     Args:
-        choice: what the run has chosen.
-        address: of the cluster; other engines need none.
+        choice: options that the run has chosen.
+        address: address of the cluster; other engines need none.
     """
 
     def __init__(self, choice: EngineChoice, address: str) -> None:
@@ -100,10 +100,10 @@ def _schema(environment: Environment) -> dict[str, dg.Field]:
 
 
 def check_choice(choice: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Checks the bounds of what a run has chosen; Dagster has checked names and types.
+    """Checks the bounds of what a run has chosen; Dagster has checked names and types. Returns the values unchanged.
 
     Args:
-        choice: by the name of a field of EngineChoice.
+        choice: chosen values by the name of a field of EngineChoice.
 
     Raises:
         RecipeError: `workers` is out of its bounds.

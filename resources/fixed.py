@@ -36,7 +36,7 @@ class FixedResource(_Unconfigured):
 
     Args:
         value: the object.
-        description: for people.
+        description: description for people.
     """
 
     def __init__(self, value: Any, description: str) -> None:
@@ -48,7 +48,7 @@ class FixedIOManager(_Unconfigured, dg.IOManagerDefinition):
 
     Args:
         value: the IO manager.
-        description: for people.
+        description: description for people.
     """
 
     def __init__(self, value: dg.IOManager, description: str) -> None:

@@ -37,18 +37,18 @@ class HonestWebserver(DagsterWebserver[Any, Any]):
     """Dagster's web server with our answers."""
 
     def build_graphql_schema(self) -> Any:
-        """Dagster's schema with our answers."""
+        """The schema of Dagster with our answers."""
         return honest(super().build_graphql_schema())
 
 
 def guarded_app(context: WorkspaceProcessContext, prefix: str, environment: Environment, last: Last) -> UiGuard:
-    """Dagster's app, wrapped.
+    """The app of Dagster, wrapped.
 
     Args:
-        context: of Dagster's instance and its code.
-        prefix: of all paths, such as `/dagster`; empty: none.
-        environment: has further values of the header Host, and the token of `/healthz`.
-        last: reads what the watchman found last.
+        context: context of Dagster's instance and its code.
+        prefix: prefix of all paths, such as `/dagster`; empty: none.
+        environment: environment that has further values of the header Host, and the token of `/healthz`.
+        last: function that reads what the watchman found last.
     """
     app = HonestWebserver(context, prefix, POLL).create_asgi_app()
     return UiGuard(HealthPage(app, f"{prefix}/healthz", last, environment.health_token), environment.ui_hosts)

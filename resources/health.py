@@ -47,11 +47,12 @@ class Health:
     """What a look found.
 
     Attributes:
-        wrong: what is wrong, a sentence each, by a topic such as `daemon`; empty: all is well.
+        wrong: faults, a sentence each, by a topic such as `daemon`; empty: all is well.
         queued: number of runs that wait or start; None while the database does not say.
-        queue_seconds: since the oldest of them was created; 0 without one, None while the database does not say.
-        tick_seconds: since the newest tick of a sensor; None without one.
-        alert_seconds: since the newest alert was posted; None if none is known.
+        queue_seconds: seconds since the oldest of them was created; 0 without one, None while the database does not
+            say.
+        tick_seconds: seconds since the newest tick of a sensor; None without one.
+        alert_seconds: seconds since the newest alert was posted; None if none is known.
         code_servers: number of code servers that answer; None if asking for it has failed.
         off: names of the sensors of today's code that a person has switched off. That is not wrong, nor is the next:
         paused: names of the sources, mixes and dedupe recipes that a person has paused.
@@ -74,7 +75,7 @@ class Looker:
 
     Args:
         instance: Dagster's.
-        locations: reads the code locations.
+        locations: function that reads the code locations.
         environment: names the lake.
         writes: whether it may write into the lake.
     """
@@ -94,6 +95,9 @@ class Looker:
 
         Args:
             now: the clock, in seconds since 1970.
+
+        Returns:
+            The faults and the ages that the look found.
         """
         found: dict[str, Any] = {}
         parts: dict[str, Callable[[], None]] = {

@@ -42,7 +42,7 @@ class LakeResource(dg.ConfigurableResource[Any]):
 
     @property
     def retry_delay(self) -> float:
-        """Seconds until an op is tried again if the lake did not answer; then three times as many."""
+        """The number of seconds until an op is tried again if the lake did not answer; then three times as many."""
         return self.deployment.retry_delay
 
 

@@ -23,5 +23,5 @@ class NoFiles(dg.IOManager):
         raise RecipeError(f"{context.name}: an op of Gristmill hands no value to another; write it into the lake")
 
     def load_input(self, context: dg.InputContext) -> Any:
-        """Refuses; see handle_output."""
+        """Refuses; see handle_output. Returns nothing: it raises the error."""
         raise RecipeError(f"{context.name}: an op of Gristmill takes no value from another; read it from the lake")

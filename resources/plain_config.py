@@ -19,7 +19,7 @@ def plain_schema(config: type[dg.Config]) -> dg.Field:
     """The schema of a run configuration. An op that takes it declares it as its `config_schema`.
 
     Args:
-        config: declares names, types, defaults and bounds. The op reads it by read_config().
+        config: class that declares names, types, defaults and bounds. The op reads it by read_config().
     """
     return plain_field(config.to_config_schema().as_field())
 
@@ -28,8 +28,11 @@ def read_config(config: type[_Config], values: Mapping[str, Any]) -> _Config:
     """Reads the run configuration of an op. Dagster has checked its names and types at the launch, but no bounds.
 
     Args:
-        config: as given to plain_schema().
+        config: class that was given to plain_schema().
         values: the op's `op_config`.
+
+    Returns:
+        The checked values.
 
     Raises:
         RecipeError: a value is out of its bounds.

@@ -81,6 +81,7 @@ class WatchedRunLauncher(DefaultRunLauncher):
 
     @property
     def supports_check_run_worker_health(self) -> bool:
+        """Whether Dagster may ask for the health of a run's process: always."""
         return True
 
     def check_run_worker_health(self, run: DagsterRun) -> CheckRunHealthResult:

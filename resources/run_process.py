@@ -19,7 +19,7 @@ def process_of(tags: Mapping[str, str]) -> Process | None:
     """The process of a run; None if no tag says which.
 
     Args:
-        tags: of the run.
+        tags: tags of the run.
     """
     try:
         return msgspec.json.decode(tags.get(PROCESS_TAG, ""), type=Process)

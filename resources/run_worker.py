@@ -69,7 +69,7 @@ class RunWatch:
 
 
 def worker_input(instance: DagsterInstance, run: DagsterRun) -> bytes:
-    """What the process of a run reads from its standard input: what to execute.
+    """The message that the process of a run reads from its standard input: what to execute.
 
     Everybody could read it on a command line, and dagster.yaml may hold a password.
 

@@ -28,7 +28,7 @@ class Refusal:
     """Why a request is not passed on.
 
     Attributes:
-        status: of HTTP, 4xx.
+        status: status code of HTTP, 4xx.
         reason: a sentence that says what to do instead.
     """
 
@@ -67,11 +67,11 @@ class UiGuard:
 
 
 def judge(scope: Scope, further: tuple[str, ...] = ()) -> Refusal | None:
-    """Why a request is refused; None if it is passed on.
+    """The reason why a request is refused; None if it is passed on.
 
     Args:
-        scope: of ASGI, for HTTP or a websocket.
-        further: see UiGuard.
+        scope: scope of ASGI, for HTTP or a websocket.
+        further: further values of the header Host, as for UiGuard.
     """
     names = Counter(name.decode("latin-1").lower() for name, _ in scope["headers"])
     twice = next((name for name in _DECIDING if names[name] > 1), None)

@@ -61,7 +61,7 @@ class Watchman:
 
     Args:
         instance: Dagster's.
-        looker: looks.
+        looker: looker at the parts of the deployment.
         environment: names the webhook; without one nothing is posted.
         tells: whether this process posts. A web server that may change nothing does not.
         post: posts a message.
@@ -84,7 +84,7 @@ class Watchman:
         self._end = threading.Event()
 
     def last(self) -> tuple[float, Health] | None:
-        """When the last look was, in seconds of time.monotonic(), and what it found; None before the first."""
+        """The time of the last look, in seconds of time.monotonic(), and what it found; None before the first."""
         return self._last
 
     def start(self) -> None:

@@ -78,8 +78,8 @@ def post(address: str, message: Mapping[str, Any], waits: tuple[float, ...] = WA
     """Posts a message, with up to three attempts.
 
     Args:
-        address: of the webhook. It is often a secret, so no error names it.
-        message: becomes the JSON of the body.
+        address: address of the webhook. It is often a secret, so no error names it.
+        message: values that become the JSON of the body.
         waits: seconds before each further attempt.
         timeout: seconds for one attempt.
 

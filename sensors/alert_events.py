@@ -74,7 +74,9 @@ def was_forgotten(instance: dg.DagsterInstance, run: dg.DagsterRun) -> bool:
 
 
 def launched_again(run: dg.DagsterRun) -> int:
-    """How often what a run makes was launched again before it, by Dagster or by the sensor `unstarted_runs`."""
+    """The number of times that what a run makes was launched again before it, by Dagster or by the sensor
+    `unstarted_runs`.
+    """
     return int(run.tags.get(ATTEMPT, 0)) + int(run.tags.get(RETRY_NUMBER, 0))
 
 

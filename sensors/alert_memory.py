@@ -22,12 +22,12 @@ class Memory:
     """The cursor.
 
     Attributes:
-        after: by the kind of event, the storage id of the newest that was looked at.
-        posted: by topic, when it was last posted, and the alerts that were left out since.
-        awaited: when sources were first seen that may never have had a snapshot, see never_come().
-        refused: by topic, in how many ticks the webhook has refused its message.
-        passed: by topic, the alerts that were passed, because the webhook refused their message in REFUSALS ticks. The
-            next message of the kind `more` names them.
+        after: storage id of the newest event that was looked at, by the kind of event.
+        posted: time of the last post of each topic, and the alerts that were left out since.
+        awaited: time when sources were first seen that may never have had a snapshot, see never_come().
+        refused: number of ticks in which the webhook refused a message, by its topic.
+        passed: alerts that were passed, by topic, because the webhook refused their message in REFUSALS ticks. The next
+            message of the kind `more` names them.
     """
 
     after: dict[str, int] = field(default_factory=dict)

@@ -26,8 +26,8 @@ class Alert:
         assets: addresses of the assets that the run makes, or the one of the check; at most NAMED are posted.
         snapshot: the partition; empty without one.
         check: name of the check; empty for a run.
-        error: what went wrong, in the words of the run or the check.
-        next: what to do next.
+        error: description of what went wrong, in the words of the run or the check.
+        next: advice on what to do next.
     """
 
     event: str
@@ -41,7 +41,7 @@ class Alert:
 
     @property
     def topic(self) -> str:
-        """Alerts of one topic are posted once in GRISTMILL_WEBHOOK_SILENCE.
+        """The topic: alerts of one topic are posted once in GRISTMILL_WEBHOOK_SILENCE.
 
         Another snapshot is another topic, and so is another thing to do next.
         """
@@ -57,9 +57,9 @@ class Unposted:
     """The alerts of a topic that were not posted.
 
     Attributes:
-        number: how many.
+        number: number of the alerts.
         run: id of the newest of their runs; empty if they have none.
-        why: why they were not posted; empty if they were like one that was, or too many.
+        why: reason why they were not posted; empty if they were like one that was, or too many.
     """
 
     number: int
@@ -67,16 +67,16 @@ class Unposted:
     why: str = ""
 
     def more(self, run: str, why: str = "") -> "Unposted":
-        """These and another alert.
+        """The alerts of both: these and another alert.
 
         Args:
             run: id of its run.
-            why: why it was not posted.
+            why: reason why it was not posted.
         """
         return self.and_those(Unposted(1, run, why))
 
     def and_those(self, other: "Unposted") -> "Unposted":
-        """These and newer ones.
+        """The alerts of both: these and newer ones.
 
         Args:
             other: the newer ones.
@@ -133,7 +133,7 @@ def unreadable(error: Exception, *, run: str = "", asset: str = "") -> Alert:
     """The bare alert for an event that cannot be read: it must not hold back those behind it.
 
     Args:
-        error: what went wrong when the event was read.
+        error: exception that was raised when the event was read.
         run: id of the event's run; empty: the event has none.
         asset: address of the asset; empty: nobody knows it.
     """
@@ -171,7 +171,7 @@ def _named(alert: Alert) -> str:
 
 
 def harmless(words: str) -> str:
-    r"""Words of the data for a chat: they call nobody, show no picture, and make no link with other words.
+    r"""The words of the data for a chat: they call nobody, show no picture, and make no link with other words.
 
     >>> ascii(harmless("<!channel> @here ![x](http://a)"))
     "'\\u2039!channel\\u203a \\uff20here ![x] (http://a)'"

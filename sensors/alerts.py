@@ -52,7 +52,7 @@ def alert_sensor(
 
     Args:
         environment: names the webhook.
-        hours: within which a snapshot is expected, by the address of the raw asset.
+        hours: hours within which a snapshot is expected, by the address of the raw asset.
         post: posts a message.
         now: the clock, in seconds.
         box: seconds after which a tick posts nothing more.

@@ -48,9 +48,9 @@ class UnitMark(msgspec.Struct, omit_defaults=True):
     """How far a unit has come.
 
     Attributes:
-        cursor: of Dagster's conditions.
+        cursor: cursor of Dagster's conditions.
         of: digest of its assets, their recipes and their partitions.
-        at: when it was evaluated, in seconds.
+        at: time when it was evaluated, in seconds.
         due: whether it is evaluated at the next tick, whatever happens.
     """
 
@@ -68,7 +68,7 @@ class AutomationMemory(msgspec.Struct, omit_defaults=True):
         newest: storage id of the newest event at the last tick.
         before: the same at the tick before. Events are looked at twice: one with a lower id may be written later.
         world: digest of what concerns all units: pauses, and the backfills under way.
-        units: by name.
+        units: marks of the units, by name.
     """
 
     failed: dict[str, int] = {}
@@ -82,7 +82,7 @@ class Automation(dg.AutomationConditionSensorDefinition):
     """The sensor.
 
     Args:
-        units: what it evaluates.
+        units: units that the sensor evaluates.
         interval: seconds between two ticks.
         box: seconds after which a tick evaluates no further unit.
         now: the clock, in seconds.
@@ -225,7 +225,7 @@ def _former_cursor(instance: dg.DagsterInstance, unit: Unit) -> str:
 
 
 def sensor_of(unit: Unit) -> dg.AutomationConditionSensorDefinition:
-    """Dagster's own sensor of a unit's assets. It is no sensor of the deployment."""
+    """The sensor of Dagster for a unit's assets. It is no sensor of the deployment."""
     return dg.AutomationConditionSensorDefinition(
         name=NAME,
         target=dg.AssetSelection.assets(*map(key_of, unit.addresses)),
@@ -287,7 +287,7 @@ def awake_units(instance: dg.DagsterInstance) -> frozenset[str] | None:
 
 
 def why_held(instance: dg.DagsterInstance, names: frozenset[str]) -> str:
-    """Why nothing of some sources or mixes may be requested: a person has said so. Empty: it may be.
+    """The reason why nothing of some sources or mixes may be requested: a person has said so. Empty: it may be.
 
     Args:
         instance: Dagster's instance.

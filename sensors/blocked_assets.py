@@ -15,14 +15,14 @@ class Selected:
     """An asset whose recipe names blocklists.
 
     Attributes:
-        address: of the asset.
+        address: address of the asset.
         source: the source whose snapshots are its partitions.
         reads: addresses of its inputs, the documents first.
         near: addresses of everything made from that source. While one of them is being made, its snapshot waits.
         lists: names of the blocklists.
         pausing: names of which none may be paused.
         exports: slices of exports that are made in the same run, for their formats cannot exclude documents.
-        indexes: of exports whose formats can.
+        indexes: addresses of the indexes of exports whose formats can.
     """
 
     address: str

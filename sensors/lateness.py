@@ -27,7 +27,7 @@ def late_alert(instance: dg.DagsterInstance, key: dg.AssetKey, hours: float | No
 
     Args:
         instance: Dagster's instance.
-        key: of the raw asset.
+        key: key of the raw asset.
         hours: `expected_hours` of its recipe; None if the recipe has none any more.
     """
     within = "the hours that its recipe expected" if hours is None else f"{hours:g} h (expected_hours of its recipe)"
@@ -53,15 +53,15 @@ def late_alert(instance: dg.DagsterInstance, key: dg.AssetKey, hours: float | No
 def never_come(
     instance: dg.DagsterInstance, hours: Mapping[str, float], awaited: dict[str, float | None], now: float
 ) -> Iterator[Alert]:
-    """Alerts for sources that never had a snapshot, each once: Dagster's own policy says nothing of them.
+    """The alerts for sources that never had a snapshot, each once: Dagster's own policy says nothing of them.
 
     Dagster is asked once for each source, when its hours are over.
 
     Args:
         instance: Dagster's instance.
-        hours: see expected_hours().
-        awaited: when each source was first seen here; None: it needs no look any more. It is changed; that of an alert
-            is changed after the alert was taken.
+        hours: hours within which a snapshot is expected, as from expected_hours().
+        awaited: time when each source was first seen here; None: it needs no look any more. It is changed; that of an
+            alert is changed after the alert was taken.
         now: the time in seconds.
     """
     for asset in awaited.keys() - hours.keys():

@@ -28,7 +28,7 @@ class ArrivalMemory(msgspec.Struct, omit_defaults=True):
 
     Attributes:
         first: the source at which the next tick begins; empty: the first.
-        failed: of how many looks in a row each source could not be looked at; sources without failures are left out.
+        failed: number of looks in a row that failed, by source; sources without failures are left out.
         sources: the cursor of each source.
     """
 

@@ -50,9 +50,9 @@ class Looked(NamedTuple):
     """What a look has found.
 
     Attributes:
-        cursor: for the next look.
-        words: in short.
-        told: what is new, changed or gone; empty: nothing is.
+        cursor: cursor for the next look.
+        words: short description of what was found.
+        told: lines about what is new, changed or gone; empty: nothing is.
     """
 
     cursor: str
@@ -70,17 +70,17 @@ def look_at(
     pace: Pace,
     began: float,
 ) -> Looked:
-    """Looks once at a source, and reports what is new. After an error, use the old cursor: nothing is decided.
+    """The result of one look at a source; reports what is new. After an error, use the old cursor: nothing is decided.
 
     Args:
         instance: Dagster's instance.
         lake: the lake.
         source: the recipe.
         below: addresses of all assets whose partitions are its snapshots.
-        cursor: of the look before.
-        warn: takes what a person should know; names of the data are made visible before.
+        cursor: cursor of the look before.
+        warn: function that takes what a person should know; names of the data are made visible before.
         pace: time limits.
-        began: when the tick began, by `time.monotonic`.
+        began: time when the tick began, by `time.monotonic`.
 
     Raises:
         GristmillError: the listing failed, or something that it reads is damaged.

@@ -32,7 +32,7 @@ class ResolutionMark(msgspec.Struct, frozen=True, omit_defaults=True):
     """The progress of the sensor with one recipe.
 
     Attributes:
-        etag: of the ledger of the resolution that was looked at.
+        etag: etag of the ledger of the resolution that was looked at.
         wait: sets and snapshots that are out of date, but were being made, paused, or too many for one tick; or whose
             raw data are gone, and so their partition.
     """

@@ -45,9 +45,9 @@ def read_memory(kind: type[M], cursor: str | None, name: str, warn: Callable[[st
 
     Args:
         kind: the class of the memory. Each of its fields has a default.
-        cursor: of the tick before.
-        name: of the sensor.
-        warn: takes the warning.
+        cursor: cursor of the tick before.
+        name: name of the sensor.
+        warn: function that takes the warning.
     """
     try:
         return msgspec.json.decode(without_news(cursor) or "{}", type=kind)
@@ -62,13 +62,14 @@ def warner(context: dg.SensorEvaluationContext) -> Callable[[str], None]:
     It looks at `context.log` only when it is called: the first look makes a file, which Dagster keeps.
 
     Args:
-        context: of the tick.
+        context: context of the tick.
     """
     return lambda words: context.log.warning(visible(words))  # they may have names of the data
 
 
 def once_more(failed: Mapping[str, int], wrong: Iterable[str]) -> dict[str, int]:
-    """Of how many ticks in a row each thing was wrong. The watchman reads it in the cursor, and posts an alert.
+    """The number of ticks in a row in which each thing was wrong. The watchman reads it in the cursor, and posts an
+    alert.
 
     Args:
         failed: the same after the tick before. What is no longer wrong is left out.
@@ -94,10 +95,10 @@ def has_partition(instance: dg.DagsterInstance, source: str | None, snapshot: st
 
 
 def requested(requests: Sequence[dg.RunRequest]) -> str:
-    """What a tick has requested, in words: how many runs, and what the first of them make.
+    """The requests of a tick in words: how many runs, and what the first of them make.
 
     Args:
-        requests: of the tick.
+        requests: requests of the tick.
 
     >>> requested([dg.RunRequest(partition_key="2024", asset_selection=[dg.AssetKey(["mixes", "starter", "index"])])])
     'requested 1 run: mixes/starter/index (2024)'

@@ -92,7 +92,7 @@ def report(
         due: the snapshots to report. It is changed: snapshots that are reported, or need no report, are removed. The
             others are left for the sensor's next tick.
         late: whether time is up; it is asked after each snapshot, and at least one is reported.
-        compare: tells which objects of a snapshot have changed.
+        compare: function that tells which objects of a snapshot have changed.
 
     Returns:
         What was reported of each snapshot, in words; sorted by snapshot.

@@ -26,7 +26,7 @@ class Needed(dg.AutomationCondition[dg.AssetKey]):
     It is evaluated as the whole condition: an asset's page shows all of that, and cursors of either are the same.
 
     Args:
-        words: what it is, on the page of the asset.
+        words: description of the condition for the page of the asset.
         whole: the condition.
     """
 
@@ -35,12 +35,12 @@ class Needed(dg.AutomationCondition[dg.AssetKey]):
 
     @property
     def name(self) -> str:
-        """Dagster's word for it."""
+        """The name of the condition in Dagster."""
         return "needed"
 
     @property
     def description(self) -> str:
-        """What it is."""
+        """The description of the condition."""
         return self._words
 
     @property
@@ -60,7 +60,7 @@ class Paused(dg.AutomationCondition[dg.AssetKey]):
     """True while a person has paused a source or a mix of the asset. What changes meanwhile is requested after it.
 
     Args:
-        names: of them.
+        names: names of the sources and mixes.
     """
 
     def __init__(self, names: frozenset[str]) -> None:
@@ -68,12 +68,12 @@ class Paused(dg.AutomationCondition[dg.AssetKey]):
 
     @property
     def name(self) -> str:
-        """Dagster's word for it."""
+        """The name of the condition in Dagster."""
         return "paused"
 
     @property
     def description(self) -> str:
-        """What it is."""
+        """The description of the condition."""
         return "Paused by a person"
 
     def evaluate(self, context: dg.AutomationContext[Any]) -> dg.AutomationResult[Any]:
@@ -83,10 +83,11 @@ class Paused(dg.AutomationCondition[dg.AssetKey]):
 
 
 def when_needed(address: str, source: str, reads: Sequence[str]) -> Needed:
-    """For slices: requested once for each change of an input or the recipe, if all inputs exist and none must be made.
+    """The condition for slices: requested once for each change of an input or the recipe, if all inputs exist and none
+    must be made.
 
     Args:
-        address: of the asset.
+        address: address of the asset.
         source: the source whose snapshots are its partitions.
         reads: addresses of its inputs.
     """
@@ -100,10 +101,11 @@ def when_needed(address: str, source: str, reads: Sequence[str]) -> Needed:
 
 
 def when_below_changed(name: str) -> Needed:
-    """For indexes: requested once for each change, also without some slices; one over no slices would be empty.
+    """The condition for indexes: requested once for each change, also without some slices; one over no slices would be
+    empty.
 
     Args:
-        name: of the mix or the dedupe recipe.
+        name: name of the mix or the dedupe recipe.
     """
     there = dg.AutomationCondition.any_deps_match(~dg.AutomationCondition.missing()).with_label("any_deps_there")
     quiet = ~dg.AutomationCondition.any_deps_in_progress() & ~dg.AutomationCondition.in_progress()

@@ -39,7 +39,7 @@ def slices_present(address: str) -> dg.AssetCheckSpec:
     """The check of an index that warns if it was closed without some slices; it blocks nothing.
 
     Args:
-        address: of the index.
+        address: address of the index.
     """
     claim = "each snapshot that Dagster knows of a stream's source has its slice in the index"
     return dg.AssetCheckSpec(PRESENT, asset=key_of(address), description=claim)
@@ -72,12 +72,12 @@ def _presence(check: dg.AssetCheckKey, absent: Sequence[str]) -> dg.AssetCheckRe
 
 
 def streams_facts(store: Store, mix: Mix, index: Index, sources: Mapping[str, Source]) -> dict[str, Any]:
-    """Metadata for trainers: for each stream, its tokens, its sequences in a block, and its epochs."""
+    """The metadata for trainers: for each stream, its tokens, its sequences in a block, and its epochs."""
     return reading_facts(mix, cache_reading(store, mix, index)) | declared_facts(mix, index, sources)
 
 
 def reading_facts(mix: Mix, reading: Reading) -> dict[str, Any]:
-    """How training reads each stream of a mix."""
+    """The metadata on how training reads each stream of a mix."""
     blocks = sequences_of(mix.train_weights(reading), mix.block)
     rows = [
         dg.TableRecord(

@@ -24,7 +24,7 @@ def address_of(key: dg.AssetKey) -> str:
 
 
 def plain(address: str) -> str:
-    """Makes a name from an address that is valid for Dagster's ops, outputs and jobs."""
+    """The name that an address has in Dagster's ops, outputs and jobs."""
     return re.sub(r"[^A-Za-z0-9]+", lambda match: "__" if "/" in match.group() else "_", address)
 
 
@@ -57,7 +57,7 @@ def choice_of(word: str, names: Iterable[str]) -> dg.Enum:
     """A value of a run's configuration that is one of some names: the launchpad offers them, and refuses any other.
 
     Args:
-        word: what they are names of, as a part of a name.
+        word: noun for what they are names of, as a part of a name.
         names: the names.
     """
     every = list(names)

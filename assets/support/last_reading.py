@@ -52,7 +52,7 @@ class LastReading(NamedTuple):
 
     Attributes:
         run: id of the run.
-        at: when its result was recorded, in seconds.
+        at: time when its result was recorded, in seconds.
         result: its result, or what repeats it.
     """
 
@@ -62,7 +62,7 @@ class LastReading(NamedTuple):
 
     @property
     def words(self) -> str:
-        """What a repetition says: which run has read, and the description of its result."""
+        """The words of a repetition: which run has read, and the description of its result."""
         words, lead = self.result.description or "", f"as of run {self.run[:8]}, not read again: "
         return words if words.startswith(lead) else lead + words
 
@@ -71,7 +71,7 @@ def readings_of(address: str, checks: Collection[str]) -> list[dg.AssetCheckKey]
     """The checks of an asset that run by themselves; some of them may not exist.
 
     Args:
-        address: of the asset.
+        address: address of the asset.
         checks: names of its blocking checks.
     """
     return [dg.AssetCheckKey(key_of(address), name) for name in (*(f"{check}_audit" for check in checks), IDS_ACROSS)]
@@ -126,8 +126,8 @@ def keep_shown(instance: dg.DagsterInstance, keys: Collection[dg.AssetCheckKey],
 
     Args:
         instance: Dagster's instance.
-        keys: of the checks.
-        warn: takes what went wrong: what is shown must not fail what is made.
+        keys: keys of the checks.
+        warn: function that takes what went wrong: what is shown must not fail what is made.
     """
     try:
         for key in instance.event_log_storage.get_latest_asset_check_execution_by_key(list(keys)):
@@ -146,7 +146,7 @@ def show_reading(instance: dg.DagsterInstance, run: str, key: dg.AssetCheckKey, 
     Args:
         instance: Dagster's instance.
         run: id of the run that read.
-        key: of the check.
+        key: key of the check.
         result: its result, which Dagster has recorded already.
     """
     _show(instance, key, LastReading(run, time.time(), result))

@@ -62,7 +62,7 @@ class Mill:
     """A lake, its catalogue and Dagster's instance.
 
     Attributes:
-        say: takes lines of progress.
+        say: function that takes lines of progress.
         runs: runs launched so far.
         kept: partitions that were found finished.
         checks: whether each check passed that these runs evaluated; repeated results do not count.
@@ -89,7 +89,11 @@ class Mill:
             self.run("sync")
 
     def arrive(self, source: Source) -> list[str]:
-        """Reports a source's raw snapshots, as its sensor does; all that there are."""
+        """Reports a source's raw snapshots, as its sensor does; all that there are.
+
+        Returns:
+            The keys of all snapshots of the source that Dagster knows, sorted.
+        """
         report_arrivals(self.instance, source, self.store)
         return sorted(self.instance.get_dynamic_partitions(f"snapshots/{source.name}"))
 
@@ -278,9 +282,9 @@ def open_mill(build: Build, environment: Environment, say: Say) -> Mill:
     """The mill of an environment. Its DAGSTER_HOME is made if it is not there.
 
     Args:
-        build: makes the definitions: that of definitions.py.
+        build: function that makes the definitions: that of definitions.py.
         environment: lake, shelves and DAGSTER_HOME.
-        say: takes lines of progress.
+        say: function that takes lines of progress.
 
     Raises:
         RecipeError: a declaration is not valid.

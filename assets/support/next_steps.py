@@ -89,7 +89,7 @@ def told(error: BaseException) -> dict[str, str]:
     """The metadata of a failure: its kind, and what to run next, which alerts tell too.
 
     Args:
-        error: of our own code; any other is a bug.
+        error: error of our own code; any other is a bug.
 
     >>> told(NotPublished("not published: ids_unique: ...", ["ids_unique"]))["kind"]
     'DataError'
@@ -105,7 +105,7 @@ def beside_result(name: str, *, passed: bool) -> dict[str, str]:
 
 
 def next_of_check(name: str) -> str:
-    """What to do if a check has failed."""
+    """The advice for a failed check."""
     if name == "checksums_match_audit":
         return OF_CHECKSUMS
     return OF_AUDIT if name.endswith("_audit") else OF_CHECK.get(name, "see the check's description")

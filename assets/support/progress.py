@@ -22,7 +22,7 @@ class TimedLines:
     """Puts the seconds since its making in front of each line.
 
     Args:
-        show: takes the lines.
+        show: function that takes the lines.
     """
 
     def __init__(self, show: Say) -> None:

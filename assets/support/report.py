@@ -80,7 +80,7 @@ def _refused(error: Exception) -> dict[str, Any]:
 
 
 def check_result(verdict: Verdict, key: dg.AssetKey) -> dg.AssetCheckResult:
-    """Converts a verdict into Dagster's result of a check."""
+    """The verdict as Dagster's result of a check."""
     return dg.AssetCheckResult(
         passed=verdict.passed,
         asset_key=key,
@@ -109,7 +109,7 @@ def recorded(
     some of the sets alone. A result that is not selected would bring a warning into the run's log, so it is an event.
 
     Args:
-        context: of the op that did the check.
+        context: context of the op that did the check.
         result: the result.
         blocking: whether the partition is published only if it passes.
 
@@ -184,7 +184,7 @@ def drawing(histogram: Histogram, title: str, unit: str) -> str:
 
 
 def cache_facts(parts: Sequence[Shard]) -> dict[str, Any]:
-    """Metadata over the parts of a slice; empty if no part has statistics."""
+    """The metadata over the parts of a slice; empty if no part has statistics."""
     facts = facts_of(parts)
     tokens = sum(part.counts.get("tokens", 0) for part in parts)
     if not facts.lengths or not tokens:

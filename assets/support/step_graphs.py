@@ -20,13 +20,14 @@ from gristmill.stages.models.ledger import address_of
 
 
 def untangled(steps: Sequence[StepAssets], catalogue: Catalogue) -> list[StepAssets]:
-    """Steps of which none waits for itself: a step is taken apart if one of its assets is made from another.
+    """The steps, changed so that none waits for itself: a step is taken apart if one of its assets is made from
+    another.
 
     Such assets are the sets of one version of which a model reads one and makes another. Dagster would split their
     graph by itself, but its audits then name outputs of the wrong part, and no run starts.
 
     Args:
-        steps: what makes the assets.
+        steps: steps that make the assets.
         catalogue: the recipes.
     """
     reads = {address_of(recipe): {above for above, _ in made_of(recipe)} for recipe in all_folders(catalogue)}
@@ -48,7 +49,7 @@ def define_steps(steps: Sequence[StepAssets], catalogue: Catalogue) -> list[dg.A
     that the run has selected.
 
     Args:
-        steps: what makes the assets.
+        steps: steps that make the assets.
         catalogue: the recipes; those with bounds have a check `volume` that blocks.
     """
     ops = Ops({output.address: step for step in steps for output in step.outputs}, catalogue)

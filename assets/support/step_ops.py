@@ -59,9 +59,9 @@ class Output:
     """One asset of a step.
 
     Attributes:
-        address: of the asset.
+        address: address of the asset.
         step: a step that makes it, without a snapshot: for everything that is the same in all snapshots.
-        description: for people.
+        description: description for people.
         kinds: Dagster's kinds, shown in the UI.
         owners: owners, shown in the UI.
         metadata: metadata of the definition.
@@ -131,10 +131,10 @@ class StepAssets:
     """The assets that one step makes. They are one graph, and a run may request some of them.
 
     Attributes:
-        name: of the graph.
+        name: name of the graph.
         source: the source whose snapshots are the partitions.
         outputs: the assets.
-        step: returns the step for the request of a run.
+        step: function that returns the step for the request of a run.
         pool: the concurrency pool of its grind.
     """
 
@@ -146,7 +146,7 @@ class StepAssets:
 
     @property
     def upstream(self) -> tuple[str, ...]:
-        """Addresses of the assets that it reads."""
+        """The addresses of the assets that it reads."""
         return tuple(dict.fromkeys(address for output in self.outputs for address in output.reads))
 
     def apart(self) -> list["StepAssets"]:

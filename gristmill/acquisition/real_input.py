@@ -84,11 +84,15 @@ def acquire_stdlib(
     Installed packages, caches, and the module that each build generates are left out.
 
     Args:
-        put: writes an object.
-        have: returns the size of an object in the lake.
-        say: takes lines of progress.
+        put: function that writes an object into the lake.
+        have: function that returns the size of an object in the lake.
+        say: function that takes lines of progress.
         library: folder of the library; by default that of the running Python.
-        version: by default that of the running Python. It is the key of the snapshot, such as `3.12.4`.
+        version: version of the library; by default that of the running Python. It is the key of the snapshot, such as
+            `3.12.4`.
+
+    Returns:
+        The files that were acquired, and what went wrong.
     """
     root = library or Path(sysconfig.get_paths()["stdlib"])
     snapshot = re.sub(r"[^A-Za-z0-9._-]", "-", version or platform.python_version())
@@ -121,11 +125,14 @@ def acquire_packages(put: Put, have: Have, say: Say, *, cache: Path, requirement
     snapshot is written only if all its wheels are available.
 
     Args:
-        put: writes an object.
-        have: returns the size of an object in the lake.
-        say: takes lines of progress.
+        put: function that writes an object into the lake.
+        have: function that returns the size of an object in the lake.
+        say: function that takes lines of progress.
         cache: folder of downloaded wheels.
         requirements: the lock file.
+
+    Returns:
+        The files that were acquired, and what went wrong.
 
     Raises:
         RecipeError: the lock file's name or one of its lines is wrong.
@@ -216,10 +223,13 @@ def acquire_installed(put: Put, have: Have, say: Say, *, path: list[str] | None 
     """Acquires the snapshot `installed` of `packages`: the METADATA of each distribution that this Python can import.
 
     Args:
-        put: writes an object.
-        have: returns the size of an object in the lake.
-        say: takes lines of progress, also for distributions that are skipped, with the reason.
+        put: function that writes an object into the lake.
+        have: function that returns the size of an object in the lake.
+        say: function that takes lines of progress, also for distributions that are skipped, with the reason.
         path: the folders to search; by default Python's search path.
+
+    Returns:
+        The files that were acquired, and what went wrong.
     """
     start = Acquired("packages", INSTALLED)
     distributions = importlib.metadata.distributions() if path is None else importlib.metadata.distributions(path=path)

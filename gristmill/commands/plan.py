@@ -70,7 +70,7 @@ def show_plan(planner: Planner, catalogue: Catalogue, chosen: Callable[[Prospect
     """Shows a line for each partition that is not finished, how many are in each state, and how training reads mixes.
 
     Args:
-        planner: what was asked for.
+        planner: planner of the targets that were asked for.
         catalogue: the recipes.
         chosen: whether a partition is shown and counted.
         arguments: `all`: show finished ones too; `json`: one JSON object per line.

@@ -48,9 +48,9 @@ class Audited(NamedTuple):
     """What an audit has shown.
 
     Attributes:
-        path: what was audited: a ledger's path, or a raw snapshot.
-        notes: what people should know.
-        findings: what is wrong.
+        path: path of what was audited: a ledger's path, or a raw snapshot.
+        notes: lines for people about what is odd.
+        findings: findings on what is wrong.
         encoded: the shards of a token cache that were tokenized again.
     """
 

@@ -40,7 +40,8 @@ def chosen_environment(environment: Environment, lake: Lake, shelves: tuple[str,
 
 
 def prepare_home(environment: Environment) -> Path:
-    """Dagster's folder. If it has no dagster.yaml, that of the project is put there; without one, Gristmill's.
+    """The path of Dagster's folder. If it has no dagster.yaml, that of the project is put there; without one,
+    Gristmill's.
 
     Raises:
         RecipeError: the folder is in the lake, or the project's table is wrong.
@@ -59,7 +60,8 @@ def prepare_home(environment: Environment) -> Path:
 
 
 def outdated(home: Path) -> str:
-    """What the dagster.yaml of a folder lacks, because an earlier Gristmill wrote it, and the mend; empty: nothing.
+    """The settings that the dagster.yaml of a folder lacks, because an earlier Gristmill wrote it, and the mend; empty:
+    none.
 
     Nobody but its owner changes the file. A file that cannot be read is left to Dagster, which names the fault.
     """
@@ -104,7 +106,7 @@ def alone(home: Path, say: Say) -> Iterator[None]:
 
     Args:
         home: DAGSTER_HOME.
-        say: is told if another command is at work.
+        say: function that takes a line if another command is at work.
     """
     file, flags = home / ".at-work", os.O_RDWR | os.O_CREAT
     try:

@@ -99,14 +99,14 @@ class Child:
                 os.truncate(self.log, 0)
 
     def how(self) -> str:
-        """Which process has ended, and by which exit code or signal."""
+        """The name of the process that has ended, and its exit code or signal."""
         return f"the {self.name} {how_ended(self.process.wait())}"
 
     def ended(self, then: str = "") -> GristmillError:
         """The error for its end, with the last lines that it printed. A process that is killed prints nothing about it.
 
         Args:
-            then: what a person should know besides.
+            then: further sentence for people.
         """
         killed = self.process.wait() in {-signal.SIGKILL, -signal.SIGTERM}
         last = [f"its log is {self.log}"] if killed else [f"the end of {self.log}:", *self.last_lines(5)]
@@ -144,7 +144,7 @@ class Dashboard:
         variables: the environment of the children.
         host: address to listen on.
         port: port to listen on.
-        say: takes a line for each step.
+        say: function that takes a line for each step.
 
     Raises:
         RecipeError: the port is taken.

@@ -26,7 +26,7 @@ def shard_differences(store: Store, scratch: Store, partition: Place, old: Shard
 
     Args:
         store: the lake.
-        scratch: holds the objects that were made again, by the same paths.
+        scratch: store of the objects that were made again, by the same paths.
         partition: the partition.
         old: the recorded row of the table.
         new: the row of the shard that was made again.

@@ -68,7 +68,7 @@ Derived = tuple[str, str, str]
 def derived_share(
     store: Store, paths: Iterable[str], proven: Collection[Derived], whole: Collection[str]
 ) -> DerivedShare:
-    """Counts the bytes of shards that were derived again, and whose inputs all were too. No byte counts twice.
+    """The share of the bytes of shards that were derived again, and whose inputs all were too. No byte counts twice.
 
     Args:
         store: the lake.

@@ -41,12 +41,12 @@ class Derivation:
     Args:
         lake: the lake.
         step: the step that makes them.
-        sample: draws the shards.
-        say: takes what could not be proven, and why.
+        sample: sample that draws the shards.
+        say: function that takes a line for each shard that could not be proven, and why.
 
     Attributes:
         drawn: the shards that were made again.
-        other: those of them that are not as recorded.
+        other: shards that are not as recorded.
     """
 
     def __init__(self, lake: Lake, step: Step, sample: ShardSample, say: Say) -> None:

@@ -32,7 +32,7 @@ def first_other(found: Iterable[bytes], made: Iterable[bytes]) -> tuple[int, str
 
 
 def difference(found: bytes, made: bytes) -> str:
-    """Where two rows differ that are not equal.
+    """The place where two rows differ that are not equal.
 
     Args:
         found: a row.

@@ -59,7 +59,7 @@ class ScratchLake(Lake, frozen=True):
 
     Attributes:
         scratch: the scratch folder.
-        unkept: see ScratchStore.
+        unkept: folders of which nothing is kept, as for ScratchStore.
     """
 
     scratch: str = ""

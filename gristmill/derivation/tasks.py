@@ -26,7 +26,7 @@ class DerivationTask(msgspec.Struct, frozen=True):
     Attributes:
         assets: their addresses.
         snapshot: their key.
-        sample: draws their shards.
+        sample: sample that draws their shards.
     """
 
     assets: tuple[str, ...]
@@ -42,10 +42,10 @@ class DerivationResult(msgspec.Struct, frozen=True):
 
     Attributes:
         task: the task.
-        notes: what could not be proven, and why.
-        findings: what is not as its step makes it.
+        notes: lines on what could not be proven, and why.
+        findings: findings on what is not as its step makes it.
         drawn: number of shards that were made again.
-        proven: those of them that are as recorded.
+        proven: shards that are as recorded.
     """
 
     task: DerivationTask
@@ -77,9 +77,9 @@ def tasks_of(
         shelves: the packages that hold the recipes.
         paths: the paths of the ledgers that are audited.
         samples: the sample of each option that was given, by its name.
-        say: takes what no step of ours makes: adopted data, and partitions whose recipe is on no shelf; and partitions
-            whose step a damaged object hides.
-        beside: receives the findings on such objects, each once.
+        say: function that takes a line about each partition that no step of ours makes: adopted data, and partitions
+            whose recipe is on no shelf; and partitions whose step a damaged object hides.
+        beside: list that receives the findings on such objects, each once.
     """
     if samples.keys().isdisjoint(FLAGS):
         return
@@ -117,8 +117,8 @@ def not_as_declared(
         lake: the lake.
         shelves: the packages that hold the recipes.
         paths: the paths of the ledgers that are audited.
-        say: takes the reason for each that another recipe made.
-        beside: receives the findings on those that the same recipe makes of something else.
+        say: function that takes the reason for each that another recipe made.
+        beside: list that receives the findings on those that the same recipe makes of something else.
     """
     store, found = lake.store(), set[str]()
     for path in paths:
@@ -191,6 +191,9 @@ def derive(lake: Lake, shelves: tuple[str, ...], task: DerivationTask, *, first_
         shelves: the packages that hold the recipes.
         task: the task.
         first_only: stop at the first finding.
+
+    Returns:
+        The findings and notes of the task, and the shards that were proven.
 
     Raises:
         StoreError: the lake does not answer.

@@ -28,8 +28,8 @@ class Measure:
     """A number of a snapshot, and what is expected of it.
 
     Attributes:
-        name: what it is, such as `rows` or `rows dropped: too-short`.
-        kind: what the number counts, such as rows.
+        name: name such as `rows` or `rows dropped: too-short`.
+        kind: kind of what the number counts, such as rows.
         value: the snapshot's number.
         before: the numbers of earlier snapshots, the oldest first; None where one has no such number.
         level: their median; None if there are too few.
@@ -66,7 +66,7 @@ def compare(now: Levels, before: Sequence[Levels], bounds: Bounds) -> list[Measu
     Args:
         now: the snapshot's measures.
         before: the measures of earlier snapshots that were made alike, the oldest first.
-        bounds: what its recipe allows.
+        bounds: bounds of its recipe.
     """
     return [*_sizes(now, before, bounds), *_shares(now, before, bounds), *_quantiles(now, before, bounds)]
 

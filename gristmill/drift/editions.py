@@ -13,7 +13,8 @@ HALF = 0.5
 
 
 def why_too_small(stream: str, heads: Mapping[str, Ledger], edition: str, source: Source) -> str:
-    """Why an edition must not replace those before it: it has less than half of what they had; empty if it may.
+    """The reason why an edition must not replace those before it: it has less than half of what they had; empty if it
+    may.
 
     Args:
         stream: key of the stream.

@@ -21,13 +21,13 @@ Maker = tuple[str, frozenset[tuple[str, str]]]
 
 
 def maker_of_shards(shards: Sequence[Shard]) -> Maker:
-    """What made a partition, by the rows of its table. One shard or more."""
+    """The maker of a partition, by the rows of its table. One shard or more."""
     first = shards[0]
     return first.recipe, frozenset((i.asset, i.content) for i in first.inputs if _is_whole(i.asset))
 
 
 def maker_of_head(head: Ledger) -> Maker:
-    """What made a partition, by its head."""
+    """The maker of a partition, by its head."""
     return head.recipe.digest, frozenset((i.asset, i.fingerprint) for i in head.inputs if _is_whole(i.asset))
 
 
@@ -59,8 +59,8 @@ def heads_before(store: Store, asset: str, keys: Sequence[str], maker: Maker) ->
     Args:
         store: the lake.
         asset: the asset.
-        keys: see nearest_before().
-        maker: what makes the partition.
+        keys: keys of the snapshots, as for nearest_before().
+        maker: maker of the partition.
 
     Raises:
         StoreError: the lake does not answer.

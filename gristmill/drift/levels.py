@@ -23,9 +23,9 @@ class Levels:
 
     Attributes:
         snapshot: its key.
-        sizes: how much it is, by the names in SIZES.
-        shares: by name, the share that was dropped, removed or marked; a number from 0 to 1.
-        quantiles: by the name of a label, its 5%, 50% and 95% quantiles.
+        sizes: sizes of the snapshot by the names in SIZES.
+        shares: share that was dropped, removed or marked, by name: a number from 0 to 1.
+        quantiles: quantiles at 5%, 50% and 95% of each label, by its name.
     """
 
     snapshot: str
@@ -47,8 +47,8 @@ def levels_of(
     Args:
         snapshot: its key.
         totals: the totals of the partition's head, by name.
-        dropped: of the head: rows by reason.
-        quantiles: of its labels.
+        dropped: dropped rows by reason.
+        quantiles: quantiles of its labels, by name.
         marked: whether its `duplicates` are documents, so that they are a share of its rows.
 
     >>> levels_of("2024", {"rows": 6, "bytes": 90}, {"too-short": 3, "table": 1}).shares

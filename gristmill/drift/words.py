@@ -65,13 +65,13 @@ def shown(measure: Measure, value: float) -> str:
 
     Args:
         measure: the number.
-        value: to show.
+        value: number to show.
     """
     return f"{value:.2%}" if measure.kind == "share" else short(value)
 
 
 def expected_of(measure: Measure) -> str:
-    """What is expected of a number, in words."""
+    """The expectation of a number, in words."""
     said = [f"level {shown(measure, measure.level)}"] if measure.level is not None else []
     if measure.kind == "size" and measure.level:
         said.append(f"{short(float(f'{measure.value / measure.level:.2g}'))} of it")

@@ -63,15 +63,16 @@ class Encoder:
 
     Args:
         tokenizer_json: the bytes of `tokenizer.json`.
-        options: how the tokenizer is used. The chat template is ignored, because texts are rendered already.
+        options: options that tell how the tokenizer is used. The chat template is ignored, because texts are rendered
+            already.
         engine: "auto", or "tokenizers" to always use the reference.
         facts: the reference's answers for this tokenizer; None: the reference is asked now.
 
     Attributes:
         engine: "fastokens" or "tokenizers".
-        engine_reason: why this one.
+        engine_reason: reason for the choice of the engine.
         vocab_size: entries of the vocabulary, with added tokens, as in Levanter's metadata.
-        options: as given.
+        options: options as given.
         special_strings: a pattern for special tokens that are in a text as strings.
         refused: the same pattern, if no text may hold such a string; else None.
 
@@ -170,8 +171,8 @@ class Encoder:
         It may exceed the number of special strings in the text: a normalizer may have made one of other characters.
 
         Args:
-            ids: see `encode`.
-            lengths: see `encode`.
+            ids: token ids, as from `encode`.
+            lengths: numbers of ids of the texts, as from `encode`.
         """
         sums = np.concatenate(([0], np.cumsum(np.isin(ids, self._special_ids))))
         ends = np.cumsum(lengths)

@@ -146,10 +146,10 @@ def batched(texts: Iterable[str], characters: int, most: int) -> Iterator[list[s
 
 
 def joined(parts: list[npt.NDArray[Any]], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    """One array of all parts.
+    """The array of all parts, one after another: shape (sum of n,), of the given dtype.
 
     Args:
-        parts: the parts, in order. To save memory they are freed one by one: the list is empty afterwards.
+        parts: arrays of shape (n,) in order. To save memory they are freed one by one: the list is empty afterwards.
         dtype: the type of the array's elements.
 
     >>> joined([np.array([1, 2]), np.array([3])], np.int64).tolist()

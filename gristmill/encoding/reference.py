@@ -39,7 +39,7 @@ class TokenizerReference(NamedTuple):
         ids: the token ids of all probes, one probe after another, uint32.
         lengths: number of ids of each probe, int64.
         breaks: the characters before which a text may be split without changing its ids: see safe_splits.breaks_of.
-        vocabulary: what is known of each id, such as its number of bytes.
+        vocabulary: properties of each id, such as its number of bytes.
     """
 
     size: int

@@ -52,8 +52,8 @@ def safe_windows(text: str, suffix: str, breaks: str, agrees: Callable[[str, str
 
     Args:
         text: a text of any length. Up to one and a half times WINDOW characters it is one part.
-        suffix: is appended to the last part.
-        breaks: see breaks_of.
+        suffix: text that is appended to the last part.
+        breaks: characters before which a word ends, as from breaks_of().
         agrees: whether two strings have the same ids separately and joined.
 
     >>> list(safe_windows("a mill by a river", "</s>", "\n ", lambda left, right: True))

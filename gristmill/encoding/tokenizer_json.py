@@ -46,13 +46,13 @@ class TokenizerJson(msgspec.Struct, frozen=True):
     """The file. A setting that is null or missing is None.
 
     Attributes:
-        model: see ModelJson.
-        added_tokens: in the order of the file.
-        normalizer: as the file declares it.
-        pre_tokenizer: as the file declares it.
-        post_processor: as the file declares it.
-        truncation: if set, long documents would be cut.
-        padding: if set, short documents would be filled up.
+        model: model of the tokenizer.
+        added_tokens: added tokens in the order of the file.
+        normalizer: normalizer as the file declares it.
+        pre_tokenizer: pre-tokenizer as the file declares it.
+        post_processor: post-processor as the file declares it.
+        truncation: settings for cutting; if set, long documents would be cut.
+        padding: settings for filling up; if set, short documents would be filled up.
     """
 
     model: ModelJson

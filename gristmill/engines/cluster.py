@@ -64,7 +64,7 @@ class Cluster(Protocol[Handle]):
     """The operations that a cluster must support. Each may raise StoreError: the cluster does not answer any more."""
 
     def cores(self) -> int:
-        """How many tasks the cluster can run at the same time now."""
+        """The number of tasks that the cluster can run at the same time now."""
 
     def send(self, job: bytes, items: bytes) -> Handle:
         """Submits a task: `grind_bytes(job, items)`.
@@ -112,7 +112,7 @@ def spread(cluster: Cluster[Handle], job: Job, items: Iterable[Item], patience: 
 
     Args:
         cluster: runs the tasks.
-        job: how to grind them.
+        job: job of the items.
         items: taken one after another when the window has room.
         patience: most seconds that the cluster may have no workers.
 

@@ -29,7 +29,7 @@ class DaskEngine:
     """An Engine on a Dask cluster. It connects at its first job, and stays connected until close().
 
     Args:
-        address: of the scheduler: `tcp://host:8786` or `tls://host:8786`.
+        address: address of the scheduler: `tcp://host:8786` or `tls://host:8786`.
         patience: most seconds that the cluster may have no workers.
     """
 

@@ -21,8 +21,8 @@ class EngineKind:
     Attributes:
         name: name of the kind, such as `dask`.
         help: place where the engine grinds, in words for people, such as `worker processes on this machine`.
-        open: takes the number of workers and the address, and returns the engine. The engine connects or starts
-            workers at its first job. An engine that has its own workers ignores their number.
+        open: function that takes the number of workers and the address, and returns the engine. The engine connects or
+            starts workers at its first job. An engine that has its own workers ignores their number.
         address: regular expression of the whole address that it needs; empty: it needs none.
         example: such an address, for messages.
         needs: the modules that it imports, each with the package to install, such as `{"ray": "gristmill[ray]"}`.

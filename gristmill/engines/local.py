@@ -132,7 +132,7 @@ class LocalPool:
     """An Engine of worker processes on this machine. Workers stay alive between jobs, until close().
 
     Args:
-        workers: how many processes.
+        workers: number of processes.
         small: bytes of work; less than this is ground in this process.
     """
 

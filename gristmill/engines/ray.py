@@ -29,7 +29,7 @@ class RayEngine:
     A process has one connection to Ray. If other code has opened it already, the engine uses it and leaves it open.
 
     Args:
-        address: of the head: `host:6379`.
+        address: address of the head: `host:6379`.
         patience: most seconds that the cluster may have no workers.
     """
 

@@ -25,7 +25,7 @@ class DocumentWriter(ShardOutput):
         inputs: sources of the shard's content.
 
     Attributes:
-        extra: further values of the shard's row, as in Shard.
+        extra: fields that only this kind of asset has, as in Shard.
         quarantine: file of refused rows, as in Shard.
         packed_spans: packed raw spans, which follow the id index of a v0 shard.
     """

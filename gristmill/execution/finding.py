@@ -77,11 +77,7 @@ def unreadable(path: str, error: DataError, mend: str = "") -> Finding:
 
 
 def foreign_names(store: Store, place: Place) -> Iterator[Finding]:
-    """Findings on names in the note of a partition's last run that are not of its own objects.
-
-    Returns:
-        One finding for each such name.
-    """
+    """Findings on names in the note of a partition's last run that are not of its own objects."""
     for path in read_run_note(store, place).left:
         if not owns(place, path):
             what = f"it names {path!r} as left by a run, which is no object of {place.asset} ({place.snapshot})"
@@ -170,11 +166,7 @@ class AuditedStore(ReadOnly):
         self._unlisted[found.path] = found
 
     def left_out(self) -> Iterator[Finding]:
-        """Findings on what listings have left out, because it cannot be an object.
-
-        Returns:
-            One finding for each such file or folder.
-        """
+        """Findings on what listings have left out, because it cannot be an object."""
         yield from (Finding(path, None, found.reason) for path, found in sorted(self._unlisted.items()))
 
     def _told(self, read: Callable[[], T]) -> T:

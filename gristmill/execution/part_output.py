@@ -64,9 +64,6 @@ def other_objects(record: StoredPart, sizes: Mapping[str, int]) -> Iterator[Find
     Args:
         record: record of the part.
         sizes: size in bytes of each object that is there, by its path.
-
-    Returns:
-        One finding for each such object.
     """
     for path, (_, size) in sorted(record.objects.items()):
         if path not in sizes:

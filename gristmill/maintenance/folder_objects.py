@@ -27,5 +27,5 @@ class FolderObjects:
 
     @property
     def bytes(self) -> int:
-        """Total size of its objects, in bytes."""
+        """The total size of its objects, in bytes."""
         return sum(entry.size for entry in self.entries)

@@ -53,7 +53,7 @@ def find_unnamed(store: Store, say: Say, gone: Sequence[str] = ()) -> list[Unnam
 
     Args:
         store: the lake.
-        say: receives a line for each slice that is skipped.
+        say: function that receives a line for each slice that is skipped.
         gone: folders whose files name no part any more, such as those of releases that are removed.
 
     Raises:
@@ -146,7 +146,7 @@ class StrayObjects:
 
     @property
     def bytes(self) -> int:
-        """Total size of the objects, in bytes."""
+        """The total size of the objects, in bytes."""
         return sum(entry.size for entry in self.entries)
 
 
@@ -157,7 +157,7 @@ def find_strays(store: Store, say: Say) -> list[StrayObjects]:
 
     Args:
         store: the lake.
-        say: receives a line for each snapshot that is skipped.
+        say: function that receives a line for each snapshot that is skipped.
 
     Raises:
         DataError: a ledger cannot be read, so the objects that it names are unknown; or a blocklist cannot be read.
@@ -241,7 +241,7 @@ def let_go(store: Store) -> None:
 
 
 def find_uploads(store: Store, before: float) -> list[UnfinishedUpload]:
-    """Multipart uploads that began long ago, and will never be finished: a killed writer cannot abort its own.
+    """The multipart uploads that began long ago, and will never be finished: a killed writer cannot abort its own.
 
     Raw data are brought by others, so their uploads are left alone.
 

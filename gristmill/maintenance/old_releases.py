@@ -32,8 +32,8 @@ def find_old_releases(store: Store, say: Say) -> list[OldRelease]:
 
     Args:
         store: the lake.
-        say: receives a line for each index that is skipped, because its release is being written, or because its ledger
-            is lost, so that the release that it names is unknown.
+        say: function that receives a line for each index that is skipped, because its release is being written, or
+            because its ledger is lost, so that the release that it names is unknown.
 
     Raises:
         DataError: the ledger of an index or a release of the lake cannot be read, so what it names is unknown.

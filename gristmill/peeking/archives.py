@@ -38,12 +38,12 @@ _INNER = {"irc": irc, "headed": headed, "html": html, "markdown": markdown, "tex
 
 
 def endings(head: Head) -> Counter[str]:
-    """How many of an archive's first files have each ending, without the dot."""
+    """The number of an archive's first files by ending, without the dot."""
     return Counter(PurePosixPath(member.name).suffix[1:].lower() for member in head.members)
 
 
 def members_told(head: Head) -> tuple[str, ...]:
-    """What people want to know of an archive: how many files it has, their endings, and its damage."""
+    """The lines that tell people about an archive: the number of its files, their endings, and its damage."""
     count = f"{len(head.members)}{' or more' if len(head.members) >= MEMBERS else ''} files"
     named = ", ".join(
         f"{number} .{end}" if end else f"{number} without an ending" for end, number in endings(head).most_common(4)
@@ -80,22 +80,22 @@ def code(head: Head) -> Facts | None:
 
 
 def irc_archive(head: Head) -> Facts | None:
-    """Logs of a channel."""
+    """The facts of an archive with logs of a channel; None for another archive."""
     return Facts(fields=members_told(head)) if head.archive and _mostly(head, "irc") and _kinds(head) else None
 
 
 def headed_archive(head: Head) -> Facts | None:
-    """Texts with header fields."""
+    """The facts of an archive with texts that have header fields; None for another archive."""
     return Facts({"select": _select(head)}, members_told(head)) if _kinds_of(head) and _mostly(head, "headed") else None
 
 
 def html_archive(head: Head) -> Facts | None:
-    """Web pages as files."""
+    """The facts of an archive with web pages as files; None for another archive."""
     return Facts(fields=members_told(head)) if _kinds_of(head) and _mostly(head, "html") else None
 
 
 def text_archive(head: Head) -> Facts | None:
-    """Texts and Markdown."""
+    """The facts of an archive with texts and Markdown; None for another archive."""
     fits = _kinds_of(head) and _mostly(head, "text", "markdown", "headed")
     texts = sorted(endings(head).keys() & _DOCUMENTS)
     others = endings(head).keys() - _DOCUMENTS

@@ -15,8 +15,8 @@ class Call:
     """A call in a recipe, such as `JsonLines(source="forum", id_key=None)`.
 
     Attributes:
-        module: of the class.
-        name: of the class.
+        module: name of the class's module.
+        name: name of the class.
         options: its arguments: values of JSON, None, tuples, or calls.
         given: its arguments without names, before the others.
     """
@@ -32,14 +32,14 @@ class Call:
         return f"{self.name}({', '.join([*map(written, self.given), *named])})"
 
     def imports(self) -> Iterator[tuple[str, str]]:
-        """(module, name) of all classes in it."""
+        """The module and name of all classes in it."""
         yield self.module, self.name
         for value in self.options.values():
             if isinstance(value, Call):
                 yield from value.imports()
 
     def made(self) -> Any:
-        """What the call gives.
+        """The object that the call gives.
 
         Raises:
             RecipeError: an option is wrong.

@@ -14,9 +14,9 @@ class Format:
     """A row of the table.
 
     Attributes:
-        name: for people.
-        sniff: what is known of a file's beginning if it has this format; None if it does not have it.
-        module: of the reader; empty if no reader reads it.
+        name: name for people.
+        sniff: function that returns the facts of a file's beginning if it has this format; None if it does not have it.
+        module: name of the reader's module; empty if no reader reads it.
         reader: name of the reader's class.
     """
 

@@ -47,13 +47,13 @@ class Head:
     """The beginning of a file.
 
     Attributes:
-        path: of the file.
+        path: path of the file.
         packing: gzip, bzip2, xz or zstandard, by its bytes; empty if it is plain.
         data: its first plain bytes.
         whole: whether they are all of it.
         archive: `.zip` or `.tar`, by its bytes; empty if it is not an archive.
         members: the first files of an archive.
-        damage: why an archive could not be read further; empty if it could.
+        damage: reason why an archive could not be read further; empty if it could.
     """
 
     path: Path
@@ -90,6 +90,9 @@ class Head:
 
 def head_of(path: Path) -> Head:
     """Reads the beginning of a file.
+
+    Returns:
+        The first bytes of the file, and the first members of an archive.
 
     Raises:
         DataError: it cannot be read, or is not a regular file: reading a FIFO or a device may never end.

@@ -26,7 +26,7 @@ def dolma_datasets(root: Path, files: Iterable[Path]) -> dict[Path, tuple[str, .
 
     Args:
         root: the folder that is looked at.
-        files: those of Dolma's documents and attributes.
+        files: files of Dolma's documents and attributes.
     """
     documents: set[Path] = set()
     sets: dict[Path, set[str]] = {}
@@ -47,7 +47,7 @@ def code_tree(root: Path, files: Iterable[Path]) -> dict[str, Any] | None:
 
     Args:
         root: the folder.
-        files: of it.
+        files: files in the folder.
     """
     names = [path.relative_to(root) for path in files]
     programs = sum(name.suffix[1:].lower() in CODE for name in names)
@@ -62,7 +62,7 @@ def hub_options(root: Path, names: Iterable[str]) -> dict[str, Any]:
 
     Args:
         root: the folder.
-        names: of the data files, below the folder.
+        names: paths of the data files, below the folder.
 
     Returns:
         The options; empty if the folder has no card, or no split `train`.
@@ -84,8 +84,8 @@ def oscar_options(names: Iterable[str], beside: Iterable[str]) -> Mapping[str, A
     """The options of a source for a release of OSCAR: its folders are languages, and it may have checksum files.
 
     Args:
-        names: of the parts, below the folder.
-        beside: of all files.
+        names: paths of the parts, below the folder.
+        beside: paths of all files.
     """
     first = {name.partition("/")[0] for name in names if "/" in name}
     dated = bool(first) and all(re.search(r"\d{2}", each) for each in first)
@@ -106,7 +106,7 @@ def first_folders(names: Sequence[Path], reader: str) -> tuple[Mapping[str, Any]
     They count as one snapshot if equal names in them would be equal ids.
 
     Args:
-        names: of the files, below the raw data.
+        names: paths of the files, below the raw data.
         reader: the name of its class.
 
     Returns:

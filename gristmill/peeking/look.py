@@ -49,7 +49,7 @@ class Guess:
     Attributes:
         head: its beginning.
         format: the row of the table of formats.
-        facts: what the sniffer knows.
+        facts: facts that the sniffer found.
     """
 
     head: Head
@@ -66,7 +66,7 @@ class FirstResults:
         files: the file of each of them, below the folder.
         refused: number of refused rows until then, by reason.
         left_out: number of records that were left out until then, by reason.
-        error: why the reader stopped; empty if it did not.
+        error: reason why the reader stopped; empty if it did not.
     """
 
     documents: list[Document] = field(default_factory=list)
@@ -86,7 +86,7 @@ class Draft:
         options: the other options of the source.
         top: the folder of the raw data.
         kind: SOURCE or ADOPTED.
-        notes: what a person must know of its rules.
+        notes: notes on what a person must know of its rules.
     """
 
     guesses: tuple[Guess, ...]
@@ -113,6 +113,9 @@ class Draft:
 def guess(path: Path) -> Guess:
     """Guesses the format of a file.
 
+    Returns:
+        The format, and its facts.
+
     Raises:
         DataError: it cannot be read.
     """
@@ -127,7 +130,9 @@ def files_of(folder: Path) -> list[Path]:
 
 
 def passed_over(folder: Path) -> list[Path]:
-    """What is in a folder, or below it, and is neither a regular file nor a folder: FIFOs, devices, broken links."""
+    """The paths of what is in a folder, or below it, and is neither a regular file nor a folder: FIFOs, devices, broken
+    links.
+    """
     below = (each for each in sorted(folder.rglob("*")) if not each.is_file() and not each.is_dir())
     return [each for each in below if not is_hidden(each.relative_to(folder).as_posix())]
 
@@ -148,7 +153,7 @@ def drafts(root: Path, guesses: Iterable[Guess], files: Sequence[Path] = ()) -> 
 
     Args:
         root: the folder, or the file.
-        guesses: of its files.
+        guesses: guesses of its files.
         files: all files of the folder, also those that were not opened. Their number and size choose the shards.
     """
     found = list(guesses)

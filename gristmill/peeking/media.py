@@ -53,7 +53,9 @@ def _text_place(head: Head, texts: list[str]) -> tuple[str, tuple[str, ...]]:
 
 
 def media_lines(head: Head) -> Facts | None:
-    """Objects with a field that names image, audio or video files elsewhere, as Energon's JSON lines have it."""
+    """The facts of objects with a field that names image, audio or video files elsewhere, as Energon's JSON lines have
+    it; None for another file.
+    """
     rows, wrong = json_rows(head) if not head.archive else ([], 0)
     names = {name for row in rows for name in row}
     media = sorted(name for name in names if rows and _names_media([row[name] for row in rows if row.get(name)]))

@@ -50,8 +50,8 @@ def plain_head(path: Path, most: int = HEAD) -> tuple[bytes, bool]:
     """The first plain bytes of a file, and whether they are all of it. Damaged bytes end the head.
 
     Args:
-        path: of the file.
-        most: of them.
+        path: path of the file.
+        most: largest number of bytes to read.
     """
     with path.open("rb") as file:
         packing = packing_of(file.read(8))
@@ -75,7 +75,7 @@ def unpacking_file(path: Path) -> io.BufferedIOBase:
     """The plain bytes of a packed file as a stream, for archives.
 
     Args:
-        path: of the file.
+        path: path of the file.
     """
     with path.open("rb") as file:
         packing = packing_of(file.read(8))
@@ -97,8 +97,8 @@ def named_by_content(name: str, packing: str, kind: str = "") -> str:
     """The name under which readers understand a file: they go by its ending.
 
     Args:
-        name: of the file.
-        packing: by its bytes; empty if it is plain.
+        name: name of the file.
+        packing: packing of the file, from its first bytes; empty if it is plain.
         kind: the ending of an archive by its bytes, such as `.tar`; empty if it is not an archive.
 
     >>> named_by_content("a.jsonl.txt", "gzip"), named_by_content("a.warc.gz", ""), named_by_content("a.gz", "", ".zip")

@@ -45,7 +45,7 @@ def json_rows(head: Head) -> tuple[list[dict[str, Any]], int]:
     Without a file of JSON lines, there are no objects.
 
     Args:
-        head: of the file.
+        head: beginning of the file.
     """
     if head.encoding not in _UTF8 or not head.text.lstrip("\ufeff \t\r\n").startswith(
         ("{", "//", "#")  # comments, which readers refuse
@@ -90,7 +90,7 @@ def delimited_rows(head: Head) -> tuple[str, list[dict[str, str]], int]:
     """The first rows of a table with a header. If the file is not a table, they are empty.
 
     Args:
-        head: of the file.
+        head: beginning of the file.
 
     Returns:
         The delimiter, the rows, and how many others have another number of fields than the header.

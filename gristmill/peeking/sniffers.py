@@ -32,7 +32,7 @@ class Facts:
     Attributes:
         options: options of the reader, besides the source.
         fields: names and kinds of the records' fields, or other facts, for people.
-        notes: what is uncertain.
+        notes: notes on what is uncertain.
         more: further options of the source.
     """
 
@@ -55,7 +55,7 @@ def _json_facts(head: Head, options: Mapping[str, Any], notes: tuple[str, ...] =
 
 
 def json_lines(head: Head) -> Facts | None:
-    """Objects of any form, one on each line."""
+    """The facts of objects of any form, one on each line; None for another file."""
     rows, _ = _rows(head)
     if not rows:
         return None
@@ -70,7 +70,7 @@ def _all(head: Head, **kinds: type | tuple[type, ...]) -> bool:
 
 
 def oscar(head: Head) -> Facts | None:
-    """Lines of OSCAR 22.01 or 23.01: the latter have quality warnings and more."""
+    """The facts of lines of OSCAR 22.01 or 23.01; None for another file. The latter have quality warnings and more."""
     if not _all(head, content=str, warc_headers=dict, metadata=dict):
         return None
     rows, _ = _rows(head)
@@ -79,7 +79,7 @@ def oscar(head: Head) -> Facts | None:
 
 
 def dolma(head: Head, kind: type | tuple[type, ...] = str) -> Facts | None:
-    """Documents as Dolma's toolkit writes them, with ids of this kind."""
+    """The facts of documents as Dolma's toolkit writes them, with ids of this kind; None for another file."""
     known = {"id", "text", "source", "added", "created", "metadata", "version", "attributes"}
     rows, _ = _rows(head)
     fits = _all(head, id=kind, text=str) and all(
@@ -89,38 +89,38 @@ def dolma(head: Head, kind: type | tuple[type, ...] = str) -> Facts | None:
 
 
 def dolma_numbered(head: Head) -> Facts | None:
-    """Documents of Dolma's form, some or all of whose ids are integers."""
+    """The facts of documents of Dolma's form, some or all of whose ids are integers; None for another file."""
     return dolma(head, (str, int))
 
 
 def dolma_attributes(head: Head) -> Facts | None:
-    """Attributes of Dolma documents: labels without texts."""
+    """The facts of attributes of Dolma documents, which are labels without texts; None for another file."""
     if not _all(head, id=(str, int), attributes=dict) or any("text" in row for row in _rows(head)[0]):
         return None
     return _json_facts(head, {}, ("labels of documents, without texts: adopt the folder that holds both",))
 
 
 def reply_trees(head: Head) -> Facts | None:
-    """Trees of conversations, as OpenAssistant exports them."""
+    """The facts of trees of conversations, as OpenAssistant exports them; None for another file."""
     return _json_facts(head, {}) if _all(head, message_tree_id=str, prompt=dict) else None
 
 
 def marked_turns(head: Head) -> Facts | None:
-    """Conversations as strings with marks, in pairs."""
+    """The facts of conversations as strings with marks, in pairs; None for another file."""
     rows, _ = _rows(head)
     marked = _all(head, chosen=str, rejected=str) and all("\n\nHuman:" in f"\n\n{row['chosen']}" for row in rows)
     return _json_facts(head, {"keys": ("chosen", "rejected")}) if marked else None
 
 
 def redpajama_arxiv(head: Head) -> Facts | None:
-    """LaTeX of arXiv, in RedPajama's form."""
+    """The facts of LaTeX of arXiv, in RedPajama's form; None for another file."""
     rows, _ = _rows(head)
     fits = _all(head, text=str, meta=dict) and all("arxiv_id" in row["meta"] for row in rows)
     return _json_facts(head, mapping_of(rows)[0]) if fits else None
 
 
 def threads(head: Head) -> Facts | None:
-    """Threads of questions and answers, in RedPajama's form."""
+    """The facts of threads of questions and answers, in RedPajama's form; None for another file."""
     rows, _ = _rows(head)
     asked = _all(head, text=str) and all(row["text"].startswith("Q: ") for row in rows)
     return _json_facts(head, mapping_of(rows)[0]) if asked and any("\n\nA: " in row["text"] for row in rows) else None
@@ -200,20 +200,20 @@ def _warc_facts(types: Counter[str]) -> Facts:
 
 
 def wet(head: Head) -> Facts | None:
-    """Texts of a crawl."""
+    """The facts of texts of a crawl (WET); None for another file."""
     types = _warc_types(head)
     return _warc_facts(types) if types["conversion"] and not types["response"] else None
 
 
 def wat(head: Head) -> Facts | None:
-    """Metadata of a crawl."""
+    """The facts of metadata of a crawl (WAT); None for another file."""
     types = _warc_types(head)
     fits = types["metadata"] and not types["response"] and b'{"Container"' in head.data
     return _warc_facts(types) if fits else None
 
 
 def warc(head: Head) -> Facts | None:
-    """Pages of a crawl."""
+    """The facts of pages of a crawl (WARC); None for another file."""
     types = _warc_types(head)
     return _warc_facts(types) if types else None
 
@@ -247,7 +247,7 @@ def jats(head: Head) -> Facts | None:
 
 
 def posts(head: Head) -> Facts | None:
-    """Posts.xml of a Stack Exchange dump."""
+    """The facts of Posts.xml of a Stack Exchange dump; None for another file."""
     return Facts() if root_of(head) == "posts" and "PostTypeId=" in head.text else None
 
 
@@ -257,14 +257,14 @@ def html(head: Head) -> Facts | None:
 
 
 def other_xml(head: Head) -> Facts | None:
-    """XML of another kind."""
+    """The facts of XML of another kind; None for other files."""
     root = root_of(head)
     declared = head.text.removeprefix("\ufeff").startswith(("<?xml", "<!DOCTYPE"))
     return Facts(notes=(f"XML with the root <{root}>: no reader knows it",)) if root and declared else None
 
 
 def encoded_json(head: Head) -> Facts | None:
-    """JSON in another encoding than UTF-8."""
+    """The facts of JSON in another encoding than UTF-8; None for another file."""
     if not _encoding(head) or not _json(head):
         return None
     named = re.sub(r"^(utf-(?:16|32))-(le|be)$", r"\1\2", head.encoding)
@@ -273,7 +273,7 @@ def encoded_json(head: Head) -> Facts | None:
 
 
 def other_json(head: Head) -> Facts | None:
-    """JSON of which no object could be read."""
+    """The facts of JSON of which no object could be read; None for another file."""
     note = "JSON of which no whole object is at the beginning: it is too long, too deep, or of one value"
     return Facts(notes=(note,)) if _json(head) else None
 
@@ -305,7 +305,7 @@ def irc(head: Head) -> Facts | None:
 
 
 def checksums(head: Head) -> Facts | None:
-    """Checksums of other files."""
+    """The facts of checksums of other files; None for another file."""
     return Facts(notes=("checksums of other files, no documents",)) if _share(head, _CHECKSUM) == 1 else None
 
 

@@ -18,7 +18,7 @@ def paper(head: Head) -> Facts | None:
 
 
 def mailbox(head: Head) -> Facts | None:
-    """Messages of electronic mail in one file, each behind a line `From `."""
+    """The facts of messages of electronic mail in one file, each behind a line `From `; None for another file."""
     fits = _MAIL.match(head.text) is not None and not head.archive
     note = "mail: no reader knows it; take the texts out of it first, for example with Python's module mailbox"
     return (

@@ -51,7 +51,7 @@ class Prospect(msgspec.Struct, frozen=True):
     Attributes:
         asset: address of the asset.
         snapshot: key of the snapshot; empty for a tokenizer, for an index, and for all raw data of a source.
-        state: see State.
+        state: state of the partition.
         kept: number of shards that would be kept.
         missing: number of shards that would be ground. It is a lower bound while an input must be made first.
         again: number of shards whose raw data would be read again, and that are kept if it has not changed.
@@ -74,7 +74,7 @@ class Prospects:
 
     Args:
         store: the lake.
-        foreseen: why assets cannot be made, by their addresses.
+        foreseen: reasons why assets cannot be made, by their addresses.
     """
 
     def __init__(self, store: Store, foreseen: Mapping[str, str] | None = None) -> None:
@@ -111,7 +111,7 @@ class Prospects:
         Args:
             recipe: the recipe.
             needed: whether a tagger needs it. One that is not needed waits for a person.
-            named: see tokenizer().
+            named: whether a person asked for it by name, as for tokenizer().
         """
         found = look_at_folder(self._store, recipe)
         asset = address_of(recipe)
@@ -200,7 +200,7 @@ class Prospects:
 
         Args:
             indexes: the indexes of the mix.
-            address: of one of them.
+            address: address of the index.
 
         Returns:
             None if its sources have no snapshots, so that nothing can be in it.

@@ -74,7 +74,7 @@ class Estimate:
     Attributes:
         kind: name of the kind.
         partitions: number of partitions that would be made.
-        unmeasured: how many of them no run note tells anything about. They are not in the other numbers.
+        unmeasured: number of partitions that no run note tells anything about. They are not in the other numbers.
         read: bytes to read, in the unit of Rate. The documents of sets that are made together are read once.
         written: bytes to write.
         new: bytes by which the lake grows: objects that are replaced are taken off.

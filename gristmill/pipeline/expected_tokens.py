@@ -30,11 +30,11 @@ class Expected:
     """What one token cache lets a training read.
 
     Attributes:
-        title: where the tokens were counted.
+        title: description of the place where the tokens were counted.
         index: the index as it would be closed now.
-        held: why the newest editions of streams are not in it.
-        tokens: of each stream.
-        reading: how training reads them.
+        held: reasons why the newest editions of streams are not in it.
+        tokens: number of tokens of each stream.
+        reading: reading of the streams in training.
     """
 
     title: str
@@ -54,6 +54,9 @@ def expected_tokens(store: Store, catalogue: Catalogue, mix: Mix, tokenizer: str
         catalogue: the recipes.
         mix: the mix.
         tokenizer: only the token cache of this one.
+
+    Returns:
+        One expectation for each token cache that has slices.
 
     Raises:
         RecipeError: the mix has no token cache of the tokenizer, or a share is too small to appear in a block of

@@ -31,7 +31,8 @@ Refused = tuple[str, str]
 
 
 def foreseen(store: Store, catalogue: Catalogue) -> dict[str, str]:
-    """Why assets cannot be made, by their addresses. Reads blocklists, and asks for the other files that recipes name.
+    """The reasons why assets cannot be made, by their addresses. Reads blocklists, and asks for the other files that
+    recipes name.
 
     Args:
         store: the lake.
@@ -68,7 +69,8 @@ def without_packages(catalogue: Catalogue) -> Iterator[Refused]:
 
 
 def first_rules(store: Store, catalogue: Catalogue) -> Iterator[str]:
-    """What to write into dedupe recipes that are not resolved yet, and have a first rule because they name none.
+    """The lines that tell what to write into dedupe recipes that are not resolved yet, and have a first rule because
+    they name none.
 
     Args:
         store: the lake.

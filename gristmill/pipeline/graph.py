@@ -50,7 +50,7 @@ class RecipeGraph:
         return self._source.get(asset, "")
 
     def inputs(self, asset: str) -> tuple[str, ...]:
-        """What an asset is made from, as far as recipes say it."""
+        """The addresses of the assets from which an asset is made, as far as recipes say it."""
         return self._inputs.get(asset, ())
 
     def asked(self, targets: Targets) -> set[str]:
@@ -67,12 +67,12 @@ class RecipeGraph:
         return [name for name in self._catalogue.sources if name in found]
 
     def above(self, assets: Iterable[str], store: Store, targets: Targets) -> set[str]:
-        """Some assets and all that they are made from, whatever the snapshot.
+        """The addresses of some assets and all that they are made from, whatever the snapshot.
 
         Args:
             assets: addresses.
             store: the lake. The training data of a tokenizer that it has are not needed any more.
-            targets: what was asked for.
+            targets: targets that were asked for.
         """
         found: set[str] = set()
         todo = list(assets)
@@ -88,7 +88,7 @@ class RecipeGraph:
         """The snapshots of each asset that are asked for, or needed for those that are.
 
         Args:
-            targets: what was asked for.
+            targets: targets that were asked for.
             known: the snapshots of each source, by its name.
             store: the lake, as in above().
         """

@@ -42,7 +42,7 @@ class MixIndexes:
         return [mix_index(name), *caches, *(export_index(name, each.name) for each in self.exports)]
 
     def why_open(self, store: Store, address: str) -> tuple[str, ...]:
-        """Why an index would be written again; no reasons if the lake has it.
+        """The reasons why an index would be written again; no reasons if the lake has it.
 
         Raises:
             DataError: a ledger is wrong.
@@ -83,7 +83,7 @@ class MixIndexes:
             index_cache(store, self.mix, tokenizer, self.sources, self.known)
 
     def warnings(self, store: Store, address: str) -> tuple[str, ...]:
-        """What people should know of an index that was written.
+        """The warnings for people about an index that was written.
 
         Raises:
             DataError: the release of an export is wrong.

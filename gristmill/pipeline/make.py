@@ -40,7 +40,7 @@ class NotMade:
 
     Attributes:
         prospect: its state.
-        error: why; None if the prospect says why.
+        error: reason for it; None if the prospect says why.
         named: whether it was asked for by name.
     """
 
@@ -71,14 +71,14 @@ class Maker:
     If a partition cannot be made, those that are made from it wait, and the others are made.
 
     Attributes:
-        planner: what must be made, in order.
+        planner: planner of what must be made, in order.
         lake: the lake.
-        engine: where shards are ground.
-        say: takes lines of progress.
+        engine: engine that grinds shards.
+        say: function that takes lines of progress.
         take_over: whether partitions are also taken over from other processes that are making them.
         made: number of partitions, tokenizers, models and indexes that were made.
         seen: number of those that were surveyed.
-        not_made: what could not be made, in order.
+        not_made: list of what could not be made, in order.
     """
 
     planner: Planner
@@ -215,7 +215,9 @@ class Maker:
             self.say(f"note: {note}")
 
     def kept(self) -> list[str]:
-        """Says what is kept of the step that was stopped: its finished shards, which the next run does not grind."""
+        """The lines that say what is kept of the step that was stopped: its finished shards, which the next run does
+        not grind.
+        """
         store = self.lake.store()
         counts = {place: sum(1 for _ in read_receipts(store, place)) for place in self._at_work}
         said = [f"{place.asset} ({place.snapshot}): {n} shards are kept" for place, n in counts.items() if n]

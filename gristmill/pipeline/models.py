@@ -36,7 +36,9 @@ def all_folders(catalogue: Catalogue) -> list[Model | LabelledSet]:
 
 
 def made_of(recipe: LabelledSet | Model) -> Iterator[tuple[str, str]]:
-    """What a labelled set or a model is made of: addresses, each with a snapshot; that of a labelled set is empty."""
+    """The addresses of what a labelled set or a model is made of, each with a snapshot; that of a labelled set is
+    empty.
+    """
     if isinstance(recipe, Model):
         if recipe.training is not None:
             yield LABELS.at(labels=recipe.training.labels), ""

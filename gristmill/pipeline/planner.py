@@ -48,7 +48,7 @@ class Planner:
         catalogue: the recipes.
         shelves: the packages that hold them.
         lake: the lake.
-        targets: what was asked for; by default everything.
+        targets: targets that were asked for; by default everything.
 
     Raises:
         RecipeError: a snapshot was asked for that no source of the targets has.
@@ -89,7 +89,7 @@ class Planner:
 
     @property
     def notes(self) -> list[str]:
-        """What people should know of the recipes and of the lake, though nothing is wrong."""
+        """The notes for people on the recipes and the lake. They are no faults."""
         return [*self.catalogue.notes, *self.unmatched(), *self.remarks]
 
     def unmatched(self) -> list[str]:
@@ -113,7 +113,7 @@ class Planner:
             )
 
     def foreseen(self) -> Iterator[Prospect]:
-        """What recipes alone show to be refused, of what would be made for the first time: an asset each."""
+        """The prospects of new assets of which the recipes alone show that they are refused."""
         for asset, source in self.catalogue.slices():
             new = (key for key in self._known.get(source, ()) if self._is_wanted(asset, key))
             if asset in self._foreseen and any(read_head(self._store, place(asset, key)) is None for key in new):
@@ -129,7 +129,7 @@ class Planner:
                 yield Prospect(address_of(recipe), "", "refused", why=found.why)
 
     def prospects(self) -> Iterator[Prospect]:
-        """What is wrong with raw data, then the state of each target, and of each of their inputs that is due."""
+        """The prospects: faults of raw data, then the state of each target, and of each of their inputs that is due."""
         yield from (*self.strays, *self.unlisted)
         for task in self.tasks():
             yield from (each for each in self.survey(task) if self.asked(each) or each.state != "finished")
@@ -163,7 +163,7 @@ class Planner:
                 return self.states.step(task)
 
     def tasks(self) -> Iterator[Task]:
-        """What makes the targets and their inputs, in order: documents and sets, tokenizers, tokens, indexes.
+        """The tasks that make the targets and their inputs, in order: documents and sets, tokenizers, tokens, indexes.
 
         Labelled sets, models and resolutions come before the sets that need them.
         """

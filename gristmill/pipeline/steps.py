@@ -118,8 +118,8 @@ def all_snapshots(
     Args:
         lake: the lake.
         source: the recipe.
-        tell: takes what is in no snapshot.
-        note: takes remarks on raw data with which nothing is wrong.
+        tell: function that takes each object that is in no snapshot.
+        note: function that takes remarks on raw data with which nothing is wrong.
 
     Raises:
         StoreError: the raw data cannot be listed.

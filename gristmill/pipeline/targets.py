@@ -57,7 +57,7 @@ def read_targets(catalogue: Catalogue, words: Sequence[str], snapshots: Sequence
 
     Args:
         catalogue: all recipes.
-        words: without words, all assets are targets.
+        words: words that name targets; without words, all assets are targets.
         snapshots: keys of snapshots.
 
     Raises:

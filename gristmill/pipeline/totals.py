@@ -53,7 +53,7 @@ class LakeTotals:
         tokens: the tokens of each token cache, by mix and tokenizer: those that its index names. Without an index,
             those of all its slices.
         all: everything that has a ledger.
-        unread: why the heads of some ledgers cannot be read, by their paths.
+        unread: reasons why the heads of some ledgers cannot be read, by their paths.
     """
 
     sources: dict[str, Totals]
@@ -68,6 +68,9 @@ def lake_totals(store: Store, sources: Mapping[str, Source]) -> LakeTotals:
     Args:
         store: the lake.
         sources: the recipes, by name.
+
+    Returns:
+        The numbers of the lake.
 
     Raises:
         StoreError: the lake did not answer.

@@ -43,10 +43,10 @@ class Volume:
 
     Attributes:
         source: name of the source whose snapshots are the partitions.
-        bounds: what the recipe allows.
+        bounds: bounds of the recipe.
         accept: the snapshot from which a new level holds; empty: one level holds for all.
         marked: whether it counts documents that are duplicates.
-        kinds: of the labels of a set, as declared; None: none is declared.
+        kinds: kinds of the labels of a set, as declared; None: none is declared.
         known: the keys of all snapshots of the source.
         describes: whether missing columns of the partition are written, so that its scores are compared. Bounds of
             scores do so in any case, also for the partitions before.
@@ -131,9 +131,9 @@ def volume_of(catalogue: Catalogue, address: str, known: Sequence[str], *, descr
 
     Args:
         catalogue: the recipes.
-        address: of the asset.
+        address: address of the asset.
         known: the keys of all snapshots of its source.
-        describes: see Volume.
+        describes: whether missing columns of the partition are written, as for Volume.
     """
     names = names_of(address)
     dedupe = catalogue.dedupes.get(names["set"]) if kind_of(address) is ATTRIBUTES else None

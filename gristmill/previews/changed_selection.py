@@ -19,7 +19,7 @@ def changed(selections: Sequence[AnySelection], where: str, rules: Mapping[str, 
     """Selections with other conditions.
 
     Args:
-        selections: of the streams that are previewed.
+        selections: selections of the streams that are previewed.
         where: a condition that rows must meet too; empty: none.
         rules: new conditions of rules, by name. Each stream that has the rule takes it.
 

@@ -26,9 +26,9 @@ class StreamDifference:
 
     Attributes:
         title: address of the stream.
-        kept: what the stream keeps.
-        alone: what no stream of the other mix keeps.
-        ratio: for estimates of tokens.
+        kept: amount that the stream keeps.
+        alone: amount that no stream of the other mix keeps.
+        ratio: ratio for estimates of tokens.
         rows: examples of the documents that only this mix keeps.
     """
 
@@ -80,8 +80,11 @@ def compare_mixes(
     Args:
         store: the lake.
         ours: the streams of a mix, opened with `keyed=True`.
-        others: those of the other one.
+        others: opened streams of the other one.
         examples: rows of each stream that are shown, at most.
+
+    Returns:
+        The differences of the streams of the one mix, and of the other.
 
     Raises:
         DataError: what a build would raise.
@@ -104,8 +107,8 @@ def lines_of_differences(name: str, differences: Sequence[StreamDifference]) -> 
     """The lines that the command shows about what only one mix keeps.
 
     Args:
-        name: of the mix.
-        differences: of its streams.
+        name: name of the mix.
+        differences: differences of its streams.
     """
     yield f"only {name} keeps:"
     for each in differences:

@@ -22,7 +22,7 @@ def expected_reading(store: Store, mix: Mix, previews: Sequence[StreamPreview]) 
     Args:
         store: the lake.
         mix: the mix.
-        previews: of its streams; others count as empty.
+        previews: previews of its streams; others count as empty.
 
     Returns:
         What the numbers are estimated from, in words; and the reading.

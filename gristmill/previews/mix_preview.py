@@ -23,10 +23,10 @@ class ShownRow:
     """A row as people are shown it.
 
     Attributes:
-        reason: why it is dropped; empty if it is kept.
+        reason: reason why it is dropped; empty if it is kept.
         where: snapshot, shard and row.
-        id: of the document.
-        excerpt: of its text.
+        id: id of the document.
+        excerpt: part of its text.
         marks: begin and end of the stretches of the excerpt that spans cover, in order.
     """
 
@@ -43,11 +43,11 @@ class StreamPreview:
 
     Attributes:
         title: address of what would be made.
-        selection: what was judged.
-        snapshots: those that were judged.
+        selection: selection that was judged.
+        snapshots: keys of the snapshots that were judged.
         reasons: all reasons for which rows are dropped, in the order of evaluation.
         tally: the counts.
-        ratio: for estimates of tokens.
+        ratio: ratio for estimates of tokens.
         rows: examples.
     """
 
@@ -72,7 +72,7 @@ class StreamPreview:
 
     @property
     def estimate(self) -> str:
-        """How tokens are estimated, in words."""
+        """The way in which tokens are estimated, in words."""
         return f"{self.ratio}; others by their characters, as those that are kept" if self._by_kept else f"{self.ratio}"
 
     @property
@@ -86,7 +86,7 @@ class OpenedStream:
 
     Attributes:
         title: address of what would be made.
-        ratio: for estimates of tokens.
+        ratio: ratio for estimates of tokens.
         slices: one for each snapshot.
     """
 
@@ -95,7 +95,7 @@ class OpenedStream:
     slices: tuple[SlicePreview, ...]
 
     def needed(self) -> NeededBytes:
-        """What must be read."""
+        """The bytes that must be read."""
         each = [one.needed() for one in self.slices]
         return NeededBytes(sum(one.columns for one in each), sum(one.text for one in each))
 
@@ -108,9 +108,12 @@ def open_stream(
     Args:
         store: the lake.
         steps: one for each snapshot; at least one.
-        kinds: of the labels of its sets.
-        ratio: for estimates of tokens.
+        kinds: kinds of the labels of its sets.
+        ratio: ratio for estimates of tokens.
         keyed: whether it is compared with another stream: then sources and ids are read.
+
+    Returns:
+        The stream, with its slices.
 
     Raises:
         DataError: the documents or a set of a snapshot are not finished, or do not match.
@@ -125,6 +128,9 @@ def preview_stream(store: Store, opened: OpenedStream, examples: int) -> StreamP
         store: the lake.
         opened: the stream.
         examples: rows of each reason that are shown, at most.
+
+    Returns:
+        The preview: what is kept, and what is dropped by which reason.
 
     Raises:
         DataError: what the build would raise.
@@ -145,7 +151,7 @@ def previewed_snapshots(store: Store, source: Source, version: str, *, every: bo
 
     Args:
         store: the lake.
-        source: of the documents.
+        source: source of the documents.
         version: the version that is read.
         every: whether all finished ones are named, also editions that a newer one replaces.
     """
@@ -161,9 +167,12 @@ def shown_rows(
 
     Args:
         store: the lake.
-        slices: of a stream.
+        slices: slices of a stream.
         examples: rows of the stream, by reason.
-        reasons: in the order in which they are shown, after the rows that are kept.
+        reasons: reasons in the order in which they are shown, after the rows that are kept.
+
+    Returns:
+        The rows, by reason; the kept ones first.
     """
     by_snapshot = {each.step.snapshot: each for each in slices}
     blocked = listed_pairs(store) if examples else set()

@@ -52,7 +52,7 @@ def curve_of(sketch: Sketch, points: int = POINTS) -> list[tuple[float, float]]:
 
     Args:
         sketch: the numbers; floored.
-        points: how many thresholds, about: those between which equally many numbers lie.
+        points: number of thresholds, about: those between which equally many numbers lie.
 
     Returns:
         (threshold, share) in ascending order of thresholds; empty without numbers.

@@ -61,8 +61,8 @@ class NeededBytes(NamedTuple):
     """What must be read of a shard, in bytes of its files.
 
     Attributes:
-        columns: of files whose columns are missing or stale: they are read once, and their columns are kept.
-        text: of documents, and of sets beside them, that are read in each preview.
+        columns: size of files whose columns are missing or stale: they are read once, and their columns are kept.
+        text: size of files of documents, and of sets beside them, that are read in each preview.
     """
 
     columns: int
@@ -76,9 +76,9 @@ class RowReader:
         store: the lake.
         documents: the partition.
         selection: its columns are read.
-        kinds: of the labels of the sets that the columns name.
-        blocklists: those that it names.
-        transforms: those that it names, in its order.
+        kinds: kinds of the labels of the sets that the columns name.
+        blocklists: blocklists that it names.
+        transforms: transforms that it names, in its order.
         keyed: whether batches have `source` and `id`, though neither blocklists nor a rate nor a key need them.
     """
 
@@ -113,7 +113,7 @@ class RowReader:
             self._as_built = RowFilter(store, documents, bare, ())
 
     def needed(self, shard: Shard, sets: Mapping[str, Shard]) -> NeededBytes:
-        """What must be read of a shard and its sets before the columns are there.
+        """The bytes of a shard and its sets that must be read before the columns are there.
 
         Args:
             shard: the documents.
@@ -134,8 +134,8 @@ class RowReader:
         Args:
             shard: the documents.
             sets: its shard of each set.
-            counts: receives the number of rows that lack a column, by ABSENT and the column's name. If a set lacks a
-                label, that is all its rows; else its rows are not counted.
+            counts: counter that receives the number of rows that lack a column, by ABSENT and the column's name. If a
+                set lacks a label, that is all its rows; else its rows are not counted.
 
         Raises:
             DataError: a row is wrong, a set does not match, or a value does not have the declared type.

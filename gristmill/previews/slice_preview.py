@@ -45,7 +45,7 @@ class JudgedBatch(NamedTuple):
         batch: the rows.
         decisions: 0 for a row that is kept, else 1 + the index of its reason (n).
         reasons: the reasons.
-        drops: which rule drops which row (rules, n).
+        drops: flags of rules and rows: whether the rule drops the row (rules, n).
         free: rows that no blocklist names (n).
     """
 
@@ -62,7 +62,7 @@ class SlicePreview:
     Args:
         store: the lake.
         step: the step that would make the slice.
-        kinds: of the labels of its sets.
+        kinds: kinds of the labels of its sets.
         keyed: whether each row's source and id are read, though neither blocklists nor a rate need them.
 
     Raises:
@@ -95,7 +95,7 @@ class SlicePreview:
         return {name: rows[shard] for name, rows in self._sets.items()}
 
     def needed(self) -> NeededBytes:
-        """What must be read, in bytes of files."""
+        """The bytes of files that must be read."""
         with thread_pool(_OPENED_AT_ONCE) as pool:
             each = list(pool.map(lambda shard: self._reader.needed(shard, self.beside(shard.name)), self.shards))
         return NeededBytes(sum(one.columns for one in each), sum(one.text for one in each))
@@ -105,6 +105,9 @@ class SlicePreview:
 
         Args:
             examples: rows of each reason that people may be shown, at most.
+
+        Returns:
+            The counts of the selection's rows.
 
         Raises:
             DataError: what the build would raise too: a row is wrong, a rule fails, or a shard lacks a column.

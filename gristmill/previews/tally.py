@@ -35,8 +35,8 @@ class RowSizes(NamedTuple):
     """The size of each row.
 
     Attributes:
-        bytes: of its line (n).
-        characters: of its text, code points (n).
+        bytes: size of its line in bytes (n).
+        characters: size of its text in code points (n).
     """
 
     bytes: NDArray[np.int64]
@@ -46,7 +46,7 @@ class RowSizes(NamedTuple):
         """The amount of some rows.
 
         Args:
-            chosen: which rows (n).
+            chosen: flags of the rows (n).
         """
         return Amount(int(chosen.sum()), int(self.bytes[chosen].sum()), int(self.characters[chosen].sum()))
 
@@ -65,7 +65,7 @@ class ScoreCurve(NamedTuple):
 
     Attributes:
         rows: sketch of the numbers of all rows. It is floored, and so is that of the kept ones.
-        kept: of the rows that are kept.
+        kept: numbers of the rows that are kept.
         missing: rows without a number.
     """
 
@@ -121,7 +121,7 @@ class SliceTally:
         """The counts of both.
 
         Args:
-            other: of other rows.
+            other: counts of other rows.
             most: examples of each reason.
         """
         examples = {
@@ -152,11 +152,11 @@ def count_rules(tally: SliceTally, names: Sequence[str], drops: Bits, free: Bits
     """Counts what each rule drops, alone and with others.
 
     Args:
-        tally: receives the counts.
-        names: of the rules.
-        drops: which rule drops which row (rules, n).
+        tally: tally that receives the counts.
+        names: names of the rules.
+        drops: flags of rules and rows: whether the rule drops the row (rules, n).
         free: rows that no blocklist names (n): only they are counted.
-        sizes: of the rows.
+        sizes: sizes of the rows.
     """
     drops = drops & free
     once = drops.sum(axis=0) == 1

@@ -20,8 +20,8 @@ class TokenRatio(NamedTuple):
     """Tokens for each byte of documents.
 
     Attributes:
-        tokens: of the cache that was measured; 0 without one.
-        bytes: of the lines of its documents.
+        tokens: number of tokens of the cache that was measured; 0 without one.
+        bytes: size of the lines of its documents.
         measured: the cache; empty without one.
     """
 

@@ -22,7 +22,7 @@ class ReasonRow(NamedTuple):
     """A row of the table of reasons.
 
     Attributes:
-        reason: why documents are dropped; or `all`, or `kept`.
+        reason: reason why documents are dropped; or `all`, or `kept`.
         documents: number of documents.
         share: their part of all documents, from 0 to 1.
         bytes: size of their lines in the shards, unpacked.

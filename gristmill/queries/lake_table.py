@@ -14,10 +14,10 @@ class LakeTable(ds.Dataset):  # type: ignore[misc]  # pyarrow has no types
 
     Args:
         schema: the Arrow schema of all columns.
-        read: gives record batches of some columns, in their order.
+        read: function that gives record batches of some columns, in their order.
 
     Attributes:
-        failed: why a scan failed. DuckDB makes an error of its own of it.
+        failed: error of a scan. DuckDB makes an error of its own of it.
     """
 
     failed: GristmillError | None = None

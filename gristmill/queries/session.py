@@ -46,8 +46,11 @@ def query(
         sql: the query.
         snapshots: keys of the snapshots that its tables have; None: all.
         memory: most memory of DuckDB.
-        threads: of DuckDB.
-        say: receives remarks on what is slow.
+        threads: number of DuckDB's threads.
+        say: function that receives remarks on what is slow.
+
+    Returns:
+        A reader of the rows. It can be read inside the `with` block only.
 
     Raises:
         RecipeError: the SQL is wrong, is no SELECT, or names an unknown table or column.
@@ -123,7 +126,7 @@ def named_tables(connection: "duckdb.DuckDBPyConnection", sql: str) -> set[str]:
     """The tables that a query names without a schema. DuckDB's own function fails for joins with USING.
 
     Args:
-        connection: of DuckDB.
+        connection: connection of DuckDB.
         sql: one SELECT.
 
     >>> sorted(named_tables(duckdb.connect(), 'with x as (from a) select 1 from x join "b/c" using (id), s.d'))

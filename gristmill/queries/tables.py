@@ -38,8 +38,9 @@ class NamedTable:
     """A table that a query may name.
 
     Attributes:
-        name: as SQL takes it without quotes: `wiki_v1`, `wiki_v1_gopher_1`, `bedtime_tales`, `bedtime_bpe_1_tales`.
-        address: of its asset; it may be named by it too, in quotes. Empty for `ledgers`.
+        name: name as SQL takes it without quotes: `wiki_v1`, `wiki_v1_gopher_1`, `bedtime_tales`,
+            `bedtime_bpe_1_tales`.
+        address: address of its asset; it may be named by it too, in quotes. Empty for `ledgers`.
     """
 
     name: str
@@ -68,7 +69,7 @@ class Tables:
     Args:
         lake: the lake.
         snapshots: keys of the snapshots that are read; None: all.
-        say: receives a line if many shards must be read before the query.
+        say: function that receives a line if many shards must be read before the query.
     """
 
     def __init__(self, lake: OpenedLake, snapshots: Sequence[str] | None, say: Callable[[str], None]) -> None:

@@ -57,10 +57,10 @@ def find_changes(source: Source, lake: Store, raw: Store, snapshot: str, seen: S
 
     Args:
         source: the recipe.
-        lake: holds the notes of the runs that read the objects.
-        raw: holds the raw objects.
+        lake: store of the notes of the runs that read the objects.
+        raw: store of the raw objects.
         snapshot: its key.
-        seen: what a scan saw of it.
+        seen: objects that a scan saw of the snapshot.
 
     Returns:
         The changes. None if no run has made the documents, if there are more than MOST objects, or if the objects

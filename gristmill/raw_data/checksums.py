@@ -43,11 +43,12 @@ class ChecksumResult:
     """The result of a comparison. Names are those below the snapshot, in natural order.
 
     Attributes:
-        pattern: of the names of checksum files.
+        pattern: pattern of the names of checksum files.
         files: the checksum files.
         compared: the objects whose hashes were compared.
-        wrong: for each object with another hash: its name, both hashes and the checksum file, in words.
-        absent: for each name that the source would read, but has no object: the name and the checksum file, in words.
+        wrong: sentences on objects with another hash: its name, both hashes and the checksum file, in words.
+        absent: sentences on names that the source would read, but that have no object: the name and the checksum file,
+            in words.
         unlisted: objects that no checksum file names, though one lies in their folder or above.
         apart: objects that no checksum file names, in folders without one.
         unread: names in checksum files that the source does not read, such as those that `select` leaves out.
@@ -100,7 +101,7 @@ def compare_checksums(source: Source, store: Store, snapshot: str, known: Mappin
 
     Args:
         source: the recipe; its `checksums` is the pattern of the names of checksum files.
-        store: holds the raw objects.
+        store: store of the raw objects.
         snapshot: the partition key.
         known: the sha256 (hex) of objects that were read, by their names below the snapshot.
 
@@ -135,7 +136,7 @@ def named_hashes(source: Source, store: Store, files: Mapping[str, Entry]) -> di
 
     Args:
         source: the recipe.
-        store: holds the raw objects.
+        store: store of the raw objects.
         files: the checksum files, by their names below the snapshot.
 
     Raises:
@@ -154,7 +155,7 @@ def differences(name: str, named: Iterable[NamedHash], found: Mapping[str, str])
     """The hashes of an object that are others than checksum files name, each in words; empty if it has all of them.
 
     Args:
-        name: of the object.
+        name: name of the object.
         named: the hashes that checksum files name for it.
         found: its hashes in hex, by algorithm.
 
@@ -173,7 +174,7 @@ def digest_of_files(source: Source, store: Store, entries: Mapping[str, Entry]) 
 
     Args:
         source: the recipe.
-        store: holds the raw objects.
+        store: store of the raw objects.
         entries: the checksum files, by their names below the snapshot.
 
     Raises:

@@ -17,7 +17,7 @@ def count_ending(endings: dict[str, int], name: str) -> None:
 
     Args:
         endings: the counts so far, which change.
-        name: of the file.
+        name: name of the file.
 
     >>> endings = {".rst": 1}
     >>> count_ending(endings, "peps/pep-0008.rst")
@@ -30,7 +30,7 @@ def count_ending(endings: dict[str, int], name: str) -> None:
 
 
 def not_selected(endings: dict[str, int]) -> str:
-    """How many files there are, and their most frequent endings, in words.
+    """The number of files, and their most frequent endings, in words.
 
     >>> not_selected({".rst": 736, "": 1})
     '737 files that select does not match (.rst: 736, others: 1)'

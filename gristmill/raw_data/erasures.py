@@ -21,7 +21,7 @@ class ErasedObject(msgspec.Struct, frozen=True, omit_defaults=True):
         after: its sha256 after; empty if nothing was left of it, so that it was removed; None until it was replaced.
         records: number of records that are cut.
         coming: the `after` of a replacement that has begun; None before it, and when `after` says it.
-        stays: why its bytes before may still be on the disk. A person removes this field when they are gone.
+        stays: reason why its bytes before may still be on the disk. A person removes this field when they are gone.
     """
 
     before: str
@@ -54,7 +54,7 @@ class ErasureRecord(msgspec.Struct, frozen=True):
         schema: 1.
         documents: (source, id, reason) of each document.
         objects: the raw objects, by path.
-        left: what could not be erased, in words.
+        left: sentences on what could not be erased, in words.
         done: whether all objects were replaced.
         texts: the (source, id) of the documents with each text that the lake had of them, by the text's digest.
         media: the media files that the documents name and that were there.

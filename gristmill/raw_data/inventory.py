@@ -42,7 +42,7 @@ class Inventory:
     Attributes:
         url: root of the listed objects.
         manifest: key of the report's manifest.
-        created: when S3 made the report, in seconds since 1970.
+        created: time when S3 made the report, in seconds since 1970.
     """
 
     def __init__(self, url: str, held: str, options: Mapping[str, str], access: Access | None = None) -> None:
@@ -51,8 +51,8 @@ class Inventory:
         Args:
             url: `s3://bucket/...` of a manifest, or of the folder that holds the folders of the reports.
             held: `s3://bucket/...`, root of the listed objects.
-            options: of the bucket client, such as endpoint and region.
-            access: as in open_store().
+            options: options of the bucket client, such as endpoint and region.
+            access: credentials of the bucket, as in open_store().
 
         Raises:
             RecipeError: one of the URLs is not in a bucket, or the inventory is of another bucket or in another format.
@@ -84,9 +84,9 @@ class Inventory:
         """The entries of all objects below a folder, in the order of the report.
 
         Args:
-            prefix: as in Store.list().
-            after: as in Store.list().
-            tell: is not used: a report names objects only.
+            prefix: beginning of the paths, as in Store.list().
+            after: path after which the listing begins, as in Store.list().
+            tell: function that is not called: a report names objects only.
 
         Raises:
             DataError: a file of the report contradicts its manifest.

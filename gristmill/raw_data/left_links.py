@@ -10,7 +10,7 @@ def without_left_links(source: Source, top: str, tell: Tell) -> Tell:
     Args:
         source: the recipe. Its reader says so by `leaves_link`.
         top: the folder of the raw data, with its closing slash.
-        tell: takes the others.
+        tell: function that takes the others.
 
     Returns:
         What takes all, and passes the others on.

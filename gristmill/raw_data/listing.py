@@ -20,8 +20,8 @@ class RawListing(msgspec.Struct, frozen=True):
     """The raw objects of one snapshot.
 
     Attributes:
-        entries: by their names below the snapshot. A large object that its source cuts has an entry for each part, by
-            the part's name; each is the entry of the object.
+        entries: entries by their names below the snapshot. A large object that its source cuts has an entry for each
+            part, by the part's name; each is the entry of the object.
         parts: the bounds of the parts, by name.
         checksums: the checksum files, by their names below the snapshot. `entries` does not have them.
     """
@@ -31,7 +31,7 @@ class RawListing(msgspec.Struct, frozen=True):
     checksums: dict[str, Entry] = {}
 
     def size(self, name: str) -> int:
-        """How many bytes an object, or a part, has."""
+        """The size of an object or part in bytes."""
         part = self.parts.get(name)
         return part.end - part.start if part else self.entries[name].size
 
@@ -39,8 +39,8 @@ class RawListing(msgspec.Struct, frozen=True):
         """The sha256 (hex) of an object, or of a part, which is read.
 
         Args:
-            store: holds the object.
-            name: of the object or part.
+            store: store of the object.
+            name: name of the object or part.
         """
         path, part = self.entries[name].path, self.parts.get(name)
         return sha256_of_part(store, path, part) if part else sha256_of(store, path)
@@ -51,7 +51,7 @@ def list_raw(source: Source, store: Store, snapshot: str) -> RawListing:
 
     Args:
         source: the recipe.
-        store: holds the raw objects (the lake, or `source.raw`).
+        store: store of the raw objects (the lake, or `source.raw`).
         snapshot: the partition key.
 
     Raises:
@@ -114,7 +114,7 @@ def check_targets(source: Source, store: Store, snapshot: str, gone: Iterable[st
 
     Args:
         source: the recipe.
-        store: holds the raw objects.
+        store: store of the raw objects.
         snapshot: the partition key.
         gone: names of objects that were read, and that a listing has not.
 
@@ -139,7 +139,7 @@ def by_shard(source: Source, listing: RawListing) -> dict[str, list[str]]:
 
     Args:
         source: the recipe.
-        listing: of one snapshot.
+        listing: listing of one snapshot.
 
     Returns:
         Sorted names by sorted shard.

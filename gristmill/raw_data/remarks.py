@@ -28,8 +28,8 @@ def remarks(source: Source, scan: RawScan, lake: Store, folder: str) -> Iterator
     Args:
         source: the recipe.
         scan: a complete scan.
-        lake: tells which snapshots were made.
-        folder: of the raw data, as people see it.
+        lake: store that tells which snapshots were made.
+        folder: address of the raw data, as people see it.
 
     Yields:
         The remarks, without the name of the folder.
@@ -55,7 +55,7 @@ def not_read(source: Source, scan: RawScan, folder: str) -> Iterator[str]:
     Args:
         source: the recipe.
         scan: a complete scan.
-        folder: of the raw data, as people see it.
+        folder: address of the raw data, as people see it.
 
     Yields:
         At most three remarks, each with the mend.

@@ -33,8 +33,8 @@ class Look(msgspec.Struct):
         group: the group under way; empty without one.
         changes: its sum when it was begun; if it is another now, the group is begun again.
         snapshot: the snapshot under way.
-        name: of the last object that was compared.
-        other: what tells of each object of the snapshot that has other bytes, by name.
+        name: name of the last object that was compared.
+        other: digest of the bytes of each object of the snapshot that has other bytes, by name.
     """
 
     done: dict[str, int] = {}
@@ -51,8 +51,8 @@ class Look(msgspec.Struct):
 
         Args:
             source: the recipe.
-            lake: holds the notes of the runs that read the objects.
-            raw: holds the raw objects.
+            lake: store of the notes of the runs that read the objects.
+            raw: store of the raw objects.
             seen: the snapshots of a complete scan that have been reported as they are.
             late: whether time is up.
 

@@ -58,7 +58,7 @@ def open_raw(source: Source, lake: Store, options: Mapping[str, str], address: s
     Args:
         source: the recipe.
         lake: the lake.
-        options: of the lake. A `raw` that is a mere address is reached with them too; a RawRoot is not.
+        options: options of the lake. A `raw` that is a mere address is reached with them too; a RawRoot is not.
         address: result of raw_address() in the process that planned, where relative paths may lead elsewhere.
 
     Raises:
@@ -77,11 +77,11 @@ def open_raw(source: Source, lake: Store, options: Mapping[str, str], address: s
 
 
 def reach(source: Source, options: Mapping[str, str]) -> tuple[Mapping[str, str], Access | None]:
-    """How the bucket of a source's raw data is asked: options and credentials for open_store().
+    """The options and credentials for open_store().
 
     Args:
         source: the recipe.
-        options: of the lake.
+        options: options of the lake.
 
     Raises:
         RecipeError: a variable with credentials is missing.
@@ -106,7 +106,7 @@ def adopted_root(files: Source, lead: str, options: Mapping[str, str]) -> Root:
     Args:
         files: the source whose raw data are the files.
         lead: the path of their folder below the root, with its closing slash; empty if it is the root.
-        options: of the lake.
+        options: options of the lake.
 
     Raises:
         RecipeError: a variable with credentials is missing.

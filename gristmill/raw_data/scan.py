@@ -35,12 +35,12 @@ class Seen(msgspec.Struct):
     """The objects of a snapshot that a scan has seen, as numbers.
 
     Attributes:
-        objects: how many objects the source reads.
+        objects: number of objects that the source reads.
         bytes: their total size.
         digest: the sum, modulo 2**128, of the XXH3-128 of each object's name, size and etag.
         marked: whether the snapshot has the source's marker.
         changes: the sum, modulo 2**64, of the XXH3-64 of each object's name and ctime; 0 in a bucket.
-        rewritten: tells of objects with other bytes, but the same size and etag (rewritten.py); else empty.
+        rewritten: digest of objects with other bytes, but the same size and etag (rewritten.py); else empty.
     """
 
     objects: int = 0
@@ -54,7 +54,7 @@ class Seen(msgspec.Struct):
         """Adds an object.
 
         Args:
-            name: of the object below the source's raw folder.
+            name: name of the object below the source's raw folder.
             entry: its size and etag.
             data: whether it is data; a checksum file only changes the digest.
         """
@@ -80,7 +80,7 @@ class Unread(msgspec.Struct):
     """Objects that are not read, or not as people may think: how many, and the first of them.
 
     Attributes:
-        count: how many.
+        count: number of the objects.
         first: name of the first.
     """
 
@@ -101,21 +101,22 @@ class RawScan(msgspec.Struct):
     """A scan, complete or interrupted.
 
     Attributes:
-        started: when it began, in seconds of the caller's clock.
+        started: time when it began, in seconds of the caller's clock.
         seen: the objects of each snapshot.
         invalid: the first names that are no snapshot's, and why: folders that are not hidden, and what is no file.
         held: snapshots that cannot be converted as they are, and the first reason: an object, its fault and the mend.
             They are neither reported nor taken for vanished.
-        hidden: what may hide whole snapshots, such as a folder that cannot be read, and the mend; empty if nothing may.
+        hidden: fault that may hide whole snapshots, such as a folder that cannot be read, and the mend; empty if
+            nothing may.
         mounted: whether the source's mount marker was seen.
-        names: finds objects that cannot be shards side by side.
-        astray: how many objects lie below invalid names.
-        loose: how many objects belong to no snapshot.
-        apart: those of them that are not hidden.
+        names: finder of objects that cannot be shards side by side.
+        astray: number of objects below invalid names.
+        loose: number of objects that belong to no snapshot.
+        apart: objects of no snapshot that are not hidden.
         dotted: objects that are not read because they are hidden.
-        unmatched: how many objects of snapshots `select` does not match, by ending; hidden ones do not count.
+        unmatched: number of objects of snapshots that `select` does not match, by ending; hidden ones do not count.
         control: objects that are read, though their names hold control characters.
-        faulty: how many objects of each snapshot have names that no shard can have.
+        faulty: number of objects of each snapshot whose names no shard can have.
         position: path of the last object that was counted.
         ahead: path of the next object; empty if the scan is complete or has not begun.
         whole: whether the scan is complete.
@@ -274,7 +275,7 @@ def shown(source: Source, path: str) -> str:
 
     Args:
         source: the recipe.
-        path: in the store that holds the raw data.
+        path: path in the store that holds the raw data.
     """
     return f"{raw_address(source)}/{path}" if source.raw else path
 
@@ -285,9 +286,9 @@ def listed(source: Source, store: Lister, prefix: str, after: str, tell: Tell) -
     Args:
         source: the recipe.
         store: lists the raw objects.
-        prefix: as in Store.list().
-        after: as in Store.list().
-        tell: as in Store.list().
+        prefix: beginning of the paths, as in Store.list().
+        after: path after which the listing begins, as in Store.list().
+        tell: function that takes what cannot be an object, as in Store.list().
 
     Raises:
         NoFolder: the folder with the raw data is not there. StoreError: the listing failed.
@@ -310,7 +311,7 @@ def not_mounted(source: Source, store: Lister) -> StoreError:
 
     Args:
         source: the source.
-        store: where its raw data should lie.
+        store: store where its raw data should lie.
     """
     return StoreError(
         f"{store.url}/{raw_top(source)}{source.mounted}: the mount marker of source {source.name!r} is not there:"

@@ -85,8 +85,8 @@ class NameWatch(msgspec.Struct):
     Two names that clash begin with the same stem, and a listing gives all names that begin with it one after another.
 
     Attributes:
-        stems: for each object with a start with which the next name may begin: this start, its snapshot and shard, and
-            its name. Each start is the start of the next one.
+        stems: starts with which the next name may begin, each with the snapshot and shard of an object, and its name.
+            Each start is the start of the next one.
         claims: the first object that needs a folder where a shard has a file, by this shard and its snapshot.
     """
 
@@ -97,9 +97,9 @@ class NameWatch(msgspec.Struct):
         """Looks at the next object.
 
         Args:
-            snapshot: that it belongs to.
-            shard: that it becomes.
-            name: of the object, below the raw folder of its source.
+            snapshot: snapshot that it belongs to.
+            shard: name of the shard that it becomes.
+            name: name of the object, below the raw folder of its source.
             start: the start of the name, up to the end of the shard's name.
 
         Returns:

@@ -22,7 +22,7 @@ class Stray(NamedTuple):
 
     Attributes:
         folder: the source's folder of raw data, as people see it.
-        reason: what is not read, why, and the mend.
+        reason: sentence on what is not read, why, and the mend.
     """
 
     folder: str
@@ -42,8 +42,8 @@ def raw_snapshots(
     Args:
         lake: the lake.
         source: the recipe.
-        tell: takes what is in no snapshot.
-        note: takes remarks on raw data with which nothing is wrong; see gristmill.raw_data.remarks.
+        tell: function that takes what is in no snapshot.
+        note: function that takes remarks on raw data with which nothing is wrong; see gristmill.raw_data.remarks.
 
     Raises:
         StoreError: the raw data cannot be listed; or `raw` of the recipe names a place where nothing is, and nothing

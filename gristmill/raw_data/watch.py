@@ -29,8 +29,8 @@ class Waiting(msgspec.Struct):
     """A change that is not reported yet.
 
     Attributes:
-        digest: of the changed snapshot.
-        since: when the first scan that saw this digest ended.
+        digest: digest of the changed snapshot.
+        since: time when the first scan that saw this digest ended.
         scans: number of complete scans in a row that saw it.
     """
 
@@ -116,7 +116,7 @@ class Watch(msgspec.Struct):
         Args:
             source: the recipe.
             lake: the lake.
-            raw: holds the raw objects.
+            raw: store of the raw objects.
             found: a complete scan.
             known: the last reported data version of each snapshot.
             late: whether time is up; the next call continues.
@@ -179,7 +179,7 @@ def load_watch(text: str | None, source: Source, store: Lister, say: Callable[[s
         text: result of dump_watch, or None.
         source: the recipe.
         store: lists the raw objects.
-        say: is told if the text cannot be read.
+        say: function that receives a line if the text cannot be read.
     """
     parts = [store.url, source.raw_url, repr(source.partition), source.select, source.marker, source.inventory]
     new = Watch(of=digest_of(parts)[:16])

@@ -213,7 +213,12 @@ class BoundedDirectory(io.RawIOBase):
         return data
 
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        """Moves to an offset. Returns it, counted from the beginning."""
+        """Moves to an offset. Returns it, counted from the beginning.
+
+        Args:
+            offset: number of bytes from `whence`.
+            whence: origin of the offset, as for io.IOBase.seek().
+        """
         return self._file.seek(offset, whence)
 
     def tell(self) -> int:

@@ -12,8 +12,8 @@ def check_name(argument: str, value: object, example: str) -> None:
     """Checks a name.
 
     Args:
-        argument: what the call names it.
-        value: what the caller gave.
+        argument: name of the argument in the call.
+        value: value that the caller gave.
         example: a valid one, for the message.
 
     Raises:
@@ -51,8 +51,8 @@ def check_count(call: str, value: SupportsIndex | None, *, signed: bool = False)
     """Checks a number of rows, or a seed; None passes.
 
     Args:
-        call: how the message names it, such as `limit is` or `seed is`.
-        value: what the caller gave.
+        call: beginning of the message, such as `limit is` or `seed is`.
+        value: value that the caller gave.
         signed: whether it may be negative.
 
     Raises:

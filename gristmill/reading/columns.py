@@ -42,8 +42,8 @@ class ReadColumn:
     """A column of a table.
 
     Attributes:
-        name: of the column.
-        path: where the value stands: `text`, `metadata.language`, `gopher-1__words`, `snapshot`.
+        name: name of the column.
+        path: path of the value: `text`, `metadata.language`, `gopher-1__words`, `snapshot`.
         kind: a type of a field (`VARCHAR`), `score`, `spans`, `labels` (all labels of a set), `json`, `origin`, `row`.
     """
 

@@ -41,7 +41,7 @@ class RowLines(NamedTuple):
     """Some rows of a shard, in order.
 
     Attributes:
-        path: of the shard.
+        path: path of the shard.
         numbers: the number of each row in the shard, from 0.
         lines: the rows, without their line feeds.
     """
@@ -93,7 +93,7 @@ def texts(rows: Iterable[Row], name: str, held: RowLines) -> list[str]:
 
     Args:
         rows: the parsed rows.
-        name: of the field.
+        name: name of the field.
         held: the rows, for the message.
 
     Raises:
@@ -148,7 +148,7 @@ def as_array(column: ReadColumn, values: Sequence[Any]) -> Any:
 
 
 def doubles(values: Sequence[Any]) -> Any:
-    """Numbers as an array of float64; an integer becomes the nearest one."""
+    """The numbers as a pyarrow array of float64, shape (n,); an integer becomes the nearest one."""
     try:
         return pa.array(values, pa.float64())
     except pa.ArrowInvalid:  # Arrow takes no integer beyond 2**53

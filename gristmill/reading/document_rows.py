@@ -40,9 +40,9 @@ class DocumentRows(Rows):
     """Rows of documents.
 
     Args:
-        reader: reads the shards.
-        shards: what is read, in order.
-        title: says what is read.
+        reader: reader of the shards.
+        shards: shards that are read, in order.
+        title: description of what is read.
         limit: most rows; None: all.
     """
 
@@ -76,6 +76,9 @@ class DocumentRows(Rows):
             n: number of rows; all if there are fewer.
             seed: another number draws other rows.
 
+        Returns:
+            The drawn rows, in the order of the shards.
+
         Raises:
             RecipeError: n is negative, n or seed is no whole number, or these rows have a limit.
             DataError: an id index is missing.
@@ -101,7 +104,7 @@ class DocumentRows(Rows):
 
 
 def origin_of(shard: ReadShard) -> dict[str, str]:
-    """Where the rows of a shard stand: the values of its columns `snapshot`, `shard` and `stream`."""
+    """The place of the rows of a shard: the values of its columns `snapshot`, `shard` and `stream`."""
     where = shard.partition.place
     return {
         "snapshot": where.snapshot,

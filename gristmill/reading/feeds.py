@@ -48,6 +48,9 @@ def some_lines(file: ShardFile, numbers: Sequence[int]) -> Iterator[RowLines]:
         file: the shard's file.
         numbers: the numbers of the rows, ascending.
 
+    Returns:
+        Rows of one gzip member after another.
+
     Raises:
         StoreError: the shard has no such row: it was replaced.
     """
@@ -150,9 +153,9 @@ def pair_of(row: Row, path: str, number: int, source: str = "") -> Pair:
 
     Args:
         row: the parsed row.
-        path: of its shard, for the message.
-        number: of the row, for the message.
-        source: stands for a source that the row lacks, as rows of Dolma's do.
+        path: path of its shard, for the message.
+        number: number of the row, for the message.
+        source: name that stands for a source that the row lacks, as rows of Dolma's do.
 
     Raises:
         MalformedRow: the row has no string id, or its source is no string.

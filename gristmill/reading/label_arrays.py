@@ -31,7 +31,8 @@ def label_arrays(
         columns: columns of one set.
         rows: its parsed rows.
         held: the rows as bytes.
-        lengths: gives the lengths of the documents' texts in code points; only other forms than ours need them.
+        lengths: function that gives the lengths of the documents' texts in code points; only other forms than ours need
+            them.
 
     Raises:
         MalformedRow: a row has none of the forms that are read, or a score has several spans.

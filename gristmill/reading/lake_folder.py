@@ -22,7 +22,7 @@ def check_lake(url: str) -> None:
     """Checks that a folder is a lake, or is empty, so that it may become one. A bucket is not asked.
 
     Args:
-        url: of the lake.
+        url: address of the lake.
 
     Raises:
         RecipeError: there is no such folder, other things are in it, or it begins with the `~` of nobody.

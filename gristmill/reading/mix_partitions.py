@@ -18,7 +18,7 @@ def mix_partitions(
 
     Args:
         store: the lake.
-        name: of the mix.
+        name: name of the mix.
         streams: keys of the streams; None: all.
         snapshots: keys of the snapshots; None: those that the index names.
 

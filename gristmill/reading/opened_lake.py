@@ -105,14 +105,14 @@ class OpenedLake(Lake, frozen=True):
         there is the newest one. With `snapshots` there are those, whatever the index names.
 
         Args:
-            name: of the mix.
+            name: name of the mix.
             streams: keys of the streams, in order; by default all.
-            sets: as in documents(): attribute sets of the versions that the streams were selected from.
-            columns: as in documents().
-            snapshots: as in documents(); a stream without one of them is left out.
-            shards: as in documents().
-            limit: as in documents().
-            verified: as in documents().
+            sets: names of attribute sets of the versions that the streams were selected from.
+            columns: columns to read, as in documents().
+            snapshots: keys of the snapshots, as in documents(); a stream without one of them is left out.
+            shards: names of the shards, as in documents().
+            limit: largest number of rows, as in documents().
+            verified: whether bytes are compared with the ledgers, as in documents().
 
         Raises:
             RecipeError: as in documents().
@@ -202,7 +202,7 @@ class OpenedLake(Lake, frozen=True):
         return lake_contents(self.store(), prefix)
 
     def kinds(self, name: str) -> Kinds | None:
-        """`score` or `spans` for each label of a set, as its tagger declares them; None if no tagger does.
+        """The kind of each label of a set, `score` or `spans`, as its tagger declares them; None if no tagger does.
 
         Raises:
             RecipeError: a declaration on the shelves is wrong.

@@ -55,7 +55,7 @@ class ReadShard:
     """A shard to be read, and the shards of attribute sets beside it.
 
     Attributes:
-        partition: of the shard.
+        partition: partition of the shard.
         shard: its row of the ledger's table.
         sets: place and row of the table of each set's shard of the same name, by the set's name.
     """
@@ -153,8 +153,8 @@ def named_asset(name: str, kind: AssetKind, example: str) -> str:
 
     Args:
         name: such as `wiki/v1`, `sources/wiki/v1` or `sources/wiki/v1/documents`.
-        kind: of the asset.
-        example: shows a valid name, for the message.
+        kind: kind of the asset.
+        example: text that shows a valid name, for the message.
 
     Raises:
         RecipeError: the name has another form.
@@ -176,7 +176,7 @@ def shards_of(
 
     Args:
         store: the lake.
-        partitions: of documents, or of a mix's streams.
+        partitions: partitions of documents, or of a mix's streams.
         sets: names of attribute sets.
         shards: names of the shards that are read; None: all.
 

@@ -26,7 +26,7 @@ class BatchReader:
 
     Attributes:
         store: the lake.
-        columns: of the batches.
+        columns: columns of the batches.
         verified: whether each shard's sha256 is compared with its ledger.
     """
 

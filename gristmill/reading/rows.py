@@ -24,13 +24,13 @@ class Rows:
 
     Args:
         schema: the Arrow schema of all batches.
-        batches: begins to read.
-        title: says what is read.
+        batches: function that begins to read.
+        title: description of what is read.
         most: the number of rows, by the ledgers; at most so many are read.
 
     Attributes:
         schema: the names and Arrow types of the columns. They never depend on the data.
-        title: says what is read.
+        title: description of what is read.
         most: the number of rows, by the ledgers.
     """
 
@@ -71,8 +71,8 @@ class Rows:
         An error while it reads is DuckDB's `InvalidInputException`; its message has our words, with file and row.
 
         Args:
-            connection: on which it stands; by default DuckDB's own, as `duckdb.sql` uses it. Relations that are joined
-                stand on one connection.
+            connection: connection on which it stands; by default DuckDB's own, as `duckdb.sql` uses it. Relations that
+                are joined stand on one connection.
         """
         import duckdb  # noqa: PLC0415 - a quarter of a second, which other forms need not wait
 

@@ -56,7 +56,7 @@ class TokenRows(Rows):
         snapshots: keys of the snapshots; None: all of the split.
         shards: names of shards of the mix; None: all.
         limit: most rows; None: all.
-        decode: decodes the column `text`; None: there is no such column.
+        decode: decoder of the column `text`; None: there is no such column.
         verified: whether the cache's objects are compared with their ledgers.
 
     Raises:

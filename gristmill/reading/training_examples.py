@@ -16,10 +16,13 @@ def read_plan(lake: Lake, stream: TokenStream, form: Format, length: int) -> Pac
     """Reads the packing plan of a split, which the packing asset has written.
 
     Args:
-        lake: as open_lake() gave it.
-        stream: as open_split() gave it.
+        lake: lake that open_lake() gave.
+        stream: stream that open_split() gave.
         form: the format of the stream.
         length: tokens per example.
+
+    Returns:
+        The plan of the split.
 
     Raises:
         DataError: there is no plan, or the split has changed since it was made.

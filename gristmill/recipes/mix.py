@@ -256,7 +256,7 @@ class Mix:
         Args:
             tokens: number of tokens of the training split of each stream, by name. A stream that is missing is left
                 out.
-            sequences: lengths of the sequences of the training split of each stream, at the mix's sequence length.
+            sequences: sequences of the training split of each stream, at the mix's sequence length.
                 None: whole documents are read, as from an export, or the sequences are not known yet and taken as full.
             in_blocks: whether the trainer reads whole sequences in blocks; Energon does not.
 

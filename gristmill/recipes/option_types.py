@@ -56,7 +56,7 @@ def check_option(value: Any, hint: Any, what: str, *, shown: bool = True) -> Non
         value: the value.
         hint: the annotation.
         what: the recipe and the option, for messages.
-        shown: whether messages show the value, as for check_types().
+        shown: whether a message may quote the value, as for check_types().
 
     Raises:
         RecipeError: the value is of another type, or out of its range.

@@ -313,7 +313,7 @@ def changes_rows(parameters: Mapping[str, Any]) -> bool:
     """Whether kept rows may have other bytes than in the version that was read.
 
     Args:
-        parameters: those of a recipe in a ledger.
+        parameters: parameters of a recipe in a ledger.
     """
     return any(parameters.get(name) for name in ("edits", "transforms", "keep", "discard", "merge", "origin"))
 

@@ -225,9 +225,9 @@ def find(kind: str, declared: type[T], packages: Sequence[str], name: str) -> T:
     """One declaration by name.
 
     Args:
-        kind: kind of declaration, as for read_shelf().
-        declared: class of the declaration, as for read_shelf().
-        packages: names of the packages to search, as for read_shelf().
+        kind: name of the shelf's folder, as for read_shelf().
+        declared: type of the declaration, as for read_shelf().
+        packages: packages that have such a folder, as for read_shelf().
         name: its name.
 
     Raises:

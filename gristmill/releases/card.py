@@ -45,9 +45,9 @@ class DroppedRows(msgspec.Struct, frozen=True):
 
     Attributes:
         reason: name of the rule, `blocklist: <name>`, `quarantine: <why>` or `sampled out`.
-        rows: how many.
+        rows: number of the rows.
         where: the rule's condition; empty for other reasons.
-        because: why the rule was declared; empty if the recipe on the shelf has no such rule.
+        because: reason why the rule was declared; empty if the recipe on the shelf has no such rule.
     """
 
     reason: str
@@ -82,7 +82,7 @@ class SetCard(msgspec.Struct, frozen=True):
         asset: its address.
         what: `tagger`, `classifier` (it has a model), `overlaps` (with evaluation sets), `duplicates`, `carried` (from
             the version before) or `adopted`.
-        description: of its recipe on the shelf; empty if it is not there.
+        description: description of its recipe on the shelf; empty if it is not there.
         made_from: the models, dedupe recipes or carried sets behind it.
     """
 
@@ -101,13 +101,13 @@ class StreamCard(msgspec.Struct, frozen=True):
         version: the dataset version.
         snapshots: keys of the snapshots.
         documents: rows of the token cache.
-        tokens: of the token cache, both splits.
-        validation_tokens: those of the validation split.
-        weight: as the trainer's configuration has it: its share of the sequences, relative to the other streams.
-        description: of the source.
-        licence: of the source; NOT_DECLARED if its recipe declares none.
-        terms: of the source.
-        homepage: of the source.
+        tokens: number of tokens of the token cache, both splits.
+        validation_tokens: number of tokens of the validation split.
+        weight: weight as the trainer's configuration has it: its share of the sequences, relative to the other streams.
+        description: description of the source.
+        licence: licence of the source; NOT_DECLARED if its recipe declares none.
+        terms: terms of the source.
+        homepage: address of the homepage of the source.
     """
 
     stream: str
@@ -128,22 +128,22 @@ class DataCard(msgspec.Struct, frozen=True):
     """The data card of a release.
 
     Attributes:
-        name: of the release.
+        name: name of the release.
         mix: name of the mix.
-        description: of the mix.
-        owners: of the mix.
+        description: description of the mix.
+        owners: people who answer for the mix.
         tokenizer: name of the tokenizer.
         tokenizer_sha256: fingerprint of the tokenizer.
         documents: rows of the token caches.
-        tokens: of the token caches.
+        tokens: number of tokens of the token caches.
         licences: tokens by licence.
-        streams: see StreamCard.
-        steps: see StepCard, in the order in which they are made.
-        sets: see SetCard.
-        fingerprint: of the token cache's index: equal fingerprints mean equal tokens.
+        streams: streams of the mix.
+        steps: steps in the order in which they are made.
+        sets: attribute sets that rules read.
+        fingerprint: fingerprint of the token cache's index: equal fingerprints mean equal tokens.
         languages: tokens by language; empty if no recipe declares one.
-        training: see TrainingCard; UNSET if the weights of the streams say all.
-        form: see FORM.
+        training: card of the training; UNSET if the weights of the streams say all.
+        form: version of the card's form; see FORM.
     """
 
     name: str
@@ -176,8 +176,8 @@ def card_of(
     Args:
         release: the release.
         catalogue: the recipes: descriptions, licences and reasons of rules come from it, all counts from the ledgers.
-        weights: of each stream in the trainer's configuration.
-        reading: how training reads the streams, as the index of the token cache has it.
+        weights: weights of each stream in the trainer's configuration.
+        reading: reading of the streams in training, as the index of the token cache has it.
         form: number of the card's form, see FORM.
 
     Raises:

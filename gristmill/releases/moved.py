@@ -20,7 +20,7 @@ def lake_left(data: bytes, path: str, digest: str) -> str:
 
     Args:
         data: the file's bytes.
-        path: of the file.
+        path: path of the file.
         digest: its content digest in the release.
     """
     found = _PATH.search(data)
@@ -39,7 +39,7 @@ def redirect_release(store: Store, name: str, mix: str, tokenizer: str, exports:
 
     Args:
         store: the lake.
-        name: of the release.
+        name: name of the release.
         mix: name of its mix.
         tokenizer: name of its tokenizer.
         exports: names of the exports that belong to it.
@@ -78,7 +78,7 @@ def directed(data: bytes, path: str, digest: str, url: str) -> bytes | None:
 
     Args:
         data: the file's bytes.
-        path: of the file.
+        path: path of the file.
         digest: its content digest in the release.
         url: address of the lake.
     """

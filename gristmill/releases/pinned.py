@@ -21,9 +21,9 @@ class PinnedLedger(msgspec.Struct, frozen=True):
     Attributes:
         asset: address of the asset.
         snapshot: key of the snapshot; empty if the asset has none.
-        fingerprint: of what the ledger describes.
+        fingerprint: fingerprint of what the ledger describes.
         recipe: name, version and parameters that it was made with.
-        totals: of a partition, such as `rows`.
+        totals: totals of a partition, such as `rows`.
         dropped: number of rows that were left out, by reason.
         inputs: `asset`, `snapshot` and `fingerprint` of each input.
     """
@@ -51,7 +51,7 @@ class PinnedRelease(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Attributes:
         schema: 1.
-        name: of the release.
+        name: name of the release.
         mix: name of the mix.
         tokenizer: name of the tokenizer.
         index: fingerprint of the index of the token cache that it was made from.
@@ -113,7 +113,7 @@ def read_pinned(store: Store, name: str) -> PinnedRelease:
 
     Args:
         store: the lake.
-        name: of the release.
+        name: name of the release.
 
     Raises:
         Unknown: the lake has no such release.
@@ -130,8 +130,8 @@ def check_unedited(data: bytes, path: str) -> None:
     """Checks that the file of a release has the digest that it names. A file without a digest is not checked.
 
     Args:
-        data: of the file: JSON.
-        path: of the file.
+        data: content of the file: JSON.
+        path: path of the file.
 
     Raises:
         DataError: it was edited.

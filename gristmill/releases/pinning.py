@@ -32,7 +32,7 @@ def pinned_release(store: Store, name: str, mix: str, tokenizer: str, exports: S
 
     Args:
         store: the lake.
-        name: of the release.
+        name: name of the release.
         mix: name of the mix.
         tokenizer: name of the tokenizer.
         exports: names of exports of the mix that belong to it.
@@ -76,7 +76,7 @@ def trainer_files(store: Store, release: PinnedRelease) -> dict[str, bytes]:
 
 
 def trainer_reading(store: Store, release: PinnedRelease) -> Reading:
-    """How training reads the streams of a release, as the index of its token cache has it.
+    """The reading of the streams of a release in training, as the index of its token cache has it.
 
     Args:
         store: the lake.
@@ -119,9 +119,9 @@ def write_release(
 
     Args:
         store: the lake.
-        release: without files.
+        release: release without files.
         files: the content of each file, by its path below `releases/<name>/`.
-        still: raises DataError if a new release must be taken back; called when it is written.
+        still: function that raises DataError if a new release must be taken back; called when it is written.
 
     Returns:
         The paths that were written.

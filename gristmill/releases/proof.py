@@ -23,8 +23,8 @@ def pinned_findings(store: Store, release: PinnedRelease, say: Say) -> Iterator[
     Args:
         store: the lake.
         release: the release.
-        say: receives a note on each file that names another lake, from which this one was copied, and on a release
-            without a digest.
+        say: function that receives a note on each file that names another lake, from which this one was copied, and on
+            a release without a digest.
 
     Raises:
         StoreError: the lake does not answer.

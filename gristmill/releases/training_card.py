@@ -13,11 +13,11 @@ class TrainingCard(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a mix declares for training, and what follows from it.
 
     Attributes:
-        reading: how training reads the streams, as the index of the token cache has it.
-        weights: of each stream; empty if shares are of tokens.
+        reading: reading of the streams in training, as the index of the token cache has it.
+        weights: weights of each stream; empty if shares are of tokens.
         proportions: share of the tokens of each stream or group.
         temperature: the power of the tokens that shares follow from.
-        repeats: of each stream that is not read once.
+        repeats: number of readings of each stream that is not read once.
         token_budget: tokens that training reads.
         sequence_length: tokens of one sequence.
     """
@@ -32,7 +32,7 @@ class TrainingCard(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def declared(self) -> str:
-        """What the mix declares, in words."""
+        """The declaration of the mix in words."""
         return "; ".join(self._declared())
 
     def _declared(self) -> Iterator[str]:
@@ -53,7 +53,7 @@ def training_of(mix: Mix, reading: Reading) -> TrainingCard | None:
 
     Args:
         mix: the mix, as it is on the shelf.
-        reading: how training reads it, as the index of the token cache has it.
+        reading: reading of the release in training, as the index of the token cache has it.
 
     Returns:
         That part of the card; None if the weights in the trainer's configuration say all: nothing is solved from

@@ -16,7 +16,7 @@ def withdraw_release(store: Store, name: str) -> str:
 
     Args:
         store: the lake.
-        name: of the release.
+        name: name of the release.
 
     Returns:
         The path of the record: the release's file, unchanged.

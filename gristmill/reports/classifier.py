@@ -130,7 +130,7 @@ def page(metrics: Measured, title: str, trained_on: str, plot: str) -> str:
         metrics: the measures.
         title: name of the model.
         trained_on: address of the labelled set.
-        plot: what draw_classifier() gave.
+        plot: drawing that draw_classifier() gave.
     """
     rows = "".join(
         f"<tr><td>{p.at:.2f}</td><td>{'' if p.precision is None else f'{p.precision:.3f}'}</td>"

@@ -19,9 +19,9 @@ def draw_matrix(names: Sequence[str], totals: Sequence[int], matrix: Mapping[tup
     """A matrix with a row for each snapshot: the share of its units that occurred first in each snapshot.
 
     Args:
-        names: of the snapshots, by rank.
+        names: names of the snapshots, by rank.
         totals: units of each snapshot that were compared.
-        matrix: how many units of a rank occurred first in a rank, by (rank, first rank).
+        matrix: number of units of a rank that occurred first in a rank, by (rank, first rank).
         what: the word for the units.
 
     Returns:
@@ -59,7 +59,7 @@ def draw_occurrences(counts: Sequence[int], what: str, rounds: int) -> str:
     """A bar for each power of two: how many different units occur at least so often, and less than twice as often.
 
     Args:
-        counts: how many different units occur 2**k to 2**(k + 1) - 1 times, by k.
+        counts: number of different units that occur 2**k to 2**(k + 1) - 1 times, by k.
         what: the word for the units.
         rounds: number of rounds that are added up. A unit is in `counts` once for each round that has it.
 

@@ -19,7 +19,7 @@ class Histogram(msgspec.Struct, frozen=True):
 
     Attributes:
         edges: bin i holds the numbers from edges[i] to before edges[i + 1]; ascending (B + 1).
-        counts: how many numbers each bin holds (B).
+        counts: number of values in each bin (B).
     """
 
     edges: tuple[int, ...]
@@ -27,7 +27,7 @@ class Histogram(msgspec.Struct, frozen=True):
 
     @property
     def total(self) -> int:
-        """How many numbers all bins hold."""
+        """The number of values in all bins."""
         return sum(self.counts)
 
 
@@ -35,7 +35,7 @@ class Tallies:
     """Counts numbers for a histogram.
 
     Args:
-        edges: see Histogram. The first or the last bin counts numbers outside of the edges.
+        edges: edges of the bins, as in Histogram. The first or the last bin counts numbers outside of the edges.
     """
 
     def __init__(self, edges: Sequence[int]) -> None:
@@ -47,7 +47,7 @@ class Tallies:
 
         Args:
             numbers: shape (n,).
-            times: how often each of them counts.
+            times: number of times that each of them counts.
         """
         bins = np.searchsorted(self._edges[1:-1], numbers, "right")
         self._counts += times * np.bincount(bins, minlength=len(self._counts))
@@ -80,9 +80,9 @@ def draw(histogram: Histogram, title: str, unit: str) -> str:
     """A histogram as SVG: one bar for each bin, with the bin's lower edge below the bar.
 
     Args:
-        histogram: to draw; one bin or more.
+        histogram: histogram to draw; one bin or more.
         title: text above the bars.
-        unit: of the numbers, for the legend below the bars.
+        unit: unit of the numbers, for the legend below the bars.
     """
     most = max(histogram.counts, default=0) or 1
     room = HEIGHT - TOP - BOTTOM
@@ -128,11 +128,11 @@ def text_at(x: float, y: float, words: str, *, anchor: str = "start", size: int 
     """The SVG of words in a drawing.
 
     Args:
-        x: where the words are, in SVG units.
+        x: place of the words from left to right, in SVG units.
         y: the line on which they stand.
         words: any text; it is escaped.
-        anchor: which part of the words is at `x`: `start`, `middle` or `end`.
-        size: of the letters, in SVG units.
+        anchor: part of the words that is at `x`: `start`, `middle` or `end`.
+        size: size of the letters, in SVG units.
     """
     where = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}" fill="{TEXT}"'
     return f"<text {where}>{escape(words)}</text>"

@@ -23,13 +23,13 @@ class Panel:
     """One number over the snapshots.
 
     Attributes:
-        title: what it is.
+        title: name of the number.
         values: a number for each snapshot, the newest last; None for a snapshot without one.
         level: the median of those before the newest; None without one.
         least: the least value that is expected of the newest; -inf: any.
         most: the greatest; inf: any.
         wrong: whether the newest is outside.
-        words: makes words of a value.
+        words: function that makes words of a value.
     """
 
     title: str

@@ -17,8 +17,8 @@ def draw_retention(every: Curve, kept: Curve, thresholds: Sequence[tuple[str, fl
     """A drawing of two curves as SVG, with a line for each threshold.
 
     Args:
-        every: of all documents; one point or more.
-        kept: of the documents that are kept today; it may be empty.
+        every: curve of all documents; one point or more.
+        kept: curve of the documents that are kept today; it may be empty.
         thresholds: words and number of each line.
         title: text above the curves.
         legend: text below them.

@@ -11,8 +11,8 @@ def draw_scores(edges: Sequence[float], counts: Sequence[int], title: str, legen
     """A histogram of scores as SVG.
 
     Args:
-        edges: of the bins, ascending (B + 1).
-        counts: how many numbers each bin holds (B); one bin or more.
+        edges: edges of the bins, ascending (B + 1).
+        counts: number of values in each bin (B); one bin or more.
         title: text above the bars.
         legend: text below them.
     """

@@ -29,7 +29,7 @@ def percent(part: float, whole: float = 1) -> float:
 
     Args:
         part: the part, or the share as a number from 0 to 1.
-        whole: what it is a part of; a part of nothing is 0.
+        whole: number that it is a part of; a part of nothing is 0.
 
     >>> percent(1, 9), percent(0.5), percent(2, 300_000), percent(0, 0)
     (11.11, 50.0, 0.0006667, 0.0)
@@ -41,7 +41,7 @@ def counted(number: int, noun: str) -> str:
     """A number and a noun.
 
     Args:
-        number: how many.
+        number: number to show.
         noun: one of them; its plural ends with an additional s.
 
     >>> counted(1, "partition"), counted(2_000, "partition")

@@ -16,8 +16,8 @@ def draw_small(counts: Sequence[float], first: str, last: str) -> str:
 
     Args:
         counts: their heights, at least 0; one or more, at most MOST.
-        first: what stands below the first bar.
-        last: what stands below the last.
+        first: words below the first bar.
+        last: words below the last bar.
 
     >>> 'd="M0 48V24h144V0h144V48z"' in draw_small([1, 2], "0", "9")
     True

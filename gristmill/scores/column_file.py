@@ -65,7 +65,7 @@ class ColumnsFile(Generic[Head]):
     """The columns of a shard.
 
     Attributes:
-        head: what the file says of itself; None if nobody has asked.
+        head: head of the file; None if nobody has asked.
     """
 
     def __init__(self, where: str, file: Any, head: Head) -> None:
@@ -78,7 +78,7 @@ class ColumnsFile(Generic[Head]):
         return list(self._file.schema_arrow.names)
 
     def table(self, columns: Sequence[str] | None = None) -> Any:
-        """Some columns as an Arrow table, or all. Each page is compared with its checksum.
+        """The table of some columns, or of all, as a pyarrow table. Each page is compared with its checksum.
 
         Raises:
             DataError: the file is damaged.
@@ -101,7 +101,7 @@ def open_columns(store: Store, partition: Place, shard: Shard) -> ColumnsFile[Co
 
     Args:
         store: the lake.
-        partition: of the shard.
+        partition: partition of the shard.
         shard: its row of the ledger's table.
 
     Raises:
@@ -130,11 +130,11 @@ def open_document_columns(store: Store, partition: Place, shard: Shard) -> Colum
 
 
 def read_pairs(store: Store, path: str) -> Iterator[Pair]:
-    """(source, id) of each row of a file of columns, whatever shard it was made from.
+    """The source and id of each row of a file of columns, whatever shard it was made from.
 
     Args:
         store: the lake.
-        path: of the file.
+        path: path of the file.
 
     Raises:
         DataError: it is no such file, or damaged.

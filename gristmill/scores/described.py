@@ -50,9 +50,12 @@ def describe(store: Store, partition: Place, shards: Sequence[Shard], kinds: Map
 
     Args:
         store: the lake.
-        partition: of the set.
+        partition: partition of the set.
         shards: the rows of its ledger's table.
-        kinds: of labels, as their tagger declares them; None: none is declared.
+        kinds: kinds of labels, as their tagger declares them; None: none is declared.
+
+    Returns:
+        The statistics of the set's labels.
 
     Raises:
         DataError: a row is wrong.
@@ -75,7 +78,7 @@ def known_kinds(heads: Iterable[ColumnsHead | None], kinds: Mapping[str, str] | 
 
     Args:
         heads: the heads of the columns files of a set.
-        kinds: see has_kinds.
+        kinds: kinds of labels, by name or pattern, as for has_kinds().
     """
     if kinds is not None:
         return kinds
@@ -104,7 +107,7 @@ def described_before(
 
     Args:
         store: the lake.
-        partition: of the set.
+        partition: partition of the set.
         shards: the rows of its ledger's table.
         kinds: kinds of the labels, as their tagger declares them. Columns of other kinds count as they are.
 
@@ -145,7 +148,7 @@ def _described(
 
 
 def column_heads(store: Store, partition: Place, shards: Sequence[Shard]) -> Iterator[ColumnsHead | None]:
-    """What the columns of each shard say of themselves; None where they are missing or stale.
+    """The heads of the columns of each shard; None where they are missing or stale.
 
     Raises:
         StoreError: the lake does not answer.

@@ -78,8 +78,8 @@ class DocumentColumnsHead(msgspec.Struct, frozen=True):
     """What a file says of itself.
 
     Attributes:
-        format: see DOCUMENT_FORMAT.
-        content: of the shard that it was made from.
+        format: version of the format; see DOCUMENT_FORMAT.
+        content: digest of the content of the shard that it was made from.
         fields: path and type of each field that a rule asked for, sorted.
         absent: rows that lack a field's key, by the name of its column; null is a value.
         unread_urls: rows whose `metadata.url` is no text, but may hold URLs: see holds_urls().
@@ -117,10 +117,10 @@ def make_document_columns(
 
     Args:
         store: the lake.
-        partition: of the documents.
+        partition: partition of the documents.
         shard: its row of the ledger's table.
         wanted: path and type of each field that the file has beside the plain columns. `text` is not allowed.
-        target: where the file is written, under its path in the lake; None: in the lake.
+        target: store that receives the file, under its path in the lake; None: in the lake.
 
     Returns:
         What the file says of itself.

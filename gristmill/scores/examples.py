@@ -35,8 +35,8 @@ class Example(msgspec.Struct, frozen=True):
         value: the score, or the number of spans.
         shard: the shard of the documents.
         row: its number there, from 0.
-        source: of the document.
-        id: of the document.
+        source: name of the document's source.
+        id: id of the document.
         excerpt: the beginning of its text; if it has spans, of what is around the first of them.
         marks: begin and end of that span in the excerpt; None without one.
         others: begin and end of the stretches of the excerpt that its other spans cover, in order.
@@ -68,6 +68,9 @@ def write_examples(store: Store, described: Described, shards: Sequence[Shard]) 
         store: the lake.
         described: the statistics.
         shards: the rows of the set's table.
+
+    Returns:
+        The examples, as the file has them.
 
     Raises:
         DataError: the documents are gone, or a blocklist cannot be read.
@@ -109,7 +112,7 @@ def stated_examples(store: Store, partition: Place, shards: Iterable[Shard]) -> 
 
     Args:
         store: the lake.
-        partition: of the set.
+        partition: partition of the set.
         shards: the rows of its table.
     """
     stored = store.read_tagged(examples_path(partition))

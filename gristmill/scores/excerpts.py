@@ -41,7 +41,7 @@ def spans_at(store: Store, partition: Place, shard: Shard, row: int, label: str)
 
     Args:
         store: the lake.
-        partition: of the set.
+        partition: partition of the set.
         shard: the set's shard.
         row: number of the row there, from 0.
         label: its name, without the set's.

@@ -49,10 +49,10 @@ class ColumnsHead(msgspec.Struct, frozen=True):
     """What a file says of itself.
 
     Attributes:
-        format: see FORMAT.
-        content: of the shard that it was made from.
-        kinds: of its labels, by name; a label that no tagger declares is spans.
-        statistics: of its labels, sorted by name.
+        format: version of the format; see FORMAT.
+        content: digest of the content of the shard that it was made from.
+        kinds: kinds of its labels, by name; a label that no tagger declares is spans.
+        statistics: statistics of its labels, sorted by name.
         left_out: labels that the shard has, and the file has not.
         several: labels of which a row has more than one span, sorted.
         lists: labels whose spans the file has as lists, sorted.
@@ -79,10 +79,10 @@ def make_columns(
 
     Args:
         store: the lake.
-        partition: of the set.
+        partition: partition of the set.
         shard: its row of the ledger's table.
-        kinds: of labels, as their tagger declares them: a name may be a pattern. None: none is declared.
-        target: where the file is written, under its path in the lake; None: in the lake.
+        kinds: kinds of labels, as their tagger declares them: a name may be a pattern. None: none is declared.
+        target: store that receives the file, under its path in the lake; None: in the lake.
         lists: labels whose spans the file has as lists too. Those that the shard lacks are left out.
 
     Returns:
@@ -227,7 +227,7 @@ def columns_of_label(name: str, label: str, kind: Kind) -> list[tuple[str, Any]]
     """The columns of a label, with their Arrow types.
 
     Args:
-        name: of the set.
+        name: name of the set.
         label: its name.
         kind: its kind.
     """

@@ -10,11 +10,11 @@ from gristmill.recipes.tagger import Tagger
 
 
 def declared_kinds(shelves: Sequence[str], name: str, lake: str) -> Mapping[str, str] | None:
-    """`score` or `spans` for each label of a set; None if no recipe on the shelves declares its labels.
+    """The kind of each label of a set, `score` or `spans`; None if no recipe on the shelves declares its labels.
 
     Args:
         shelves: packages that have shelves; without any, those of Gristmill.
-        name: of the set.
+        name: name of the set.
         lake: address of the lake; the packages are refused if they are in it.
 
     Raises:
@@ -25,12 +25,12 @@ def declared_kinds(shelves: Sequence[str], name: str, lake: str) -> Mapping[str,
 
 
 def declared_meanings(shelves: Sequence[str], name: str, lake: str, labels: Iterable[str]) -> dict[str, str]:
-    """What labels of a set mean, with their unit, by name; without those that no recipe on the shelves declares.
+    """The meanings of labels of a set, with their unit, by name; without those that no recipe on the shelves declares.
 
     Args:
-        shelves: see declared_kinds.
-        name: of the set.
-        lake: see declared_kinds.
+        shelves: packages of the recipes, as for declared_kinds().
+        name: name of the set.
+        lake: address of the lake, as for declared_kinds().
         labels: names of labels.
 
     Raises:

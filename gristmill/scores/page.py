@@ -88,7 +88,7 @@ def page_of(described: Described, examples: Sequence[Example], meanings: Mapping
     Args:
         described: the statistics of the set.
         examples: excerpts of documents at the extremes.
-        meanings: what labels mean, by name, as the tagger declares them.
+        meanings: meanings of labels by name, as the tagger declares them.
     """
     title = f"{described.place.asset} ({described.place.snapshot})"
     shown = described.shown

@@ -34,9 +34,9 @@ def write_parquet(store: Store, path: str, schema: Any, batches: Iterable[Any]) 
     """Writes record batches as one file. If another writer is faster, the file is that writer's.
 
     Args:
-        store: receives the file.
-        path: of the file.
-        schema: of the file, with its metadata.
+        store: store that receives the file.
+        path: path of the file.
+        schema: schema of the file, with its metadata.
         batches: the rows. A column that a batch lacks is null there; one that the schema lacks is left out.
     """
     upload = store.upload(path)

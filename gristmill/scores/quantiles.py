@@ -22,10 +22,10 @@ def quantiles_of(
 
     Args:
         store: the lake.
-        partition: of the set.
+        partition: partition of the set.
         shards: the rows of its ledger's table.
-        shares: of the rows that are at or below each quantile, from 0 to 1.
-        labels: that are wanted however rare they are.
+        shares: shares of the rows that are at or below each quantile, from 0 to 1.
+        labels: names of labels that are wanted however rare they are.
 
     Returns:
         By label; None if a shard that is looked at has no columns, or has them of other kinds than another.
@@ -52,9 +52,9 @@ def describe_sampled(store: Store, partition: Place, shards: Sequence[Shard], ki
 
     Args:
         store: the lake.
-        partition: of the set.
+        partition: partition of the set.
         shards: the rows of its ledger's table.
-        kinds: of labels, as their tagger declares them; None: none is declared.
+        kinds: kinds of labels, as their tagger declares them; None: none is declared.
 
     Raises:
         DataError: a row is wrong.

@@ -24,7 +24,7 @@ class Sketch(msgspec.Struct, frozen=True):
     farther than 2**60 as 2**60.
 
     Attributes:
-        counts: how many numbers each bucket has, by the bucket's key.
+        counts: number of values in each bucket, by the bucket's key.
 
     >>> sketch = Sketch.of(np.array([1.0, 2.0, 2.0, 100.7]))
     >>> sketch.total, sketch.quantile(0.5), sketch.quantile(1)
@@ -69,14 +69,14 @@ class Sketch(msgspec.Struct, frozen=True):
 
     @property
     def total(self) -> int:
-        """How many numbers were counted."""
+        """The number of values that were counted."""
         return sum(self.counts.values())
 
     def quantile(self, share: float) -> float:
         """The number of rank ceil(share * total), the least for 0; as the edge of its bucket.
 
         Args:
-            share: from 0 to 1.
+            share: rank as a share, from 0 to 1.
         """
         rank = max(1, int(-(-share * self.total // 1)))
         before = 0
@@ -92,7 +92,7 @@ class Sketch(msgspec.Struct, frozen=True):
         A number that is an edge is in the bin on the side away from 0, or in the first or last bin if it is an end.
 
         Args:
-            bins: how many at most, 2 or more. There are fewer where the buckets are wide.
+            bins: largest number of bins, 2 or more. There are fewer where the buckets are wide.
             least: the least of the numbers.
             most: the greatest.
             doubling: whether the bins widen with their numbers, by a doubling or an equal part of it; one more bin has

@@ -30,7 +30,7 @@ class LabelStatistics(msgspec.Struct, frozen=True):
     """The statistics of one label.
 
     Attributes:
-        name: of the label, without its set.
+        name: name of the label, without its set.
         kind: `score`, or `spans`: then the numbers are the spans of each row.
         rows: rows that have the label; with spans also those whose list is empty.
         with_spans: rows with at least one span; of a score 0.
@@ -64,7 +64,7 @@ class LabelStatistics(msgspec.Struct, frozen=True):
         """The quantile of the sketch, but not outside of least and most. A number beyond 2**60 may be farther from 0.
 
         Args:
-            share: from 0 to 1.
+            share: rank as a share, from 0 to 1.
         """
         return min(max(self.sketch.quantile(share), self.least), self.most)
 
@@ -80,12 +80,12 @@ def numbers_of(
     """The statistics of some rows of a shard.
 
     Args:
-        name: see LabelStatistics.
-        kind: see LabelStatistics.
+        name: name of the label, without its set.
+        kind: kind of the label, as in LabelStatistics.
         numbers: the number of each row that has the label (n).
         rows: the numbers of these rows in the shard, ascending (n).
         shard: name of the shard.
-        characters: see LabelStatistics.
+        characters: number of code points in all spans, as in LabelStatistics.
     """
     if not len(numbers):
         return LabelStatistics(name, kind)

@@ -40,7 +40,7 @@ class WantedDocuments(NamedTuple):
 
     Attributes:
         rows: function that gives those in a shard that was read, and the number of the row of each.
-        by_id: those that have an id, by the id.
+        by_id: wanted documents that have an id, by the id.
     """
 
     rows: Callable[[Input], Iterable[tuple[Pair, int]]]
@@ -84,9 +84,6 @@ class KindBehaviour:
 
         Args:
             part: the part. Head, table and inputs of its partition are verified already.
-
-        Returns:
-            One finding for each fault.
 
         Raises:
             DataError: the part cannot be read, which is a finding.

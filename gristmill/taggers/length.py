@@ -12,7 +12,7 @@ from gristmill.text.huge.windows import WINDOW, word_windows
 
 
 def tag(documents: Sequence[Document]) -> dict[str, Any]:
-    r"""Four counts for each document.
+    r"""The four counts for each document.
 
     * `chars`: code points, as in `len(text)`.
     * `words`: words between white space, as in `len(text.split())`.

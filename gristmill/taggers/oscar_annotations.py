@@ -24,7 +24,7 @@ _CODE_POINTS = 0x110000
 
 
 def tag(document: Document) -> dict[str, Label]:
-    r"""OSCAR's quality warnings: 1 or 0 for each, whatever the document's metadata say.
+    r"""The quality warnings of OSCAR: 1 or 0 for each, whatever the document's metadata say.
 
     Lines are split at LF alone, as for identifications; n is their number.
 

@@ -56,8 +56,9 @@ class UnreadObjects(NamedTuple):
     """What a search through ledgers does not read: why, by path. Of a part or a release, the path of its folder.
 
     Attributes:
-        old: in the places of what training reads.
-        strays: in other places of the lake; what is not finished; and what is not the object that its ledger names.
+        old: unread objects in the places of what training reads.
+        strays: unread objects in other places of the lake; what is not finished; and what is not the object that its
+            ledger names.
         foreign: the paths of files that are not of the lake.
         raw: raw objects that no document was made from as they are now.
         elsewhere: the raw assets that documents were made from, and that have no such object in the lake.
@@ -82,7 +83,7 @@ class _Made(NamedTuple):
 
 
 def unread(store: Store, read: Collection[str]) -> UnreadObjects:
-    """Lists a whole lake, and finds what nobody has read and no current ledger proves by its digest.
+    """The objects of a lake that nobody has read and no current ledger proves by its digest, each with the reason.
 
     Args:
         store: the lake.

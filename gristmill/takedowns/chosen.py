@@ -62,7 +62,7 @@ class UrlRow(IdPair):
 
 
 def url_matcher(pattern: str) -> "re.Pattern[str]":
-    """What a URL must match as a whole. `*` is any text; all other characters match themselves.
+    """The pattern that a URL must match as a whole. `*` is any text; all other characters match themselves.
 
     >>> bool(url_matcher("https://tales.example/*").fullmatch("https://tales.example/a?b=*"))
     True
@@ -75,8 +75,8 @@ def by_url(store: Store, pattern: str, search: Search, *, scan: bool) -> Pairs:
 
     Args:
         store: the lake.
-        pattern: see url_matcher.
-        search: is told what was not searched.
+        pattern: pattern of the URL, as for url_matcher().
+        search: search that learns what was not searched.
         scan: whether rows are read where a shard has no columns.
     """
     matches = url_matcher(pattern).fullmatch
@@ -123,7 +123,7 @@ def by_content(store: Store, digest: str, search: Search, *, scan: bool) -> Pair
     Args:
         store: the lake.
         digest: XXH3-128 of the text in UTF-8, hexadecimal.
-        search: is told what was not searched.
+        search: search that learns what was not searched.
         scan: whether texts are read where a shard has no fingerprints of whole texts.
 
     Raises:
@@ -210,7 +210,7 @@ def first_versions(store: Store, search: Search) -> Iterator[Partition]:
 
     Args:
         store: the lake.
-        search: is told which ledgers cannot be read.
+        search: search that learns which ledgers cannot be read.
     """
     return filter(_is_first, _partitions(store, search, DOCUMENTS))
 

@@ -37,7 +37,7 @@ class DueSlice(NamedTuple):
 
 
 def list_for_mix(blocklist: str) -> str:
-    """What to do about a mix whose recipe does not name a blocklist: a finished mix keeps its recipe.
+    """The advice on a mix whose recipe does not name a blocklist: a finished mix keeps its recipe.
 
     >>> list_for_mix("takedowns").partition(": ")[0]
     'a finished mix keeps its recipe'
@@ -120,7 +120,7 @@ def former_slices(store: Store, packages: Sequence[str]) -> dict[Place, str]:
 
 
 def mend_of_former(former: Mapping[Place, str]) -> str:
-    """What to do about slices that former_slices() gives.
+    """The advice on slices that former_slices() gives.
 
     >>> mend_of_former({place("mixes/m/documents/web", "2023"): "sources/pages/v0/documents"}).partition("; delete ")[2]
     'mixes/m/documents/web/2023/ mixes/m/ledgers/web/2023.{json,run.json,shards.jsonl.gz,ids}'

@@ -24,7 +24,7 @@ class ForeignFiles(msgspec.Struct):
         found: the rows of wanted documents, in words.
         read: the files that were read whole.
         excluded: the files that a person has excluded by name.
-        unread: why a file could not be searched, by its path.
+        unread: reasons why files could not be searched, by path.
     """
 
     found: list[str] = []
@@ -54,12 +54,15 @@ def search_foreign(
 
     Args:
         store: the lake.
-        files: why a ledger does not know a file, by its path.
+        files: reason why a ledger does not know a file, by its path.
         wanted: the documents.
         scan: whether the rows of the files are read. A row counts if one of its strings is the id of a document.
         exclude: files, or folders of files, that are not searched.
         raw: whether a converter gives these rows their source and id: then a row counts also if it has another source.
-        made_ids: why rows may have such a document without its id; see why_not_in_rows().
+        made_ids: reason why rows may have such a document without its id; see why_not_in_rows().
+
+    Returns:
+        The places of the documents, and the files that could not be searched.
 
     Raises:
         StoreError: the lake does not answer.
@@ -87,7 +90,7 @@ def search_foreign(
 
 
 def why_not_in_rows(wanted: Wanted, packages: Sequence[str], assets: Collection[str]) -> str:
-    """Why raw rows of wanted documents may not have their ids as they are; empty if they have.
+    """The reason why raw rows of wanted documents may not have their ids as they are; empty if they have.
 
     Args:
         wanted: the documents.

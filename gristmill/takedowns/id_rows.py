@@ -37,7 +37,7 @@ class ShardRows(NamedTuple):
     Attributes:
         shard: the row of the table.
         rows: the number of each document's row.
-        why: why the shard could not be searched; empty if it was.
+        why: reason why the shard could not be searched; empty if it was.
     """
 
     shard: Shard

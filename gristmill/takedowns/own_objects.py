@@ -41,7 +41,7 @@ def form_of(path: str) -> type[msgspec.Struct] | None:
     """The form that an object of JSON must have; None if no form is known by its path.
 
     Args:
-        path: of the object.
+        path: path of the object.
     """
     if place_of_ledger(path):
         return Ledger
@@ -57,12 +57,12 @@ def form_of(path: str) -> type[msgspec.Struct] | None:
 
 
 def why_not_own(store: Store, path: str, form: type[msgspec.Struct] | None = None) -> str | None:
-    """Why an object is not what its path says; empty if it is, None if its path says nothing.
+    """The reason why an object is not what its path says; empty if it is, None if its path says nothing.
 
     Args:
         store: the lake.
-        path: of the object.
-        form: that it must have; None: that of its path.
+        path: path of the object.
+        form: form that it must have; None: that of its path.
 
     Raises:
         StoreError: the lake does not answer.

@@ -51,7 +51,7 @@ class FoundPlace(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def pair(self) -> Pair:
-        """(source, id) of the document."""
+        """The source and id of the document."""
         return self.source, self.id
 
 
@@ -85,12 +85,12 @@ class Search(msgspec.Struct):
 
     Attributes:
         found: the places, in the order in which they were searched.
-        unsearched: what could not be searched.
+        unsearched: list of what could not be searched.
         searched: number of searched partitions by area.
         read: the objects beside shards that were read whole. A proof takes nothing else for read.
         left_out: the raw records of the documents that readers left out.
-        unread_raw: why a raw object has records that were not searched, by its path.
-        unread_rows: why a quarantine has refused rows that may be of the documents, by its path.
+        unread_raw: reasons why raw objects have records that were not searched, by path.
+        unread_rows: reasons why quarantines have refused rows that may be of the documents, by path.
         texts: the documents with each text that the lake has of them, or had when they were erased, by its digest.
             Empty if nobody needs it.
     """
@@ -113,12 +113,12 @@ class Search(msgspec.Struct):
         self.unsearched.append(Unsearched(area, f"{what}: {why}"))
 
     def skipped(self, areas: Sequence[Area]) -> list[str]:
-        """What was not searched of some areas."""
+        """The names of what was not searched of some areas."""
         return [each.what for each in self.unsearched if each.area in areas]
 
 
 def shown_raw(documents: Partition, shard: str, row: int, shelves: Shelves) -> str:
-    """Where a document of v0 is in the raw data, in words.
+    """The place of a document of v0 in the raw data, in words.
 
     Args:
         documents: the partition of v0.
@@ -141,7 +141,7 @@ def shown_place(found: RawPlace) -> str:
 
 
 def shown_tokens(cache: Partition, mix: Partition, document: LocatedRow) -> str:
-    """Where the tokens of a document are in a cache, in words."""
+    """The place of the tokens of a document in a cache, in words."""
     found = token_place(cache, mix, document)
     if not found.split:
         return f"{found.asset}: no tokens: {found.why}"

@@ -50,7 +50,7 @@ class ProofLine(msgspec.Struct, frozen=True):
         what: the part of the lake.
         state: `listed` on the blocklist; `absent`; `found`, where it must not be; `not proven`; or `remains`, where a
             takedown leaves it.
-        why: what was searched, or the places.
+        why: description of what was searched, or the places.
     """
 
     what: str

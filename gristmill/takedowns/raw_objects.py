@@ -65,10 +65,10 @@ class RawObjects:
                     self._read.setdefault(path, {}).setdefault((there, name), []).append(reading)
 
     def why_unread(self, entry: Entry) -> str:
-        """Why nobody knows the documents of a raw object; empty if documents were made from it as it is now.
+        """The reason why nobody knows the documents of a raw object; empty if documents were made from it as it is now.
 
         Args:
-            entry: of the object. It is read only if its version is not the one that was read.
+            entry: entry of the object. It is read only if its version is not the one that was read.
         """
         read = self._read.get(entry.path)
         if read is None:
@@ -93,7 +93,7 @@ class RawObjects:
 
         Args:
             path: path of the object.
-            cuts: what each erasure says of it, if it does.
+            cuts: records of erasures about the object; None where an erasure has none.
         """
         made = {each.sha256 for readings in self._read.get(path, {}).values() for each in readings}
         left = {sha256 for cut in cuts if cut and cut.before in made for sha256 in (cut.after, cut.coming) if sha256}

@@ -145,7 +145,7 @@ def quarantine_places(
         documents: the partition of documents.
         source: the recipe of its source, which says how ids are made.
         wanted: the documents.
-        search: learns which rows may be of a wanted document, though its id was not found.
+        search: search that learns which rows may be of a wanted document, though its id was not found.
 
     Raises:
         DataError: a row is wrong.

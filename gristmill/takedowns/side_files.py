@@ -36,7 +36,7 @@ def pairs_in(name: str, text: str, wanted: Wanted) -> list[Pair]:
 
     Args:
         name: the id of the row.
-        text: of the row, JSON or the begin of it. A key that stands there twice counts twice.
+        text: content of the row, JSON or the begin of it. A key that stands there twice counts twice.
         wanted: the documents.
     """
     strings = {name, *_strings(text)}
@@ -103,7 +103,7 @@ def example_places(store: Store, attributes: Partition, wanted: Wanted, search: 
         store: the lake.
         attributes: the partition of an attribute set.
         wanted: the documents.
-        search: learns that the file was read.
+        search: search that learns that the file was read.
 
     Raises:
         DataError: the file is wrong.
@@ -127,10 +127,11 @@ def column_places(
 
     Args:
         store: the lake.
-        partition: of documents or of a set.
+        partition: partition of documents or of a set.
         wanted: the documents.
-        rows: those that each shard has, by its name.
-        search: learns which files were read; and which cannot be, if no shard with such documents is beside them.
+        rows: wanted documents that each shard has, by its name.
+        search: search that learns which files were read; and which cannot be, if no shard with such documents is beside
+            them.
     """
     shards = {columns_path(partition.place, name): shard for name, shard in partition.shards.items()}
     for entry in store.list(columns_folder(partition.place)):
@@ -163,7 +164,7 @@ def labelled_places(store: Store, wanted: Wanted, search: Search) -> Iterator[Fo
     Args:
         store: the lake.
         wanted: the documents.
-        search: has the texts of the documents; learns which files were read, and which cannot be.
+        search: search that has the texts of the documents; learns which files were read, and which cannot be.
     """
     for asset in (*list_assets(store, LABELS), *list_assets(store, MODEL)):
         for entry in store.list(f"{asset}/"):

@@ -26,7 +26,7 @@ class Wanted:
     """The documents that are looked for.
 
     Args:
-        reasons: why each of them is taken down.
+        reasons: reason why each document is taken down.
 
     Attributes:
         reasons: the same.
@@ -49,8 +49,8 @@ def read_wanted(path: str, reason: str = REASON) -> dict[Pair, str]:
     """Reads a file of (source, id) pairs: JSON lines, as in a blocklist.
 
     Args:
-        path: of the file.
-        reason: of the lines that have none.
+        path: path of the file.
+        reason: reason for the lines that have none.
 
     Returns:
         The reason of each pair.

@@ -42,8 +42,8 @@ class Names:
     """The names of a new project.
 
     Attributes:
-        name: of the source, in words joined by '-'.
-        package: of the package with the recipes, in words joined by '_'.
+        name: name of the source, in words joined by '-'.
+        package: name of the package with the recipes, in words joined by '_'.
     """
 
     name: str
@@ -139,7 +139,7 @@ def project_files(names: Names, shelves: Sequence[str], shards: int) -> dict[str
     """The files of a project, by path, sorted. The same arguments give the same bytes.
 
     Args:
-        names: of the project.
+        names: names of the project.
         shelves: packages with recipes, for its pyproject.toml.
         shards: number of shards of its source.
     """
@@ -173,7 +173,7 @@ def template(path: str) -> str:
 
 
 def mix_values(name: str, source: str, version: str, tokenizers: str) -> dict[str, str]:
-    """What stands for the marks in the template of a mix.
+    """The values that replace the marks in the template of a mix.
 
     Args:
         name: the name of the mix.
@@ -186,7 +186,7 @@ def mix_values(name: str, source: str, version: str, tokenizers: str) -> dict[st
 
 
 def tagger_values(name: str, number: int) -> dict[str, str]:
-    """What stands for the marks in the template of a tagger.
+    """The values that replace the marks in the template of a tagger.
 
     Args:
         name: the name of the tagger, without its number.
@@ -201,7 +201,7 @@ def filled(text: str, values: Mapping[str, str]) -> str:
 
     Args:
         text: the content of the template.
-        values: what replaces each mark, by mark.
+        values: values that replace the marks, by mark.
     """
     for mark, value in values.items():
         text = text.replace(mark, value)
@@ -212,7 +212,7 @@ def write_project(folder: Path, files: Mapping[str, bytes], empty: Sequence[str]
     """Writes a project: all of its files, or nothing.
 
     Args:
-        folder: as check_folder() accepted it.
+        folder: folder that check_folder() accepted.
         files: contents by path.
         empty: folders without files.
 

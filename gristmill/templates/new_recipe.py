@@ -20,6 +20,9 @@ def check_place(file: Path, kind: str, project: Project | None) -> Project:
         kind: name of the shelf's folder: `sources`, `mixes` or `taggers`.
         project: the project of the current folder, if there is one.
 
+    Returns:
+        The project.
+
     Raises:
         RecipeError: there is no project, the file is on none of its shelves, or no recipe can have its name.
     """

@@ -15,7 +15,7 @@ def most_common(words: Words, n: int, repeats: Repeats) -> Numbers:
     Args:
         words: the words of a column.
         n: words of an n-gram.
-        repeats: those n-grams that repeat, as `words.repeats` gives them.
+        repeats: n-grams that repeat, as `words.repeats` gives them.
     """
     # The highest count wins, then the first place. Both are in one number, with the place counted from the end.
     bits = len(words.starts).bit_length()
@@ -34,7 +34,7 @@ def covered(words: Words, n: int, repeats: Repeats) -> Numbers:
     Args:
         words: the words of a column.
         n: words of an n-gram.
-        repeats: those n-grams that repeat, as `words.repeats` gives them.
+        repeats: n-grams that repeat, as `words.repeats` gives them.
     """
     ends = repeats.places + n
     starts = repeats.places.copy()

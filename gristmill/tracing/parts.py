@@ -20,8 +20,8 @@ class SamplePlace(msgspec.Struct, frozen=True):
     """A sample in a file that is read at random.
 
     Attributes:
-        path: of the file.
-        key: of the sample; empty if the format has none.
+        path: path of the file.
+        key: key of the sample; empty if the format has none.
         offset: its first byte in the file.
     """
 
@@ -36,7 +36,7 @@ class PartPlace(msgspec.Struct, frozen=True, omit_defaults=True):
     Attributes:
         asset: address of the asset.
         path: the folder of the part, or the path of the shard.
-        why: why the part is about to change.
+        why: reason why the part is about to change.
         lines: the files of an export that have the document, and the number of its line in each, from 1: that of the
             part, and that of the release.
         samples: the same documents as a loader finds them at random, if the format allows it.
@@ -66,7 +66,7 @@ def traced_part(store: Store, partition: Place, part: Shard, row: int, why: str 
         partition: a slice of an export. In other kinds of assets no lines are looked for.
         part: the row of the table.
         row: number of the document in the mix's shard; -1: not known.
-        why: why the part is about to change; if it is, no lines are looked for.
+        why: reason why the part is about to change; if it is, no lines are looked for.
 
     Raises:
         DataError: the part's record is wrong, or the release of the index.

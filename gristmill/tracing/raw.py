@@ -59,9 +59,10 @@ class RawPlace(msgspec.Struct, frozen=True, omit_defaults=True):
         counted_in: the unit of `range`: bytes of the `object`, of the `unpacked object`, of the `unpacked part` (what
             it unpacks to from its byte `begins` on) or of a `member`; or `rows` of the object.
         member: the file inside the archive; empty if the object is not an archive.
-        why: explains which of these are unknown, and why.
+        why: reasons why some of these are unknown.
         part: bytes [start, end) of the object that the shard was made from; None: the whole object.
-        begins: of a part of a packed object: the byte at which its first gzip member, frame or block begins.
+        begins: byte offset, known for a part of a packed object: the byte at which its first gzip member, frame or
+            block begins.
     """
 
     asset: str
@@ -83,6 +84,9 @@ def raw_place(documents: Partition, row: LocatedRow, shelves: Shelves) -> RawPla
         documents: the partition of v0.
         row: the document's row there.
         shelves: recipes; used only if the lake itself does not have the answer.
+
+    Returns:
+        The place, as far as it is known.
 
     Raises:
         DataError: the id index is damaged.

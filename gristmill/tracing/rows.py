@@ -63,7 +63,7 @@ class Partition:
         place: the partition's asset and snapshot.
         head: the head of its ledger.
         shards: the rows of its ledger's table, by name.
-        last: what was read for the last row and is often needed for the next one, by the name of what it is.
+        last: values that were read for the last row, and are often needed for the next one, by the name of what it is.
     """
 
     store: Store
@@ -73,12 +73,13 @@ class Partition:
     last: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def once(self, name: str, key: Hashable, read: Callable[[], _Read]) -> _Read:
-        """What was read under this name for the same key the last time; otherwise it is read, and replaces the last.
+        """The value that was read under this name for the same key the last time; otherwise it is read, and replaces
+        the last.
 
         Args:
-            name: of the kind of thing, such as `splits`.
-            key: of the thing; equal keys mean equal things.
-            read: reads it.
+            name: name of the kind of thing, such as `splits`.
+            key: key of the thing; equal keys mean equal things.
+            read: function that reads it.
         """
         if self.last.get(name, (None,))[0] != (key,):
             self.last[name] = ((key,), read())
@@ -152,6 +153,9 @@ def row_of(partition: Partition, name: str, number: int) -> LocatedRow:
         name: the shard's name.
         number: the row's number in the shard, from 0.
 
+    Returns:
+        The row, with its place in the shard.
+
     Raises:
         StoreError: no such row exists; the shard was replaced after its table was read.
     """
@@ -186,7 +190,11 @@ def locate_in(partition: Partition, name: str, pair: Pair) -> LocatedRow | None:
 
 
 def locate_row(partition: Partition, pair: Pair) -> LocatedRow | None:
-    """Finds a document in any shard of a partition; returns and raises the same as `locate_in`."""
+    """Finds a document in any shard of a partition; returns and raises the same as `locate_in`.
+
+    Returns:
+        The row, as from `locate_in`.
+    """
     digest = hash_of(pair)
     names = list(partition.shards)
     step = -(-len(names) // _GROUPS) or 1
@@ -224,6 +232,9 @@ def row_with(partition: Partition, name: str, number: int, pair: Pair) -> Locate
         number: the row's number in the shard, from 0.
         pair: (source, id) of the document.
 
+    Returns:
+        The row, with its place in the shard.
+
     Raises:
         StoreError: the row is another document's, or is gone: the shard was made again since.
     """
@@ -247,7 +258,7 @@ def other_sources(searched: Sequence[Partition], source: str) -> str:
 
     Args:
         searched: partitions without the document.
-        source: that was given.
+        source: name that was given.
     """
     named = [each for each in searched if names_of(each.place.asset)["source"] == source]
     found: dict[str, None] = {}

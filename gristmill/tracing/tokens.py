@@ -46,7 +46,7 @@ class TokenPlace(msgspec.Struct, frozen=True, omit_defaults=True):
         part: folder of the part.
         row: number of the document's row in the part, from 0.
         tokens: [start, end) in the stream of all parts of the split; None while the index does not name the part.
-        why: explains what is missing, and why.
+        why: reasons why something is missing.
     """
 
     asset: str
@@ -90,6 +90,9 @@ def token_place(cache: Partition, mix: Partition, document: LocatedRow) -> Token
         cache: the slice of the cache.
         mix: the slice of the mix, of the same snapshot.
         document: the document's row in the mix.
+
+    Returns:
+        The place, as far as it is known.
 
     Raises:
         DataError: the ledger contradicts itself, or the cache is damaged.
@@ -147,6 +150,9 @@ def owner_of(store: Store, asset: str, split: str, offset: int) -> TokenOwner:
         asset: address of the cache, `token_caches/<mix>/<tokenizer>/<stream>`.
         split: `train` or `validation`.
         offset: the token's offset, from 0, in the stream of all parts of the split.
+
+    Returns:
+        The document, and the place of its row in the split.
 
     Raises:
         DataError: no such token exists; or the cache, its index and its mix do not agree.

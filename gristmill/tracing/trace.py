@@ -55,7 +55,7 @@ class RowPlace(msgspec.Struct, frozen=True, omit_defaults=True):
         row: number of the row, from 0.
         member: bytes [start, end) of the gzip member that holds the row.
         attributes: the document's attributes in an attribute set, as JSON.
-        why: why the document is missing, or why the row is about to change.
+        why: reason why the document is missing, or why the row is about to change.
         changes: the first differences between the text in the version that was read and the text here.
     """
 

@@ -70,6 +70,9 @@ def draw_documents(store: Store, asset: str, snapshot: str | None, count: int) -
         snapshot: key of the snapshot; None: the last one by its key that is finished.
         count: number of documents; all that were read if there are fewer.
 
+    Returns:
+        The drawn documents.
+
     Raises:
         RecipeError: the lake has no such documents or snapshot.
         DataError: no snapshot is finished, or a row is wrong.

@@ -22,9 +22,9 @@ def lines_of(tagger: Tagger, sample: DrawnSample, trial: Trial, examples: int) -
     """The lines of a trial. Texts and names in them are not escaped yet.
 
     Args:
-        tagger: that was tried.
+        tagger: tagger that was tried.
         sample: the documents.
-        trial: what it said of them.
+        trial: trial with its results.
         examples: documents that are shown at each end of a score, and spans that are shown of a label.
     """
     yield (

@@ -18,8 +18,8 @@ class TransformTrial:
 
     Attributes:
         answers: the documents that it did not fail for, each with its answer.
-        failures: those that it failed for.
-        differing: those that get another answer when they are given alone.
+        failures: failures of the transform, one for each document without an answer.
+        differing: documents that get another answer when they are given alone.
         seconds: CPU seconds of all documents together.
     """
 
@@ -33,8 +33,11 @@ def try_transform(transform: Transform, rows: Sequence[Drawn]) -> TransformTrial
     """Runs a transform. Nothing is written.
 
     Args:
-        transform: to run.
+        transform: transform to run.
         rows: the documents.
+
+    Returns:
+        The results, and what went wrong.
 
     Raises:
         StoreError: a store that the transform reads did not answer.
@@ -70,9 +73,9 @@ def transform_lines(transform: Transform, sample: DrawnSample, trial: TransformT
     """The lines of a trial, for a terminal. Texts in them are not escaped yet.
 
     Args:
-        transform: that was tried.
+        transform: transform that was tried.
         sample: the documents.
-        trial: what it made of them.
+        trial: trial with its results.
         examples: changed and dropped documents that are shown.
     """
     yield f"{transform.name} on {sample.asset} ({sample.snapshot}): {len(sample.rows):,} rows, drawn by hash"

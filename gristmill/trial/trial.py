@@ -29,9 +29,9 @@ class Trial:
     """What a tagger says of documents.
 
     Attributes:
-        labels: for each document of `drawn` its labels by name.
+        labels: labels by name, one mapping for each document of `drawn`.
         drawn: the documents that it did not fail for, in their order.
-        failures: those that it failed for.
+        failures: failures of the tagger, one for each document without labels.
         differing: documents whose labels alone differ from those in a batch, with the name of such a label.
         opening: CPU seconds of the first document alone, in which a tagger opens its model.
         seconds: CPU seconds of all documents in batches.
@@ -56,8 +56,11 @@ def run_trial(tagger: Tagger, rows: Sequence[Drawn]) -> Trial:
     """Runs a tagger.
 
     Args:
-        tagger: to run.
+        tagger: tagger to run.
         rows: the documents.
+
+    Returns:
+        The labels, and what went wrong.
 
     Raises:
         StoreError: a store that the tagger reads did not answer.

@@ -34,11 +34,12 @@ def attribute_findings(
 
     Args:
         store: the lake.
-        partition: of the set.
+        partition: partition of the set.
         documents: their partition.
-        say: receives notes.
-        shelves: those of its tagger.
-        known: what the audit of the documents has kept. Shards without it are compared with the documents themselves.
+        say: function that receives notes.
+        shelves: shelves of its tagger.
+        known: documents that the audit of the documents has kept. Shards without it are compared with the documents
+            themselves.
     """
     proof = LedgerProof(store, partition)
     yield from proof.findings

@@ -82,14 +82,15 @@ def _of_partition(
 def audit_reencoding(
     store: Store, path: str, sample: ShardSample, say: Say, encoded: set[str], *, first_only: bool = False
 ) -> list[Finding]:
-    """Encodes the documents of shards of a token cache's slice again; for other ledgers there are no findings.
+    """The findings on documents of a token cache's slice that encode otherwise now; for other ledgers there are no
+    findings.
 
     Args:
         store: the lake.
         path: path of the ledger.
-        sample: draws the shards.
-        say: receives the number of documents that were compared.
-        encoded: gets the names of the shards whose documents were compared.
+        sample: sample that draws the shards.
+        say: function that receives the number of documents that were compared.
+        encoded: set that receives the names of the shards whose documents were compared.
         first_only: stop at the first finding.
 
     Raises:
@@ -123,10 +124,10 @@ def audit_ledger(
     Args:
         store: the lake.
         path: path of the ledger.
-        say: receives notes on comparisons that were not possible; these are not errors.
+        say: function that receives notes on comparisons that were not possible; these are not errors.
         first_only: stop at the first finding.
         shelves: the packages that have the transforms of recipes. A note tells of those that they lack.
-        known: what the audits of documents leave for those of their sets.
+        known: documents that the audits of documents leave for those of their sets.
 
     Returns:
         The findings, in the order of reading; empty if the ledger is right.
@@ -161,17 +162,17 @@ def audited_ledgers(
     beside: list[Finding] | None = None,
     shelves: Sequence[str] = (),
 ) -> list[str]:
-    """Paths of the ledgers that a lake should have below a prefix, upstream assets first.
+    """The paths of the ledgers that a lake should have below a prefix, upstream assets first.
 
     A ledger that does not exist is listed too, if there are objects that need it: its audit is a finding.
 
     Args:
         store: the lake.
         prefix: an asset's address, or its first folders (`sources/wiki/v0`); empty: the whole lake.
-        say: receives a note on each partition that a run has claimed and that has no ledger yet.
-        beside: receives the findings on what belongs to no ledger: below the prefix, things that can be no object, as
-            a link to nothing is, and objects between the places of assets; and, without a prefix, `lake.json` and the
-            releases. None: the first thing that can be no object is an error.
+        say: function that receives a note on each partition that a run has claimed and that has no ledger yet.
+        beside: list that receives the findings on what belongs to no ledger: below the prefix, things that can be no
+            object, as a link to nothing is, and objects between the places of assets; and, without a prefix,
+            `lake.json` and the releases. None: the first thing that can be no object is an error.
         shelves: the packages that hold the recipes, which the data cards of releases repeat.
     """
 

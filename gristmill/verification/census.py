@@ -34,16 +34,17 @@ _SHARED = tuple(re.compile(expression_of(re.sub(r"(/{\w+})+$", "", kind.address)
 def due_ledgers(
     store: Store, prefix: str, say: Say, tell: Tell | None = None, stray: Callable[[str], object] | None = None
 ) -> list[str]:
-    """Paths of all ledgers below a prefix that the lake should have, upstream assets first.
+    """The paths of all ledgers below a prefix that the lake should have, upstream assets first.
 
     A partition without a ledger counts, unless a run has claimed it: that run will write the ledger.
 
     Args:
         store: the lake.
         prefix: an asset's address, or its first folders (`sources/wiki/v0`); empty: the whole lake.
-        say: receives a note on each partition that a run has claimed and that has no ledger yet.
-        tell: takes what can be no object, such as a link to nothing; None: that is an error.
-        stray: takes the path of each object in a folder of shards that lies in the place of no asset, in any order.
+        say: function that receives a note on each partition that a run has claimed and that has no ledger yet.
+        tell: function that takes what can be no object, such as a link to nothing; None: that is an error.
+        stray: function that takes the path of each object in a folder of shards that lies in the place of no asset, in
+            any order.
     """
     word = prefix.rstrip("/")
     paths = set(_objects(store, tell))

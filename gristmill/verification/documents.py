@@ -40,9 +40,9 @@ def document_findings(
 
     Args:
         store: the lake.
-        partition: of documents.
-        say: receives notes.
-        known: keeps what is read of shards without a finding, for the audits of their sets.
+        partition: partition of documents.
+        say: function that receives notes.
+        known: collection that keeps what is read of shards without a finding, for the audits of their sets.
     """
     proof = LedgerProof(store, partition)
     yield from proof.findings

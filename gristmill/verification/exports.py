@@ -185,7 +185,7 @@ def release_contradictions(store: Store, ledger: IndexLedger, heads: list[Ledger
 
     Args:
         store: the lake.
-        ledger: of the index; its files have the digests that it names.
+        ledger: ledger of the index; its files have the digests that it names.
         heads: the heads of its slices, in their order.
     """
     path = release_path(ledger.asset)

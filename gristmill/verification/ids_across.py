@@ -40,6 +40,9 @@ def ids_across(store: Store, asset: str, snapshots: Sequence[str], bucket: int =
         snapshots: the snapshots that Dagster knows. Those that are not finished are counted and left out.
         bucket: number of hashes that are compared at once; it limits the memory.
 
+    Returns:
+        The verdict, with the first pair that occurs twice.
+
     Raises:
         DataError: an index contradicts its ledger.
         StoreError: the lake does not answer.

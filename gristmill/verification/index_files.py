@@ -35,7 +35,7 @@ Merged = Mapping[tuple[str, str], tuple[str, CacheLedger]]
 
 
 def merge_contradictions(store: Store, ledger: IndexLedger, heads: Sequence[Ledger]) -> Iterator[tuple[str, str]]:
-    """Merged ledgers that do not follow from the slices, and configuration that names other caches: (path, what)."""
+    """The merged ledgers that do not follow from the slices, and configuration of other caches: (path, what)."""
     names = names_of(ledger.asset)
     merged: dict[tuple[str, str], tuple[str, CacheLedger]] = {}
     for path in (path for path in ledger.files if path.endswith(f"/{LEDGER_NAME}")):
@@ -97,13 +97,13 @@ def copied_objects(store: Store, ledger: IndexLedger) -> set[str]:
 def copy_contradictions(
     store: Store, ledger: IndexLedger, heads: Sequence[Ledger], say: Say
 ) -> Iterator[tuple[str, str]]:
-    """Consolidated copies that do not hold the rows of the slices, and configuration that names other copies.
+    """The consolidated copies that do not hold the rows of the slices, and configuration that names other copies.
 
     Args:
         store: the lake.
-        ledger: of the copies.
+        ledger: ledger of the copies.
         heads: the heads of their slices.
-        say: receives a note if only the recipe's settings differ from those of the index.
+        say: function that receives a note if only the recipe's settings differ from those of the index.
     """
     copies: dict[str, dict[str, CacheReader]] = {each.asset.rpartition("/")[2]: {} for each in ledger.inputs}
     merged: dict[tuple[str, str], tuple[str, CacheLedger]] = {}
@@ -184,7 +184,7 @@ def _digests(reader: CacheReader, first: int, last: int) -> list[str]:
 
 
 def plan_contradictions(store: Store, ledger: IndexLedger, heads: Sequence[Ledger]) -> Iterator[tuple[str, str]]:
-    """Packing plans that do not follow from the merged ledgers of the lake: (path, what is wrong)."""
+    """The packing plans that do not follow from the merged ledgers of the lake: (path, what is wrong)."""
     sound = True
     for each in _plans(store, ledger, heads):
         sound = False

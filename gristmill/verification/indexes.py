@@ -62,9 +62,9 @@ def index_findings(store: Store, path: str, shelves: Sequence[str], say: Say) ->
 
     Args:
         store: the lake.
-        path: of the ledger, which may not exist.
+        path: path of the ledger, which may not exist.
         shelves: the packages that hold the recipes, which say which slices belong to it.
-        say: receives notes on what could not be compared.
+        say: function that receives notes on what could not be compared.
     """
     asset, mend = whole_asset_of(path) or "", reindex(store, path)
     tagged = store.read_tagged(path)

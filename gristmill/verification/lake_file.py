@@ -32,7 +32,7 @@ def audit_unledgered(store: Store, say: Say, shelves: Sequence[str] = ()) -> lis
 
     Args:
         store: the lake.
-        say: receives notes on the releases of a copied lake, and on what of them cannot be derived again.
+        say: function that receives notes on the releases of a copied lake, and on what of them cannot be derived again.
         shelves: the packages that hold the recipes, which a data card repeats.
 
     Raises:
@@ -77,7 +77,7 @@ def release_findings(store: Store, say: Say, shelves: Sequence[str] = ()) -> Ite
 
     Args:
         store: the lake.
-        say: receives notes on the releases of a copied lake, and on what of them cannot be derived again.
+        say: function that receives notes on the releases of a copied lake, and on what of them cannot be derived again.
         shelves: the packages that hold the recipes, which a data card repeats.
     """
     paths = [entry.path for entry in store.list(RELEASES)]

@@ -200,7 +200,7 @@ class LedgerProof:
         """Findings on objects in the partition's folders that its ledger does not name.
 
         Args:
-            say: receives notes on objects that are left for other runs.
+            say: function that receives notes on objects that are left for other runs.
         """
         if self.head is None or self.findings:
             return

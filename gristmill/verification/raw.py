@@ -35,8 +35,8 @@ def compared_snapshots(
     Args:
         lake: the lake.
         sources: the recipes, by name: only they know where raw data lies.
-        prefix: as in audited_ledgers().
-        tell: takes the name of a source, and a finding on raw data that are in none of these snapshots.
+        prefix: beginning of the addresses, as in audited_ledgers().
+        tell: function that takes the name of a source, and a finding on raw data that are in none of these snapshots.
 
     Returns:
         (source, snapshot), sorted.

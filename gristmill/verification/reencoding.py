@@ -43,9 +43,9 @@ def reencoding_findings(
     Args:
         store: the lake.
         partition: a slice of a token cache.
-        sample: draws the shards of the mix.
-        say: receives the number of documents that were compared.
-        encoded: gets the names of the shards whose documents were compared.
+        sample: sample that draws the shards of the mix.
+        say: function that receives the number of documents that were compared.
+        encoded: set that receives the names of the shards whose documents were compared.
 
     Raises:
         DataError: the slice or its tokenizer do not exist, a shard has changed since, or a part cannot be read.

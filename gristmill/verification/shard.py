@@ -54,7 +54,7 @@ class ShardProof:
         self.whole = False
 
     def blocks(self) -> Iterator[tuple[int, bytes]]:
-        """Blocks of whole lines, each with the number of its first row, up to the end or to the first damage.
+        """The blocks of whole lines, each with the number of its first row, up to the end or to the first damage.
 
         Raises:
             StoreError: the lake does not answer.
@@ -161,7 +161,7 @@ class KnownShard(NamedTuple):
 
     Attributes:
         ids: the digest of its pairs, in their order.
-        lengths: of the texts, in code points.
+        lengths: lengths of the texts, in code points.
     """
 
     ids: str
@@ -184,9 +184,9 @@ class ReadDocuments:
         Args:
             store: the store that has the shard.
             asset: address of the documents.
-            entry: of the shard, from before it was read; None if there was none.
+            entry: entry of the shard, from before it was read; None if there was none.
             ids: the digest of its pairs.
-            lengths: of its texts, in code points.
+            lengths: lengths of its texts, in code points.
         """
         if asset != self._asset:
             self._asset, self._rows, self._shards = asset, 0, {}
@@ -195,6 +195,8 @@ class ReadDocuments:
             self._shards[store.url, entry] = KnownShard(ids, np.array(lengths, np.uint32))
 
     def of(self, store: Store, path: str) -> KnownShard | None:
-        """What was kept of a shard; None if that is nothing, or if the shard has been replaced since."""
+        """The lengths and digests that were kept of a shard; None if that is nothing, or if the shard has been replaced
+        since.
+        """
         entry = store.head(path) if self._shards else None
         return self._shards.get((store.url, entry)) if entry else None

@@ -23,7 +23,7 @@ def recorded_format(parameters: Mapping[str, Any]) -> Format:
     """The format that the recipe of a token cache's slice records.
 
     Args:
-        parameters: of the recipe, as the slice's ledger has them.
+        parameters: parameters of the recipe, as the slice's ledger has them.
 
     Raises:
         RecipeError: they hold no valid format.

@@ -12,7 +12,7 @@ CONFIG = "runConfigData"
 
 
 def honest(schema: Any) -> Any:
-    """Dagster's GraphQL, changed in three places.
+    """The GraphQL schema of Dagster, changed in three places.
 
     An asset without snapshots is grey. Dagster's pages count what is missing. Of no partitions none is missing, so they
     would show an empty source green, as "all 0 materialized". Without counts they show the asset as never materialized.
@@ -22,7 +22,7 @@ def honest(schema: Any) -> Any:
     The launchpad refuses a number out of its bounds, and a snapshot that does not exist.
 
     Args:
-        schema: as Dagster's web server builds it.
+        schema: schema as Dagster's web server builds it.
     """
     types = schema.graphql_schema.type_map
     queries, mutations = types["Query"].fields, types["Mutation"].fields

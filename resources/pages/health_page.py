@@ -28,8 +28,8 @@ class HealthPage:
 
     Args:
         app: Dagster's app.
-        path: of the page, with the prefix of all paths.
-        last: reads what the watchman found last.
+        path: path of the page, with the prefix of all paths.
+        last: function that reads what the watchman found last.
         token: GRISTMILL_HEALTH_TOKEN; empty: this machine alone.
     """
 

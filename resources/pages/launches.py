@@ -32,7 +32,7 @@ class RefusedParams(dict[str, Any]):
         self._error = error
 
     def get(self, *_: Any) -> Any:
-        """Raises the error."""
+        """Raises the error. Returns nothing."""
         raise self._error
 
 
@@ -41,7 +41,7 @@ def launch_all(launch: Callable[[Params], Any], params: Params, graph: Any, stor
 
     Args:
         launch: Dagster's own launch of one backfill.
-        params: what is asked for.
+        params: request to launch.
         graph: Dagster's graph of the assets.
         store: Dagster's instance, which knows the snapshots.
         most: snapshots of one backfill.
@@ -69,7 +69,7 @@ def divided(params: Params, graph: Any, store: Any, most: int = MOST) -> list[Pa
     asks for all snapshots of a job, without their names, this stays one, too. The pages always send names.
 
     Args:
-        params: what is asked for.
+        params: request to launch.
         graph: Dagster's graph of the assets.
         store: Dagster's instance, which knows the snapshots.
         most: snapshots of one launch.

@@ -25,7 +25,7 @@ def with_bounds(config: Any) -> Any:
     """A run configuration in which a number out of its bounds is words, which Dagster refuses in its place.
 
     Args:
-        config: as a page sends it: an object, or YAML.
+        config: configuration as a page sends it: an object, or YAML.
     """
     given, wrong = _out_of_bounds(config)
     for path, words in wrong.items():
@@ -37,7 +37,7 @@ def check_bounds(config: Any) -> None:
     """Checks the numbers in the run configuration of a backfill: Dagster does not look at it before its runs.
 
     Args:
-        config: as a page sends it: an object, or YAML.
+        config: configuration as a page sends it: an object, or YAML.
 
     Raises:
         DataError: one is out of its bounds.
@@ -79,7 +79,7 @@ def check_snapshot(params: Mapping[str, Any], graph: Any, instance: DagsterInsta
     """Checks that the partition of a launch exists. Dagster would make a run of any name, which fails later.
 
     Args:
-        params: what is asked for: `ExecutionParams` of Dagster's GraphQL.
+        params: request to launch: `ExecutionParams` of Dagster's GraphQL.
         graph: Dagster's graph of the assets.
         instance: Dagster's, which knows the snapshots.
 

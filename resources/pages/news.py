@@ -9,8 +9,8 @@ def with_news(news: str, state: str) -> str:
     r"""A cursor that begins with a line of news.
 
     Args:
-        news: what the tick has found or done.
-        state: what the next tick needs, as text of one line.
+        news: line about what the tick has found or done.
+        state: state that the next tick needs, as text of one line.
 
     >>> with_news("requested 1 run: web (2024)", "17")
     'requested 1 run: web (2024)\n17'
@@ -19,7 +19,7 @@ def with_news(news: str, state: str) -> str:
 
 
 def without_news(cursor: str | None) -> str:
-    r"""What the tick before has left for the next one; empty if there was none. Earlier cursors have no news.
+    r"""The state that the tick before has left for the next one; empty if there was none. Earlier cursors have no news.
 
     >>> without_news("requested 1 run: web (2024)\n17"), without_news("17"), without_news(None)
     ('17', '17', '')

@@ -14,7 +14,7 @@ def in_parts(request: dg.RunRequest, most: int = MOST) -> Iterator[dg.RunRequest
     What is made of a snapshot is in one part, because nothing is made from another snapshot of the source.
 
     Args:
-        request: what Dagster's conditions ask for.
+        request: request that Dagster's conditions ask for.
         most: snapshots of a part.
     """
     whole: Any = request.asset_graph_subset

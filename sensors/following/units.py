@@ -19,9 +19,9 @@ class Unit:
 
     Attributes:
         name: a source; or what no source is called.
-        addresses: of the assets.
+        addresses: addresses of the assets.
         source: the source whose snapshots are their partitions; empty: they have none.
-        tags: of its runs.
+        tags: tags of its runs.
     """
 
     name: str

@@ -30,7 +30,7 @@ def column_facts(step: Step, address: str) -> dict[str, Any]:
 
     Args:
         step: the step that made it.
-        address: of the asset.
+        address: address of the asset.
     """
     labels = getattr(step, "labels", None)
     kind = kind_of(address)
@@ -53,8 +53,8 @@ def label_schema(name: str, labels: Sequence[Score | Spans]) -> dg.TableSchema:
     """The columns of an attribute set, as rules name them.
 
     Args:
-        name: of the set.
-        labels: what its recipe declares.
+        name: name of the set.
+        labels: labels that its recipe declares.
     """
     return dg.TableSchema(columns=[_column(f"{name}__{label.name}", label) for label in labels])
 
@@ -67,7 +67,8 @@ def _column(name: str, label: Score | Spans) -> dg.TableColumn:
 
 
 def lineage_of(selection: Selection, reads: Sequence[str]) -> dg.TableColumnLineage:
-    """What each field of the kept rows comes from: the same field of the documents, and all columns that rules read.
+    """The origin of each field of the kept rows: the same field of the documents, and all columns that rules
+    read.
 
     Args:
         selection: the rules.

@@ -33,7 +33,7 @@ def tokenizer_facts(store: Store, ledger: TokenizerLedger) -> dict[str, Any]:
 
     Args:
         store: the lake.
-        ledger: of the tokenizer.
+        ledger: ledger of the tokenizer.
     """
     return {
         "vocabulary": ledger.vocabulary,

@@ -15,7 +15,7 @@ def picture(name: str, svg: str) -> str:
     r"""An image in Markdown that contains its data. Its name may be one of the data, and makes no other image or link.
 
     Args:
-        name: what it shows.
+        name: name of what the image shows.
         svg: the image.
 
     >>> print(picture("x](http://a)![y", "<svg/>"))
@@ -25,7 +25,7 @@ def picture(name: str, svg: str) -> str:
 
 
 def literal(words: str) -> str:
-    r"""Words of the data in Markdown, as they are.
+    r"""The words of the data in Markdown, as they are.
 
     >>> print(literal("a*b"))
     a\*b
@@ -34,11 +34,11 @@ def literal(words: str) -> str:
 
 
 def in_short(words: str, name: str, svg: str) -> dg.MarkdownMetadataValue:
-    """Plain words with a small image above them, which a page shows at once; without it if it is too large or empty.
+    """The words with a small image above them, which a page shows at once; without it if it is too large or empty.
 
     Args:
         words: Markdown.
-        name: what the image shows.
+        name: name of what the image shows.
         svg: the image.
     """
     together = f"{picture(name, svg)}\n\n{words}"

@@ -15,7 +15,7 @@ class Red(NamedTuple):
     Attributes:
         asset: its address.
         what: the snapshot, or the name of the check; empty: the asset.
-        why: what has become of it.
+        why: description of what has become of it.
     """
 
     asset: str
@@ -29,7 +29,7 @@ def red_of(
     whole: Sequence[str],
     checks: Mapping[str, Sequence[str]],
 ) -> list[Red]:
-    """What a person would see red on the pages of assets.
+    """The red things that a person would see on the pages of assets.
 
     Args:
         instance: Dagster's instance.

@@ -24,6 +24,9 @@ def resolution_facts(store: Store, dedupe: Dedupe, resolution: Resolution) -> di
         store: the lake.
         dedupe: the recipe.
         resolution: its result.
+
+    Returns:
+        The metadata by name: drawings, tables and numbers.
     """
     names = [f"{each.source}/{each.snapshot}" for each in resolution.snapshots]
     totals = [each.counts.get("compared", 0) for each in resolution.snapshots]

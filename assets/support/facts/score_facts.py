@@ -40,8 +40,11 @@ def score_facts(
         store: the lake.
         place: the partition of the set.
         shards: the rows of its ledger's table.
-        labels: what its recipe declares; None: nothing.
+        labels: labels that its recipe declares; None: nothing.
         stored: whether only what the lake has already is told, and nothing is written.
+
+    Returns:
+        The metadata by name.
     """
     kinds = {label.name: label.kind for label in labels} if labels is not None else None
     examples: Sequence[Example] = ()
@@ -109,7 +112,7 @@ def counted(label: LabelStatistics, rows: int, *, undeclared: bool = False) -> d
     Args:
         label: its statistics.
         rows: rows of the set.
-        undeclared: see facts_of.
+        undeclared: whether no recipe declares the label, as for facts_of().
     """
     facts = facts_of(label, rows, undeclared=undeclared)
     for words in ("rows with it", "rows with spans"):  # numbers say it here
@@ -127,7 +130,7 @@ def filled(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows without the columns that are empty in all of them: only spans have a share of rows with spans.
 
     Args:
-        rows: of a table; all have the same columns.
+        rows: rows of a table; all have the same columns.
     """
     return [
         {name: value for name, value in row.items() if any(each[name] not in {"", None} for each in rows)}

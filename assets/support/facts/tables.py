@@ -7,7 +7,7 @@ import dagster as dg
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> dg.TableMetadataValue | str:
-    """Rows as a table; "none" if there are no rows.
+    """The rows as a table; "none" if there are no rows.
 
     Args:
         rows: values by column; all rows have the columns of the first.
@@ -21,10 +21,10 @@ def table(rows: Sequence[Mapping[str, Any]]) -> dg.TableMetadataValue | str:
 
 
 def warned(warnings: Iterable[str]) -> dict[str, str]:
-    """Warnings as metadata with the name `warnings`; without a warning, no metadata.
+    """The warnings as metadata with the name `warnings`; without a warning, no metadata.
 
     Args:
-        warnings: in words.
+        warnings: sentences for people.
     """
     told = "; ".join(warnings)
     return {"warnings": told} if told else {}

@@ -35,11 +35,11 @@ _DUPLICATE_SPANS = {"duplicates": "duplicate spans"}
 
 
 def totals_facts(totals: Mapping[str, int], unit: str = "") -> dict[str, Any]:
-    """Rows, size and further counters, by words.
+    """The metadata on rows, size and further counters, by words.
 
     Args:
-        totals: of a ledger or an index.
-        unit: of the dedupe recipe that made it, by the name in its parameters.
+        totals: totals of a ledger or an index.
+        unit: name of the unit of the dedupe recipe that made it, by the name in its parameters.
 
     >>> totals_facts({"rows": 3, "bytes": 1500, "length": 9000, "tokens": 12, "absent: english": 1})
     {'dagster/row_count': 3, 'size': '1.5 kB', 'bytes': 1500, 'tokens': 12, 'rows that lack english': 1}
@@ -55,7 +55,7 @@ def totals_facts(totals: Mapping[str, int], unit: str = "") -> dict[str, Any]:
 
 
 def dropped_facts(rows: int, dropped: Mapping[str, int]) -> dict[str, Any]:
-    """How many rows were read, and how many of them were dropped.
+    """The metadata on how many rows were read, and how many of them were dropped.
 
     Args:
         rows: number of rows that were kept.

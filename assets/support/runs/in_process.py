@@ -32,6 +32,9 @@ def execute_in_process(
         partition: key of the partition; it must be registered. None for a job without partitions.
         config: the run configuration.
         selection: the assets to make; empty: all of the job.
+
+    Returns:
+        Dagster's result of the run.
     """
     keys = frozenset(selection) or None
     partitioned = job.get_tags_for_partition_key(partition, selection) if partition else {}

@@ -11,8 +11,8 @@ def own_checks(context: dg.SensorEvaluationContext, keys: Iterable[dg.AssetKey])
     Audits are done by other definitions, and are left out.
 
     Args:
-        context: of the sensor that requests the run.
-        keys: of the assets.
+        context: context of the sensor that requests the run.
+        keys: keys of the assets.
     """
     graph = context.repository_def.asset_graph  # type: ignore[union-attr]  # a sensor's context has it
     return [

@@ -28,7 +28,7 @@ def record_events(instance: dg.DagsterInstance, events: Sequence[RunlessEvent]) 
 
     Args:
         instance: Dagster's instance.
-        events: of one asset, and all of one type.
+        events: events of one asset, and all of one type.
     """
     log: Any = instance.event_log_storage
     for first in range(0, len(events), MOST):

@@ -22,7 +22,7 @@ def asset_tags(address: str, source: str = "") -> dict[str, str]:
     """The tags of an asset.
 
     Args:
-        address: of the asset.
+        address: address of the asset.
         source: the source whose snapshots are its partitions, if the address does not name it.
 
     >>> asset_tags("token_caches/starter/bpe-1/web", "crawl")
@@ -41,7 +41,7 @@ def run_tags(addresses: Iterable[str], sources: Mapping[str, str]) -> dict[str, 
     """The tags of a run that makes these assets: those of all of them, each value once.
 
     Args:
-        addresses: of the assets, in the order in which their values are named.
+        addresses: addresses of the assets, in the order in which their values are named.
         sources: the source whose snapshots are the partitions, by address.
 
     >>> run_tags(["sources/crawl/v0/documents", "sources/crawl/v0/attributes/length-1"], {})
@@ -58,7 +58,7 @@ def makes(address: str) -> str:
     """The key of the tag of those runs that make an asset together with one of its inputs.
 
     Args:
-        address: of the asset.
+        address: address of the asset.
     """
     return f"gristmill/makes/{address}"
 
@@ -70,8 +70,8 @@ def tag_run(context: dg.OpExecutionContext, sources: Mapping[str, str]) -> None:
     new input. A run that is executed again has the tags of its parent, though perhaps only some of the assets.
 
     Args:
-        context: of an op of the run.
-        sources: as for run_tags().
+        context: context of an op of the run.
+        sources: sources by the addresses of assets, as for run_tags().
     """
     layer = context.job_def.asset_layer
     asked = context.run.asset_selection or layer.selected_asset_keys

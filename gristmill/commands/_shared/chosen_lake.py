@@ -26,7 +26,7 @@ def chosen_lake(arguments: Namespace) -> Lake:
     """The lake of a command without targets. A bare word must be a lake: it may be misspelt.
 
     Args:
-        arguments: with the lake as it was typed, and the options of its bucket.
+        arguments: arguments with the lake as it was typed, and the options of its bucket.
 
     Raises:
         RecipeError: the word is no path, and no lake; or as for lake_of().

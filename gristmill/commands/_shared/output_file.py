@@ -18,6 +18,9 @@ def output_file(name: str, lake: str) -> Iterator[Path]:
         name: path of the file, as a person gave it.
         lake: root of the lake. Its files are those of its ledgers, so nothing else may replace them.
 
+    Returns:
+        The path to write to.
+
     Raises:
         RecipeError: the file is in the lake, or cannot be written.
     """

@@ -12,7 +12,7 @@ class Progress:
     """Takes lines, and shows them at once.
 
     Args:
-        out: where to; by default the standard output.
+        out: stream that shows the lines; by default the standard output.
     """
 
     def __init__(self, out: TextIO | None = None) -> None:

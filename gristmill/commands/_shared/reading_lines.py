@@ -10,9 +10,9 @@ def reading_lines(title: str, mix: Mix, reading: Reading) -> Iterator[str]:
     """The lines: tokens, share, rate and epochs of each stream, what bounds them, warnings, and what is short.
 
     Args:
-        title: says where the tokens were counted.
+        title: description of the place where the tokens were counted.
         mix: the mix.
-        reading: how training reads its streams.
+        reading: reading of the streams in training.
     """
     yield f"mix {mix.name}, {title}: {_whole(mix, reading)}"
     rows = [_cells(each) for each in reading.streams]

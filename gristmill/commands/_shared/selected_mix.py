@@ -12,7 +12,7 @@ def selected_mix(shelves: Sequence[str], name: str) -> Mix:
 
     Args:
         shelves: the packages that hold the recipes.
-        name: of the mix.
+        name: name of the mix.
 
     Raises:
         RecipeError: there is no such mix, or a recipe is wrong.

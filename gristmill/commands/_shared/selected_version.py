@@ -13,7 +13,7 @@ def selected_version(shelves: Sequence[str], word: str, stream: str | None) -> t
     Args:
         shelves: the packages that hold the recipes.
         word: the source's name, a slash and the version.
-        stream: of the option --stream, which only mixes have.
+        stream: value of the option --stream, which only mixes have.
 
     Raises:
         RecipeError: no source has the name, no rules select the version, or a stream is named.

@@ -36,7 +36,7 @@ def asked_for(arguments: Namespace) -> tuple[tuple[str, ...], Catalogue, Targets
     any other folder, such as the package of the recipes: that of a project lies where people work.
 
     Args:
-        arguments: with the words and the snapshots.
+        arguments: arguments with the words and the snapshots.
 
     Raises:
         RecipeError: a word means nothing or several things, or the first is a lake and a target too; or a recipe is

@@ -31,7 +31,7 @@ def add_lake(parser: ArgumentParser, *, alone: bool = False) -> None:
     """Adds the lake and the options of its bucket. Secrets come from the environment (AWS_ACCESS_KEY_ID, ...).
 
     Args:
-        parser: of the subcommand.
+        parser: parser of the subcommand.
         alone: whether the lake is the only positional argument, so that it may be omitted.
     """
     words = "a folder, or s3://bucket/prefix; - for GRISTMILL_LAKE, or the project's"
@@ -124,6 +124,9 @@ def add_engine(parser: ArgumentParser) -> None:
 
 def engine_of(arguments: Namespace) -> OpenEngine:
     """Opens the engine of the arguments, by default that of the environment. The caller must close it.
+
+    Returns:
+        The open engine.
 
     Raises:
         RecipeError: the number of workers is wrong, the cluster's address (GRISTMILL_ENGINE_ADDRESS) is missing, or

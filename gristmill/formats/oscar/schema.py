@@ -180,7 +180,7 @@ def check_line(line: Line, labels: set[str]) -> None:
 
     Args:
         line: the decoded line.
-        labels: those of it that may have another form; see labels_of().
+        labels: labels of the line that may have another form; see labels_of().
 
     Raises:
         LineError: "label is no language tag", or "lines and identifications differ in number".

@@ -209,7 +209,7 @@ def check_same_ids(documents: Sequence[Pair], rows: Sequence[Pair], beside: str,
 
     Args:
         documents: the (source, id) of each document.
-        rows: those of as many attribute rows. A source may be empty.
+        rows: pairs of source and id of as many attribute rows. A source may be empty.
         beside: path of the documents' shard, for the message.
         path: path of the attribute rows' shard, for the message.
         first: number of the first row in the shard.

@@ -25,9 +25,9 @@ def read_in_blocks(
         weights: the weight of each stream in the trainer's configuration, by its name.
         portions: declarations of the mix, one for each stream.
         tokens: number of tokens of each stream, as for read_shares().
-        sequences: lengths of the sequences of each stream, as for read_shares().
+        sequences: sequences of each stream, as for read_shares().
         block: size of a block in sequences.
-        budget: number of tokens to train on, as for read_shares().
+        budget: number of tokens that training reads in total, as for read_shares().
 
     Returns:
         `declared` if a block gives these shares.

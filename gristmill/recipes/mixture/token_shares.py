@@ -210,8 +210,7 @@ def read_shares(
         temperature: each group gets a share that is proportional to its tokens raised to this power: 1 keeps the
             natural shares, 0 makes all groups equal.
         budget: tokens that training reads in total.
-        sequences: lengths of the sequences of the training split of each stream, by name; None: all sequences are full,
-            and nothing is cut.
+        sequences: sequences of the training split of each stream, by name; None: all are full, and nothing is cut.
         length: tokens of one sequence, for the record.
 
     Returns:

@@ -58,11 +58,7 @@ def _files(place: Place, parts: Sequence[Shard]) -> int:
 
 
 def against(place: Place, documents: Sequence[Shard], parts: Sequence[Shard]) -> Iterator[Finding]:
-    """Findings unless each shard of the mix has its part, made from all its rows, and there are no other parts.
-
-    Returns:
-        One finding for each such shard or part.
-    """
+    """Findings unless each shard of the mix has its part, made from all its rows, and there are no other parts."""
     by_name = {part.name: part for part in parts}
     for shard in documents:
         part = by_name.pop(shard.name, None)
@@ -82,11 +78,7 @@ def against(place: Place, documents: Sequence[Shard], parts: Sequence[Shard]) ->
 
 
 def parts_agree(store: Store, place: Place, parts: Sequence[Shard]) -> Iterator[Finding]:
-    """Findings unless each part's record agrees with itself and its row, and its objects have their sizes.
-
-    Returns:
-        One finding for each fault.
-    """
+    """Findings unless each part's record agrees with itself and its row, and its objects have their sizes."""
     sizes = {entry.path: entry.size for entry in store.list(place.folder)} if parts else {}
     for part in parts:
         try:

@@ -35,9 +35,6 @@ def held_out_findings(store: Store, partition: Place, head: Ledger, shards: Sequ
         partition: the slice.
         head: the head of its ledger.
         shards: the rows of its table.
-
-    Returns:
-        One finding for each row on the wrong side.
     """
     declared = head.recipe.parameters.get("held_out")
     upstream = next((each for each in head.inputs if kind_of(each.asset) is DOCUMENTS), None)

@@ -159,7 +159,7 @@ def finished_slices(store: Store, asset: str, snapshots: Sequence[str]) -> dict[
     Args:
         store: the lake.
         asset: a stream of a mix, of a token cache or of an export.
-        snapshots: those that the caller knows.
+        snapshots: keys of the snapshots that the caller knows.
     """
     made = {each.snapshot for each in list_ledgers(store, ledger_folder(asset))}
     heads = {key: read_head(store, place(asset, key)) for key in (*snapshots, *sorted(made - set(snapshots)))}

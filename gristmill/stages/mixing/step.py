@@ -128,7 +128,7 @@ def check_aligned(documents: Sequence[Shard], rows: Mapping[str, Shard], attribu
 
     Args:
         documents: the rows of the documents' table.
-        rows: those of the set's, by name.
+        rows: shards of the set, by name.
         attributes: the partition of the set.
 
     Raises:

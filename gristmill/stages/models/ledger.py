@@ -151,9 +151,9 @@ def write_folder(
         inputs: sources of its content.
         files: bytes of each file, by name.
         opened: names of the files that are read, as in FolderLedger.
-        facts: facts about the content, as in FolderLedger.
+        facts: counts and measures for people, as in FolderLedger.
         old: the ledger that this run found when it began.
-        folder: whether it was brought as a folder, as in FolderLedger.
+        folder: whether taggers get the folder of the opened files, as in FolderLedger.
 
     Returns:
         The ledger, as it was written.

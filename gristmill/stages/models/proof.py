@@ -23,9 +23,6 @@ def folder_findings(store: Store, asset: str, say: Say) -> Iterator[Finding]:
         store: the lake.
         asset: its address.
         say: function that receives a note on what it was made from, if that has changed since: it stays valid.
-
-    Returns:
-        One finding for each fault.
     """
     path = ledger_of_asset(asset)
     try:

@@ -275,7 +275,7 @@ class Part(PartOutput):
         Args:
             shard: the shard's row in the table of the documents.
             facts: statistics of the shard's tokens, as in PartShard.
-            dropped: numbers of the dropped documents, as in PartShard.
+            dropped: row numbers of the dropped documents, as in PartShard.
             held: flags of held-out rows, as in PartShard.
 
         Raises:

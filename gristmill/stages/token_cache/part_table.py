@@ -55,11 +55,7 @@ class PartTable:
         self._records = part_records(parts)
 
     def against(self, documents: Sequence[Shard]) -> Iterator[Finding]:
-        """Findings unless each shard of the documents is complete in exactly one part, and no other shard is.
-
-        Returns:
-            One finding for each such shard.
-        """
+        """Findings unless each shard of the documents is complete in exactly one part, and no other shard is."""
         table = self._place.table
         holders: dict[str, list[str]] = {}
         for name, record in self._records.items():
@@ -87,9 +83,6 @@ class PartTable:
 
         Args:
             parts: number of parts, as the recipe declares it.
-
-        Returns:
-            One finding for each such shard.
         """
         table = self._place.table
         for name, record in self._records.items():
@@ -105,11 +98,7 @@ class PartTable:
                     yield Finding(table, None, f"part {name}, {split}: shard {other[0]} is before shard {other[1]}")
 
     def parts_agree(self) -> Iterator[Finding]:
-        """Findings unless each part's objects exist, and sizes, rows and tokens are those in the table.
-
-        Returns:
-            One finding for each fault.
-        """
+        """Findings unless each part's objects exist, and sizes, rows and tokens are those in the table."""
         sizes = {
             entry.path: entry.size for split in SPLITS for entry in self._store.list(self._place.part_folder(split))
         }

@@ -15,7 +15,7 @@ _COMMENTS = ("//", "#", "--")
 
 
 def tag(document: Document) -> dict[str, Label]:
-    r"""What would be stripped, as a span, and its share.
+    r"""The text that would be stripped, as a span, and its share.
 
     * `copyright_notice`: the first comment between `/*` and `*/`, if it says copyright.
     * `comment_block`: only if there is no such comment: the lines at the beginning that are empty or begin with `//`,

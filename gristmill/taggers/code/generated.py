@@ -34,7 +34,7 @@ _LEAST = 1000
 
 
 def tag(document: Document) -> dict[str, Label]:
-    """Two answers, and the number behind the second.
+    """The two answers, and the number behind the second.
 
     * `marked`: 1 if a marker of a generator is in the first 4,096 code points.
     * `minified`: 1 if the text has 1,000 code points or more, its lines more than 110 on average, and less than a

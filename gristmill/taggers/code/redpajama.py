@@ -21,7 +21,7 @@ _WORD, _MARK, _ALNUM, _ALPHA = 1, 2, 4, 8
 
 
 def tag(document: Document) -> dict[str, Label]:
-    r"""Four statistics. Lines are those of `str.splitlines`.
+    r"""The four statistics. Lines are those of `str.splitlines`.
 
     * `max_line_length_doc`, `avg_line_length_doc`: code points of the longest line, and of all lines on average.
     * `alnum_prop_doc`: share of code points that are letters or digits (`str.isalnum`).

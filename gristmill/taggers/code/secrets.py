@@ -67,7 +67,7 @@ _HEX = re.compile("[0-9A-Fa-f]+")
 
 
 def tag(document: Document) -> dict[str, Label]:
-    """Secrets as spans, which mixes can replace; the spans of one label do not overlap.
+    """The secrets as spans, which mixes can replace; the spans of one label do not overlap.
 
     * `keys`: keys and tokens of AWS, GitHub, GitLab, Slack, Google, Stripe, OpenAI, Anthropic, Hugging Face, npm, PyPI,
       SendGrid, Square, Mailchimp, Azure storage and Telegram. AWS's documented examples, which end in `EXAMPLE`, are

@@ -20,7 +20,7 @@ _HEAD, _XML = 100, "<?xml version="
 
 
 def tag(document: Document) -> dict[str, Label]:
-    r"""Five statistics. Lines are those of `str.splitlines`. Only `xml` is there for the empty text.
+    r"""The five statistics. Lines are those of `str.splitlines`. Only `xml` is there for the empty text.
 
     * `max_line_length`, `avg_line_length`: code points of the longest line, and of all lines on average.
     * `alphanum_fraction`, `alpha_fraction`: share of code points that are letters or digits, or letters.

@@ -27,7 +27,7 @@ _REFUSED = re.compile(
 
 
 def tag(document: Document) -> dict[str, Label]:
-    """Up to three languages with their shares, whether CLD2 finds them reliable, and where each language stands.
+    """The languages, up to three, with their shares, whether CLD2 finds them reliable, and where each language stands.
 
     Codes are CLD2's: mostly ISO 639-1, with `iw` for Hebrew, `jw` for Javanese and `zh-Hant`. Only the first 65,536
     code points are read. Characters that CLD2 refuses are read as spaces.

@@ -28,12 +28,12 @@ def url_list(
     """A tagger that looks up each document's URL in lists.
 
     Args:
-        name: of the tagger, such as `adult-hosts-1`.
+        name: name of the tagger, such as `adult-hosts-1`.
         models: the lists, as names of models of the lake. Each is a file, a folder or a tar archive; see
             `gristmill.text.lists.url_lines` for the forms of lines.
         keys: names in a document's metadata that may hold its URL. The first that holds a string counts.
         below: whether a host stands for all hosts below it too, as `example.com` for `cdn.example.com`.
-        description: for people.
+        description: description for people.
     """
     return Tagger(
         name=name,
@@ -56,8 +56,8 @@ def open_lists(
 
     Args:
         files: the lists by name.
-        keys: as in url_list.
-        below: as in url_list.
+        keys: keys of the metadata with URLs, as for url_list().
+        below: whether entries hold for what is below them, as for url_list().
 
     Returns:
         A function from a batch to its labels. A document without URL, or with one that has no host, has none.

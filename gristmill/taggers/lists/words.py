@@ -30,13 +30,13 @@ def word_list(
     """A tagger that finds the words of lists.
 
     Args:
-        name: of the tagger, such as `rude-words-1`.
+        name: name of the tagger, such as `rude-words-1`.
         models: the lists, as names of models of the lake. Each is a file, a folder or a tar archive; a file has a word
             or a phrase a line, and is named as its language.
         languages: the files that are read; empty means all.
         patterns: whether lines are regular expressions in RE2's syntax, in place of words. They are found anywhere,
             also inside of words, unless they ask for the edge of a word. Files are then not told apart.
-        description: for people.
+        description: description for people.
     """
     by_language = () if patterns else (_BY_LANGUAGE,)
     return Tagger(
@@ -66,8 +66,8 @@ def open_words(
 
     Args:
         files: the lists by name.
-        languages: as in word_list.
-        patterns: as in word_list.
+        languages: names of the files that are read, as for word_list().
+        patterns: whether lines are regular expressions, as for word_list().
 
     Returns:
         A function from a batch to its labels.

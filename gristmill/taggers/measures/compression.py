@@ -19,7 +19,7 @@ _KNOWN_SIZE = 6431
 
 
 def tag(document: Document) -> dict[str, Label]:
-    """`ratio`: compressed bytes divided by the bytes of UTF-8. A document without text has none.
+    """The label `ratio`: compressed bytes divided by the bytes of UTF-8. A document without text has none.
 
     Texts of more than 2^20 code points are compressed in stretches of that length. A short text may exceed 1, because
     each stretch has a header of about ten bytes.

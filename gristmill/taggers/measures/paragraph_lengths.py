@@ -12,7 +12,8 @@ from gristmill.text.column import TextColumn
 
 
 def tag(batch: Batch) -> dict[str, Any]:
-    r"""Three spans for each paragraph: a line with more than white space. A paragraph has its line feed too.
+    r"""The labels: three spans for each paragraph: a line with more than white space. A paragraph has its line feed
+    too.
 
     * `characters`: its code points.
     * `runs`: its runs of word characters and its runs of other marks.

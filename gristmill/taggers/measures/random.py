@@ -13,7 +13,7 @@ _SEED = 1
 
 
 def tag(documents: Sequence[Document]) -> dict[str, list[float]]:
-    """`number`: from 0 to below 1, evenly distributed. It does not depend on the text.
+    """The label `number`: from 0 to below 1, evenly distributed. It does not depend on the text.
 
     Documents with a number below 0.1 are a tenth of all; those below 0.05 are half of that tenth. The numbers are not
     those by which a mix draws at a rate.

@@ -21,11 +21,11 @@ def token_count(
     engine counts if it gives the same ids as `tokenizers` for this tokenizer (gristmill/encoding/encoder.py).
 
     Args:
-        name: of the tagger, such as `tokens-gpt2-1`.
+        name: name of the tagger, such as `tokens-gpt2-1`.
         model: name of the model whose file is the `tokenizer.json`: a Model with kind="tokenizer".
-        description: for people.
-        draft: see Tagger.
-        only: see Tagger.
+        description: description for people.
+        draft: whether the tagger is a draft, as for Tagger.
+        only: names of the only sources that get it, as for Tagger.
     """
     return Tagger(
         name=name,

@@ -106,7 +106,8 @@ def _found(text: str) -> set[str]:
 
 
 def found_in_huge(text: str, size: int = WINDOW) -> set[str]:
-    """As `_found`, in windows: of a huge text neither all words nor its lower case are in memory at once.
+    """The labels that `_found` gives, in windows: of a huge text neither all words nor its lower case are in memory at
+    once.
 
     Args:
         text: any text.

@@ -44,11 +44,11 @@ def fineweb(
     """The tagger of FineWeb's rules.
 
     Args:
-        name: of the tagger; another `count_words` or `ends` takes another name.
+        name: name of the tagger; another `count_words` or `ends` takes another name.
         count_words: the number of words of a text, None if it cannot tell; that of another splitter, such as
             `lambda text: len(nlp(text))` with one of spaCy. By default words are between white space, and a text has
             none if more than half of it is of scripts without spaces, such as Chinese or Thai.
-        splitter: what counts the words, for the recipe, with its version.
+        splitter: name of the splitter that counts the words, for the recipe, with its version.
         ends: the characters that end a sentence (`stop_chars`); by default those of all scripts.
     """
     terminal = Characters.of(ends) if ends else None

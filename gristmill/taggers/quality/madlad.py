@@ -37,7 +37,7 @@ def tag(batch: Batch) -> dict[str, Any]:
 
 
 def measured(column: TextColumn) -> dict[str, Any]:
-    """What is found in the texts of one column."""
+    """The labels of the texts of one column."""
     words = column.words
     sentences, firsts = _sentences(words)
     counts = np.diff(np.append(firsts, len(words.starts)))
@@ -73,7 +73,7 @@ def finished(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def sentence_end(text: str, start: int, end: int) -> int:
-    """Where the last sentence of a stretch ends, with the white space after it; `start` if none ends there.
+    """The offset where the last sentence of a stretch ends, with the white space after it; `start` if none ends there.
 
     >>> sentence_end("It is. Is it ? ... No", 0, 20), sentence_end("It is ...", 0, 9)
     (19, 0)

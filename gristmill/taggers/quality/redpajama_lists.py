@@ -26,7 +26,7 @@ def redpajama_lists(name: str, *, bad_words: str, stop_words: str, language: str
     """A tagger of the signals that need lists.
 
     Args:
-        name: of the tagger; other lists or another language take another name.
+        name: name of the tagger; other lists or another language take another name.
         bad_words: the model with LDNOOBW: a file, a folder or a tar archive; a file has a word or a phrase a line, and
             is named as its language.
         stop_words: the model with the stop words of each language, in the same form.

@@ -41,7 +41,7 @@ def tag(batch: Batch) -> dict[str, Any]:
 
 
 def measured(column: TextColumn) -> dict[str, Any]:
-    """What is found in the texts of one column."""
+    """The labels of the texts of one column."""
     lines, words = column.lines, np.diff(column.first_words)
     filled, unknown = lines.lengths > 0, column.unspaced[0]
     digits_of = _per_line(column, digits())

@@ -18,7 +18,7 @@ from gristmill.text.repetitions import MOST, repetitions
 
 
 def tag(batch: Batch) -> dict[str, Any]:
-    """Where units repeat, and three numbers of it.
+    """The places where units repeat, and three numbers of it.
 
     * `repetitions`: each stretch in which a unit of 1 to 100 code points follows itself at least three times, with or
       without one white space between; its score is how often the unit occurs in it.

@@ -99,7 +99,7 @@ def _packing(path: str) -> _Packing:
 
 
 def find_cuts(pieces: Iterable[bytes], path: str, size: int, records: Iterable[Range]) -> Cuts:
-    """What must be cut so that no record is left, and no line end of it; and the units that change with it.
+    """The ranges that must be cut so that no record is left, and no line end of it; and the units that change with it.
 
     Args:
         pieces: the bytes of the object.

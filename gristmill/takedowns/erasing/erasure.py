@@ -91,8 +91,8 @@ def erase(
         store: the lake.
         wanted: the documents.
         search: their places.
-        plan: what must be cut.
-        say: receives a line for each object.
+        plan: plan of what must be cut.
+        say: function that receives a line for each object.
         dry_run: whether nothing changes.
 
     Returns:

@@ -36,7 +36,7 @@ class NotErasable(NamedTuple):
         pair: the document.
         where: the place.
         why: the reason.
-        missing: of an object that is not there: the paths that it may have had.
+        missing: paths that an object that is not there may have had.
     """
 
     pair: Pair
@@ -51,9 +51,9 @@ class ObjectPlan(NamedTuple):
     Attributes:
         source: the recipe of its source.
         snapshot: its snapshot.
-        path: of the object in the lake.
-        name: of the object below the snapshot.
-        sha256: of the object when it was converted. Cuts are right in these bytes only.
+        path: path of the object in the lake.
+        name: name of the object below the snapshot.
+        sha256: sha256 of the object when it was converted. Cuts are right in these bytes only.
         cuts: bytes [start, end) of what the object unpacks to.
         pairs: the documents that are cut.
     """
@@ -84,7 +84,7 @@ class ErasurePlan(NamedTuple):
 
 
 def erasure_plan(store: Store, wanted: Wanted, search: Search, shelves: Shelves) -> ErasurePlan:
-    """What must be cut from raw objects.
+    """The plan of what must be cut from raw objects.
 
     Args:
         store: the lake.
@@ -111,7 +111,8 @@ def erasure_plan(store: Store, wanted: Wanted, search: Search, shelves: Shelves)
 
 
 def not_searched(store: Store, wanted: Wanted, search: Search, shelves: Shelves) -> Iterator[NotErasable]:
-    """What may have the documents, and was not searched: shards of documents, and raw objects that `make` has not read.
+    """The objects that may have the documents, and were not searched: shards of documents, and raw objects that `make`
+    has not read.
 
     Args:
         store: the lake.
@@ -147,11 +148,12 @@ def _adopted_rows(store: Store, wanted: Wanted, search: Search) -> Iterator[NotE
 
 
 def why_bytes_stay(store: Store, path: str) -> str:
-    """Why the bytes of a raw object would stay if it were replaced: links and hard links; empty if they would not.
+    """The reason why the bytes of a raw object would stay if it were replaced: links and hard links; empty if they
+    would not.
 
     Args:
         store: the lake.
-        path: of the object.
+        path: path of the object.
 
     Raises:
         StoreError: the lake does not answer.

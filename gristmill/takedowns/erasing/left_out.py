@@ -27,7 +27,7 @@ def left_out_places(
         store: the lake.
         documents: a partition of v0.
         wanted: the documents.
-        search: learns which raw objects have records that were left out, and whose ids nobody knows.
+        search: search that learns which raw objects have records that were left out, and whose ids nobody knows.
         shelves: recipes.
     """
     for shard in documents.shards.values():

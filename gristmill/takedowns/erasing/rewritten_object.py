@@ -33,11 +33,11 @@ class RewrittenObject(NamedTuple):
     """What became of a raw object.
 
     Attributes:
-        path: of the object.
+        path: path of the object.
         before: its sha256 before.
         after: its sha256 after; empty if nothing was left, so that it was removed.
         records: number of records that were cut.
-        stays: why its bytes before are not gone; empty if they are.
+        stays: reason why its bytes before are not gone; empty if they are.
     """
 
     path: str
@@ -62,8 +62,11 @@ def rewrite_object(
         store: the lake.
         plan: the object and the cuts.
         wanted: the documents that are erased.
-        announce: is called right before the object changes, with the sha256 that it gets; empty: it is removed.
-            None: a dry run, which ends there.
+        announce: function that is called right before the object changes, with the sha256 that it gets; empty: it is
+            removed. None: a dry run, which ends there.
+
+    Returns:
+        The object after the change, and why its bytes before may stay.
 
     Raises:
         DataError: the object is not the one that was converted, other rows would change with the cuts, or its bytes

@@ -80,7 +80,7 @@ def measured_in_blocks(
         measure: function that takes a column of one text, and returns what was found in it. Spans are those of the
             block.
         cut: function that finds the ends of blocks, as for `blocks`.
-        size: largest number of code points of a block, as for `blocks`.
+        size: least size of a block in bytes, as for `blocks`.
 
     Returns:
         For each label an array with the sum of all blocks, or a list of one array of all spans, or of None.

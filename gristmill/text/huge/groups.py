@@ -74,7 +74,7 @@ def ngram_groups(hashes: list[Hashes], most: int, part: int = PART) -> Iterator[
     Args:
         hashes: hashes of the text's words, in stretches. The list is emptied, because many hashes are large.
         most: the greatest n.
-        part: number of keys that are compared at once, as in `Groups.of`.
+        part: number of keys of a part, about, as in `Groups.of`.
 
     Yields:
         n, and the groups of the n-grams by their first word.
@@ -113,7 +113,7 @@ def copies(keys: list[Hashes], lengths: list[NDArray[np.uint32]], part: int = PA
     Args:
         keys: keys of the things, in stretches. The list is emptied, because many keys are large.
         lengths: lengths of the things in code points, in the same stretches. The list is emptied.
-        part: number of keys that are compared at once, as in `Groups.of`.
+        part: number of keys of a part, about, as in `Groups.of`.
 
     >>> copies([np.array([7, 9, 7], np.uint64)], [np.array([2, 5, 2], np.uint32)])
     (2, 4)

@@ -29,9 +29,9 @@ def extreme_findings(store: Store, partition: Place, shards: Sequence[Shard], sa
 
     Args:
         store: the lake.
-        partition: of the set.
+        partition: partition of the set.
         shards: the rows of its table.
-        say: receives a note if columns are missing.
+        say: function that receives a note if columns are missing.
     """
     stated = stated_examples(store, partition, shards)
     if stated is None:
@@ -69,7 +69,7 @@ class ExamplesProof:
 
     Args:
         store: the lake.
-        partition: of the set.
+        partition: partition of the set.
         shards: the rows of its table. Examples that were made from others are not looked at, because nobody uses them.
     """
 
@@ -92,7 +92,7 @@ class ExamplesProof:
             row: number of the row there.
             line: the row of the set.
             pair: (source, id) of its document.
-            text: of its document.
+            text: text of its document.
 
         Raises:
             MalformedRow: the line is no row of a set.

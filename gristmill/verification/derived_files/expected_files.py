@@ -27,12 +27,13 @@ from gristmill.stages.token_cache.levanter_config import CATALOG, DATA_YAML
 
 
 def file_contradictions(ledger: IndexLedger, heads: Sequence[Ledger]) -> Iterator[tuple[str, str]]:
-    """Files that the ledger of an index names and no such index has, and those that it lacks: (path, what is wrong).
+    """The files that the ledger of an index names and no such index has, and those that it lacks: (path, what is
+    wrong).
 
     Those of the index of an export depend on its format: release_contradictions() compares them.
 
     Args:
-        ledger: of the index.
+        ledger: ledger of the index.
         heads: the heads of its slices.
     """
     kind = kind_of(ledger.asset)
@@ -52,9 +53,12 @@ def unlike(ledger: IndexLedger, due: Collection[str], may: Collection[str] = ())
     """Findings unless a ledger names all files that an index has, and no others: (path, what is wrong).
 
     Args:
-        ledger: of the index.
+        ledger: ledger of the index.
         due: the paths of the files that it has.
         may: the paths of files that it may have.
+
+    Returns:
+        The path of each such file, and what is wrong.
     """
     for path in sorted(ledger.files.keys() - {*due, *may}):
         yield path, "the ledger of its index names it, but no such index has this file, so nothing proves it"

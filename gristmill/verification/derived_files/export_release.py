@@ -19,13 +19,13 @@ _OF_RECIPE = ("format", "weights", "repetitions")
 def undeclared_release(
     store: Store, ledger: IndexLedger, shelves: Sequence[str], say: Say
 ) -> Iterator[tuple[str, str]]:
-    """Samples that a release leaves out, and that no recipe or blocklist excludes: (path, what is wrong).
+    """The samples that a release leaves out, and that no recipe or blocklist excludes: (path, what is wrong).
 
     Args:
         store: the lake.
-        ledger: of the index of an export.
+        ledger: ledger of the index of an export.
         shelves: the packages that hold the recipes; none: nothing is compared.
-        say: receives a note if the recipes say another release, and on the files of older releases.
+        say: function that receives a note if the recipes say another release, and on the files of older releases.
     """
     path, names = release_path(ledger.asset), names_of(ledger.asset)
     older = [entry.path for entry in store.list(f"{ledger.asset}/") if old_release(ledger, entry.path)]

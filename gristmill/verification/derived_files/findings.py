@@ -35,9 +35,9 @@ def derived_findings(
 
     Args:
         store: the lake.
-        partition: of documents, or of a set.
+        partition: partition of documents, or of a set.
         shards: the rows of its ledger's table.
-        say: receives notes.
+        say: function that receives notes.
         shelves: the packages that have the taggers.
     """
     paths = sorted(entry.path for entry in store.list(columns_folder(partition)))

@@ -28,16 +28,16 @@ _SHOWN = 5
 
 
 def slice_findings(store: Store, ledger: IndexLedger, shelves: Sequence[str], say: Say) -> Iterator[str]:
-    """What is wrong with the choice of an index: it lacks finished slices, or names some that it does not take.
+    """The faults of the choice of an index: it lacks finished slices, or names some that it does not take.
 
     The recipe on the shelf says which it takes. Without a recipe, it takes all finished slices; but of a stream of
     which `index.json` names some as left, it takes the newest alone, as a source of editions does.
 
     Args:
         store: the lake.
-        ledger: of an index or of copies.
+        ledger: ledger of an index or of copies.
         shelves: the packages that hold the recipes.
-        say: receives a note if no recipe says which slices it takes, and it leaves out some.
+        say: function that receives a note if no recipe says which slices it takes, and it leaves out some.
     """
     kind = kind_of(ledger.asset)
     if kind is None or kind.closes is None or kind.ordered:  # its marks are compared with its own order

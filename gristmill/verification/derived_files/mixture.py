@@ -22,9 +22,9 @@ def mixture_contradictions(
 
     Args:
         store: the lake.
-        ledger: of the index of a token cache.
+        ledger: ledger of the index of a token cache.
         shelves: the packages that hold the recipes; none: nothing is compared.
-        say: receives a note if the recipes are not those that the index was written with.
+        say: function that receives a note if the recipes are not those that the index was written with.
     """
     path, config = (f"{ledger.asset}/{name}" for name in (MIXTURE, DATA_YAML))
     index = read_index(store, ledger.asset)

@@ -9,7 +9,7 @@ from gristmill.stages.export.index import release_folder
 
 
 def pinned_beside(release: PinnedRelease) -> Iterator[str]:
-    """What is wrong, in words, unless a release pins what leads to its data, each ledger once, and objects of these.
+    """The faults, in words, unless a release pins what leads to its data, each ledger once, and objects of these.
 
     Args:
         release: the release.

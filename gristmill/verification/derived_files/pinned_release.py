@@ -43,7 +43,7 @@ def release_contradictions(store: Store, release: PinnedRelease, shelves: Sequen
         store: the lake.
         release: the release; its objects and files have the digests that it names.
         shelves: the packages that hold the recipes.
-        say: receives a note on each thing that cannot be derived again.
+        say: function that receives a note on each thing that cannot be derived again.
     """
     proof = _Proof(store, release, shelves, say)
     yield from proof.files()

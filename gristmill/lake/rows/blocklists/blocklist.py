@@ -179,7 +179,7 @@ def take_off_blocklist(store: Store, name: str, pairs: Collection[Pair]) -> list
     Args:
         store: the lake.
         name: name of the list.
-        pairs: those that must not be on the list any more.
+        pairs: pairs that must not be on the list any more.
 
     Returns:
         The pairs that were on the list or in its record, sorted.

@@ -44,9 +44,6 @@ def edit_findings(store: Store, partition: Place, shelves: Sequence[str], say: S
         shelves: the packages that have the transforms.
         say: function that receives a note if the rows cannot be compared, because a transform is missing or has other
             code.
-
-    Returns:
-        One finding for each row that differs.
     """
     try:
         head, shards = read_ledger(store, partition)
