@@ -4,7 +4,7 @@ The rules for public functions, methods and classes (module-level, or in a publi
 
 * an entry of `Args:` or `Attributes:` begins with its noun. `sizes: of the shards` borrows the parameter's name,
   `say: receives each line` has a verb only: neither tells a reader what is passed;
-* an entry for an array or a pyarrow value names a shape, a dtype or a unit;
+* an entry for an array or a pyarrow value names a shape, a dtype or a unit; one for bytes says what they encode;
 * a function that returns a value has `Returns:` or `Yields:`, or its first sentence is the value's noun phrase. An
   array's shape is said in words, and its dtype too where the annotation leaves it open;
 * a method may leave its docstring to the protocol or base class that declares its name.
@@ -58,6 +58,10 @@ NOTHING = frozenset({"None", "Iterator[None]", "Generator[None]", "NoReturn", "N
 ENTRY = re.compile(r"    (\*{0,2}\w+)(?:, \*{0,2}\w+)*: +(.*)")
 SECTION = re.compile(r"(Args|Attributes|Returns|Raises|Yields|Examples?|Notes?|Sources?):")
 ARRAY = re.compile(r"\b(NDArray|ArrayLike|ndarray|pa\.(Table|RecordBatch|Array|ChunkedArray))\b")
+BYTES = re.compile(
+    r"((Iterable|Iterator|Sequence|list)\[)?(bytes|memoryview)\]?( \| (None|memoryview))?|Mapping\[str, bytes\]"
+)
+ENCODED = re.compile(r"\b(bytes?|content|lines?|UTF-8|ASCII|JSON|YAML|XML|HTML|gzip)\b")
 SHAPE = re.compile(
     r"\([A-Z]\w*( [+-] \d)?\)|\([a-z]( [+-] \d)?\)|\([\w+*/ -]+,[\w+*/, -]*\)|\((0x|count|length|rows|documents)\w*\)|"
     r"\b(each|per)\b"
@@ -96,8 +100,8 @@ def public(tree: ast.AST, inside: str = "") -> Iterator[tuple[str, ast.ClassDef 
 def annotations(node: ast.ClassDef | Function) -> dict[str, str]:
     """The annotations of a function's parameters; of a class: of its fields and of its constructor's parameters."""
     if isinstance(node, ast.ClassDef):
-        fields = [each for each in node.body if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)]
-        result = {each.target.id: ast.unparse(each.annotation) for each in fields}
+        fields = [each for each in node.body if isinstance(each, ast.AnnAssign)]
+        result = {ast.unparse(each.target): ast.unparse(each.annotation) for each in fields}
         for each in node.body:
             if isinstance(each, ast.FunctionDef) and each.name == "__init__":
                 result |= annotations(each)
@@ -110,17 +114,35 @@ def annotations(node: ast.ClassDef | Function) -> dict[str, str]:
     }
 
 
-def bare(name: str, text: str, annotation: str) -> str | None:
+@cache
+def arrays(module: Path) -> frozenset[str]:
+    """The names of a module that stand for a type of array, as in `Numbers = NDArray[np.int64]`."""
+    names: set[str] = set()
+    for node in ast.parse(module.read_text()).body if module.is_file() else []:
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value and ARRAY.match(ast.unparse(node.value)):
+            names |= {ast.unparse(each) for each in getattr(node, "targets", [getattr(node, "target", None)]) if each}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {each.name for each in node.names} & arrays(ROOT / f"{node.module.replace('.', '/')}.py")
+    return frozenset(names)
+
+
+def of_array(annotation: str, known: frozenset[str]) -> bool:
+    return bool(ARRAY.search(annotation)) or not known.isdisjoint(re.findall(r"\w+", annotation))
+
+
+def bare(name: str, text: str, annotation: str, known: frozenset[str]) -> str | None:
     """What an entry lacks; None if nothing."""
     first = re.split(r"[\s,.;:]", text.lower(), maxsplit=1)[0]
     if NOT_NOUNS.fullmatch(first) or VERBS.fullmatch(first):
         return f"`{name}: {' '.join(text.split()[:4])}` does not begin with a noun"
-    if ARRAY.search(annotation) and not SHAPE.search(text) and not UNIT.search(text):
+    if of_array(annotation, known) and not SHAPE.search(text) and not UNIT.search(text):
         return f"`{name}: {' '.join(text.split()[:4])}` names no shape, dtype or unit of {annotation}"
+    if BYTES.fullmatch(annotation) and not ENCODED.search(text):
+        return f"`{name}: {' '.join(text.split()[:4])}` does not say what the bytes encode"
     return None
 
 
-def unsaid(node: Function, docstring: str) -> str | None:
+def unsaid(node: Function, docstring: str, known: frozenset[str]) -> str | None:
     """What a docstring leaves out about a function's result; None if nothing."""
     result = ast.unparse(node.returns).strip("'\"") if node.returns else "None"
     if result in NOTHING:
@@ -128,7 +150,7 @@ def unsaid(node: Function, docstring: str) -> str | None:
     first = docstring.split(maxsplit=1)[0].lower().strip("`'\",.:")
     if not RESULT.fullmatch(first) and not SAYS_RESULT.search(docstring):
         return f"returns {result}, but its first word {first!r} begins no value's name and it has no Returns:"
-    if ARRAY.search(result):
+    if of_array(result, known):
         if not SHAPE.search(docstring):
             return f"returns {result}, but tells no shape"
         if "Any" in result and not UNIT.search(docstring):
@@ -149,22 +171,26 @@ def declared() -> frozenset[str]:
     return frozenset(names)
 
 
-def faults(source: str, described: frozenset[str] = frozenset()) -> list[str]:
-    """The names of a module whose docstrings break a rule, and how."""
+def faults(source: str, described: frozenset[str] = frozenset(), known: frozenset[str] = frozenset()) -> list[str]:
+    """The names of a module whose docstrings break a rule, and how.
+
+    Args:
+        source: text of the module.
+        described: names of methods that may have no docstring, or refer to another.
+        known: names of types of arrays.
+    """
     result: list[str] = []
     for name, node in public(ast.parse(source)):
-        docstring = ast.get_docstring(node) or ""
+        docstring, types = ast.get_docstring(node) or "", annotations(node)
         made = [each for each in getattr(node, "body", ()) if isinstance(each, Function) and each.name == "__init__"]
-        known = annotations(node)
         for text in [docstring, *(ast.get_docstring(each) or "" for each in made if isinstance(node, ast.ClassDef))]:
-            result += [
-                f"{name}: {found}" for entry in entries(text) if (found := bare(*entry, known.get(entry[0], "")))
-            ]
+            found = [bare(entry, words, types.get(entry, ""), known) for entry, words in entries(text)]
+            result += [f"{name}: {each}" for each in found if each]
+        if isinstance(node, ast.ClassDef) or "overload" in map(ast.unparse, node.decorator_list):
+            continue
         refers = "." in name and node.name in described and (not docstring or docstring.startswith("See "))
-        overload = any(ast.unparse(each) == "overload" for each in getattr(node, "decorator_list", ()))
-        if isinstance(node, Function) and not refers and not overload:
-            found = unsaid(node, docstring or "-")
-            result += [f"{name}: {found}"] if found else []
+        fault = None if refers else unsaid(node, docstring or "-", known)
+        result += [f"{name}: {fault}"] if fault else []
     return result
 
 
@@ -187,7 +213,7 @@ def faults_of_room(room: str) -> list[str]:
         f"{path.relative_to(ROOT)}: {fault}"
         for path in files(room)
         if room_of(path) == room
-        for fault in faults(path.read_text(), declared())
+        for fault in faults(path.read_text(), declared(), arrays(path))
     ]
 
 
@@ -203,13 +229,15 @@ def test_a_room_that_is_clean_stands_no_longer_in_the_list(room: str) -> None:
 
 
 BORROWED = """
-def cut(sizes, say, table: 'NDArray[np.int64]', end) -> None:
+def cut(sizes, say, table: 'NDArray[np.int64]', kept: Sizes, data: bytes, end) -> None:
     '''Cuts files.
 
     Args:
         sizes: of the shards
         say: receives each line
         table: the places
+        kept: the ones
+        data: the file
         end: offset where
             the last shard ends
     '''
@@ -228,13 +256,15 @@ class Part:
 """
 
 SAID = """
-def cut(sizes, say, table: 'NDArray[np.int64]', *rest) -> None:
+def cut(sizes, say, table: 'NDArray[np.int64]', kept: Sizes, data: bytes, *rest) -> None:
     '''Cuts files.
 
     Args:
         sizes: sizes of the shards in bytes
         say: function that receives each line
         table: offsets of the shards (n)
+        kept: sizes in bytes
+        data: content of the file
         *rest: names
     '''
 def opened(path) -> bytes: "The bytes of a file."
@@ -253,10 +283,12 @@ class Part:
 
 
 def test_entries_without_a_noun_and_results_without_words_are_found() -> None:
-    assert faults(BORROWED) == [
+    assert faults(BORROWED, known=frozenset({"Sizes"})) == [
         "cut: `sizes: of the shards` does not begin with a noun",
         "cut: `say: receives each line` does not begin with a noun",
         "cut: `table: the places` names no shape, dtype or unit of 'NDArray[np.int64]'",
+        "cut: `kept: the ones` names no shape, dtype or unit of Sizes",
+        "cut: `data: the file` does not say what the bytes encode",
         "bare: returns bytes, but its first word '-' begins no value's name and it has no Returns:",
         "opens: returns bytes, but its first word 'opens' begins no value's name and it has no Returns:",
         "counted: returns NDArray[np.int64], but tells no shape",
@@ -265,4 +297,4 @@ def test_entries_without_a_noun_and_results_without_words_are_found() -> None:
         "Part.size: returns int, but its first word '-' begins no value's name and it has no Returns:",
         "Part.again: returns int, but its first word 'see' begins no value's name and it has no Returns:",
     ]
-    assert not faults(SAID, frozenset({"size", "again"}))
+    assert not faults(SAID, frozenset({"size", "again"}), frozenset({"Sizes"}))

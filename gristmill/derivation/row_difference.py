@@ -14,8 +14,8 @@ def first_other(found: Iterable[bytes], made: Iterable[bytes]) -> tuple[int, str
     """The number of the first row that differs, and what differs; None if all rows are the same.
 
     Args:
-        found: the rows of a shard.
-        made: the rows as they are made again.
+        found: the rows of a shard, as JSON.
+        made: the rows as they are made again, as JSON.
 
     >>> first_other([b'{"id":"a"}', b'{"id":"b"}'], [b'{"id":"a"}', b'{"id":"c"}'])
     (1, "id 'b' is here, but made again there is id 'c'")
@@ -35,8 +35,8 @@ def difference(found: bytes, made: bytes) -> str:
     """The place where two rows differ that are not equal.
 
     Args:
-        found: a row.
-        made: the row as it is made again.
+        found: a row, as JSON.
+        made: the row as it is made again, as JSON.
 
     >>> difference(b'{"text":"ab"}', b'{"text":"ac"}'), difference(b'{"metadata":{"a":1}}', b'{"metadata":{"a":2}}')
     ('its text differs from code point 1 on', 'its metadata.a differs')

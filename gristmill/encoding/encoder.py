@@ -156,7 +156,7 @@ class Encoder:
             texts: the texts.
 
         Returns:
-            See `encode`.
+            ids and lengths, each of shape (n,), as from `encode`.
 
         Raises:
             DataError: see `encode`.
@@ -171,8 +171,8 @@ class Encoder:
         It may exceed the number of special strings in the text: a normalizer may have made one of other characters.
 
         Args:
-            ids: token ids, as from `encode`.
-            lengths: numbers of ids of the texts, as from `encode`.
+            ids: token ids of all texts (n), as from `encode`.
+            lengths: number of ids of each text (T), as from `encode`.
         """
         sums = np.concatenate(([0], np.cumsum(np.isin(ids, self._special_ids))))
         ends = np.cumsum(lengths)

@@ -70,7 +70,7 @@ class TokenOffsets:
 
         Args:
             text: the text.
-            ids: its ids, int32.
+            ids: its ids, int32, shape (n,).
             spans: (begin, end) of each span, in characters; end is not included.
 
         Returns:

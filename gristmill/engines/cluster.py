@@ -70,8 +70,8 @@ class Cluster(Protocol[Handle]):
         """Submits a task: `grind_bytes(job, items)`.
 
         Args:
-            job: the job, encoded.
-            items: the items, encoded.
+            job: the job as JSON.
+            items: the items as JSON.
 
         Returns:
             A handle for `wait` and `drop`.

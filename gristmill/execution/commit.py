@@ -80,7 +80,7 @@ class Assembled(msgspec.Struct, frozen=True):
     Attributes:
         ledger: head of its ledger.
         shards: rows of the ledger's table.
-        lines: the table as it is stored, uncompressed.
+        lines: the lines of the table as they are stored, uncompressed.
         note: the run's note, stored beside head and table.
         verdicts: results of its checks.
         strays: objects in its folders that no row names.

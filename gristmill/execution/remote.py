@@ -65,7 +65,7 @@ def grind_bytes(job: bytes, items: bytes) -> bytes:
     A process grinds one item at a time, even if the cluster calls it from several threads: a grinder uses one core.
 
     Args:
-        job: message from `remote_job`.
+        job: JSON from `remote_job`.
         items: a list of Items as JSON.
 
     Returns:

@@ -84,7 +84,7 @@ class IdDigest(PairDigest):
         """The first row whose pair is not the one that an id index has for it.
 
         Args:
-            index: an id index.
+            index: bytes of an id index.
             rows: number of rows that the digest covers.
 
         Returns:

@@ -187,7 +187,7 @@ def value_of(data: bytes, where: str) -> Any:
     """The value of JSON bytes; a refused row if they have none, or an object with a key twice.
 
     Args:
-        data: one row.
+        data: one row as JSON.
         where: the raw object and the row's place in it.
     """
     try:
@@ -221,7 +221,7 @@ def not_utf8(data: bytes) -> str:
     r"""Tells whether bytes of JSON are not UTF-8.
 
     Args:
-        data: one row.
+        data: one row as JSON.
 
     Returns:
         What is wrong with them, and the mend; empty if they are UTF-8.

@@ -136,7 +136,7 @@ def members(
     holds more than the entries of its directory, such as two archives that were joined.
 
     Args:
-        raw: the archive.
+        raw: bytes of the archive.
         name: name of the archive, for error messages.
         accept: whether to read the entry of this name. Folders are never read.
         entry_limit: largest size of one entry, in unpacked bytes.

@@ -103,7 +103,7 @@ def train_weights(files: Mapping[str, bytes], release: PinnedRelease) -> dict[st
     """The weight of each stream in the trainer's configuration of a release.
 
     Args:
-        files: result of trainer_files().
+        files: content of each file by its name, from trainer_files().
         release: the release.
     """
     config = json.loads(files[f"{RELEASES}{release.name}/{DATA_YAML}"])

@@ -35,7 +35,8 @@ _DUPLICATE = (5, 6, 7, 8, 9, 10)
 
 
 def tag(documents: Sequence[Document]) -> dict[str, Shares]:
-    """The labels of a batch of documents. The label of an n-gram is None if a document has fewer than n words.
+    """The labels of a batch of documents, one number for each document. The label of an n-gram is None if a document
+    has fewer than n words.
 
     Labels of n-grams are None from 20,000,001 words on, those of duplicate lines from so many lines on.
 

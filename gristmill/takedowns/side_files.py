@@ -57,7 +57,7 @@ def pairs_in_row(line: bytes, wanted: Wanted) -> list[Pair]:
     A row of another source is another document, even if it has the same id. An empty source is none.
 
     Args:
-        line: the row.
+        line: the line of the row.
         wanted: the documents.
 
     >>> wanted = Wanted({("pages", "7"): ""})

@@ -213,7 +213,7 @@ def write_project(folder: Path, files: Mapping[str, bytes], empty: Sequence[str]
 
     Args:
         folder: folder that check_folder() accepted.
-        files: contents by path.
+        files: content of each file by its path.
         empty: folders without files.
 
     Raises:

@@ -43,12 +43,12 @@ class Lines(Pieces):
         return np.bincount(self.texts[chosen], minlength=len(self.counts))
 
     def repeated(self) -> Numbers:
-        """The numbers of all lines that occur more than once in their text, ascending."""
+        """The numbers of all lines that occur more than once in their text, ascending (n)."""
         alike, repeats = self._repeats
         return alike[repeats.places]
 
     def copies(self) -> Numbers:
-        r"""The numbers of all lines that occurred before in their text, ascending.
+        r"""The numbers of all lines that occurred before in their text, ascending (n).
 
         >>> Lines.of(CodePoints.of(["a\nb\na\na", "a"])).copies().tolist()
         [2, 3]

@@ -45,7 +45,7 @@ class Repeats:
 
 
 def sorted_keys(keys: Hashes) -> tuple[Numbers, Hashes]:
-    """The indices that sort the keys, stable, and the sorted keys.
+    """The indices that sort the keys (n), stable, and the sorted keys (n).
 
     The index of a key replaces its low bits before sorting. This is five times faster than a stable sort. Its order
     is wrong only if two keys differ in those bits alone; then the stable sort is used.

@@ -42,7 +42,7 @@ def misconfigured(data: bytes, root: str, asset: str, caches: Mapping[str, str],
     Not derived are the weights, the block, and how documents are packed: they are the mix's own.
 
     Args:
-        data: the file.
+        data: content of the file.
         root: the lake's address.
         asset: the index or the consolidated copies.
         caches: the folder of the cache of each stream.

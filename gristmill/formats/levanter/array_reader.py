@@ -143,7 +143,7 @@ class ArrayReader:
         return result
 
     def pieces(self, start: int, stop: int) -> Iterator[Values]:
-        """Elements [start, stop) in pieces of at most one inner chunk. The pieces are read-only.
+        """Elements [start, stop) in pieces, each at most one inner chunk. The pieces are read-only.
 
         Args:
             start: number of the first element.

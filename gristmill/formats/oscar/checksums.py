@@ -57,7 +57,7 @@ def read_checksums(data: bytes, where: str) -> list[Checksum]:
     r"""The lines of a checksum file. Empty lines are left out.
 
     Args:
-        data: the file.
+        data: content of the file.
         where: its path, for messages.
 
     Raises:

@@ -61,7 +61,7 @@ def compose(
         recipe: the recipe that made it.
         inputs: the partitions it was made from.
         shards: the rows of the table, sorted by name.
-        lines: `table_bytes(shards)`, if the caller has it already.
+        lines: lines of the table from `table_bytes(shards)`, if the caller has it already.
 
     Returns:
         The head, with its fingerprint.

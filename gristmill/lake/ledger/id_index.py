@@ -37,7 +37,7 @@ def place_of(read: ReadRange, rows: int, digest: bytes) -> int | None:
     Args:
         read: function that reads a byte range of the index.
         rows: number of hashes.
-        digest: the hash, from `hash_of`.
+        digest: the 16 bytes of the hash, from `hash_of`.
     """
     guess = int.from_bytes(digest, "big") * rows >> (8 * HASH_BYTES)
     reach = _SPREAD * isqrt(rows) + _FEW

@@ -139,7 +139,7 @@ def find_raw_span(packed: bytes, row: int, path: str) -> RawOrigin:
     """Finds the raw object and the raw span of a row.
 
     Args:
-        packed: result of the writer's `pack`.
+        packed: bytes of the writer's `pack`.
         row: number of the row in the shard.
         path: path of the index, for messages.
 
@@ -169,7 +169,7 @@ def check_raw_spans(packed: bytes, rows: int, inputs: int, path: str) -> None:
     """Checks that packed spans are spans of the rows of a shard. They are not compared with the raw objects.
 
     Args:
-        packed: result of the writer's `pack`.
+        packed: bytes of the writer's `pack`.
         rows: number of rows of the shard.
         inputs: number of its raw objects.
         path: path of the index, for messages.

@@ -231,7 +231,7 @@ def unpacked_whole(data: bytes, path: str, most: int = ROW_LIMIT) -> bytes:
     """The plain bytes of a small object, such as a ledger's table.
 
     Args:
-        data: the object.
+        data: content of the object.
         path: path of the object; its ending names the packing.
         most: greatest size of the plain bytes.
 

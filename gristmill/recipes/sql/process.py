@@ -82,7 +82,7 @@ def ask(request: CheckRules | EvaluateRules, rows: bytes = b"") -> tuple[RuleAns
 
     Args:
         request: task for the process, with its limits.
-        rows: the rows of EvaluateRules as an Arrow stream.
+        rows: the rows of EvaluateRules as bytes of an Arrow stream.
 
     Returns:
         The answer, and the decisions of EvaluateRules: one per row, of the type that its query gives them.

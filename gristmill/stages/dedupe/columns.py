@@ -132,11 +132,11 @@ class ColumnFile:
         self.rows = size // width
 
     def read(self, start: int, stop: int) -> list[Column]:
-        """The rows [start, stop) of all columns."""
+        """The rows [start, stop) of all columns: an array of shape (stop - start,) for each."""
         return [self.column(number, start, stop) for number in range(len(self._types))]
 
     def column(self, number: int, start: int, stop: int) -> Column:
-        """The rows [start, stop) of one column."""
+        """The rows [start, stop) of one column, shape (stop - start,)."""
         before = sum(each.itemsize for each in self._types[:number]) * self.rows
         dtype = self._types[number]
         start, stop = min(start, self.rows), min(stop, self.rows)
@@ -146,7 +146,7 @@ class ColumnFile:
         return np.fromfile(self._held, dtype, stop - start, offset=offset)
 
     def blocks(self, most: int) -> Iterator[list[Column]]:
-        """All rows, in blocks of at most so many."""
+        """All rows, in blocks of at most so many: an array for each column."""
         for start in range(0, self.rows, most):
             yield self.read(start, start + most)
 

@@ -17,7 +17,7 @@ class Newcomer:
     Attributes:
         rank: rank of the snapshot.
         start: the place of the first hash in the file `hashes` of its run.
-        places: places of its hashes among all distinct hashes of the range, ascending.
+        places: place of each of its hashes among all distinct hashes of the range, ascending (n).
     """
 
     def __init__(self, rank: int, start: int, places: Places) -> None:
@@ -86,8 +86,8 @@ class Keepers:
 
         Args:
             rank: rank of the member.
-            places: places of the hashes in the range.
-            indexes: indexes of the hashes in the file `hashes` of its run.
+            places: place of each hash in the range (n).
+            indexes: index of each hash in the file `hashes` of its run (n).
         """
         free = self._ranks[places] < 0
         self._ranks[places[free]] = rank

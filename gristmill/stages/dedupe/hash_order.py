@@ -82,7 +82,7 @@ def meet(hi: U64, lo: U64, other_hi: U64, other_lo: U64) -> tuple[Places, Places
     The shorter list is searched in the longer one. The low halves are looked at only where high halves are equal.
 
     Returns:
-        Their places in the first list, ascending, and their places in the other.
+        Their places in the first list, ascending, and their places in the other, shape (n,) each.
 
     >>> a, b = np.array([1, 4, 4], "u8"), np.array([4, 4, 9], "u8")
     >>> [at.tolist() for at in meet(a, np.array([0, 5, 6], "u8"), b, np.array([6, 8, 0], "u8"))]

@@ -26,7 +26,7 @@ class AscendingHashes(Protocol):
         """The number of hashes."""
 
     def read(self, start: int, stop: int) -> Sequence[U64]:
-        """The high and low halves of the hashes [start, stop)."""
+        """The high and low halves of the hashes [start, stop), shape (n,) each."""
 
 
 Window = list[tuple[int, U64, U64]]

@@ -37,7 +37,7 @@ def units_of(unit: Unit, rows: Sequence[Any], counts: Counter[str], hashed: Dige
         unit: unit that is compared.
         rows: rows of the type `keyed_row`, if whole documents are compared; else with `text`.
         counts: counter of the rows without a key, by the reason.
-        hashed: function that computes the hashes, but for n-grams and signatures.
+        hashed: function that computes the hashes of each unit, but for n-grams and signatures.
     """
     if isinstance(unit, DocumentUnits):
         keys = keys_of(rows, unit.key, counts)

@@ -42,7 +42,7 @@ def write_members(part: BinaryPart, rank: int, members: Records, shards: int) ->
     Args:
         part: the part.
         rank: rank of the snapshot.
-        members: MEMBER records, by ascending document.
+        members: MEMBER records, one for each document, ascending (n).
         shards: number of shards of the snapshot.
     """
     edges = np.searchsorted(shard_of(members["node"]), np.arange(shards + 1))
@@ -60,7 +60,7 @@ def digest_of_records(records: Records) -> bytes:
 
 
 def records_of(data: bytes, kind: np.dtype[np.void], where: str) -> Records:
-    """The records in the bytes of a file.
+    """The records in the bytes of a file (n).
 
     Raises:
         DataError: the file is cut.
@@ -71,7 +71,7 @@ def records_of(data: bytes, kind: np.dtype[np.void], where: str) -> Records:
 
 
 def read_members(store: Store, part: Shard, table: str, rank: int, shards: int) -> Records:
-    """The MEMBER records of one snapshot, compared with their index.
+    """The MEMBER records of one snapshot (n), compared with their index.
 
     Args:
         store: the lake.
@@ -97,7 +97,7 @@ def find_nodes(records: Records, nodes: Nodes) -> tuple[NDArray[np.int64], NDArr
     """The index of each document's record, and whether the document has one; shape (n,) each.
 
     Args:
-        records: MEMBER records, by ascending document.
+        records: MEMBER records, one for each document, ascending (n).
         nodes: documents (n).
     """
     at = np.searchsorted(records["node"], nodes)

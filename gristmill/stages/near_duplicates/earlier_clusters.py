@@ -39,7 +39,7 @@ class EarlierClusters:
         """Adds a layer of this round.
 
         Args:
-            members: its MEMBER records.
+            members: its MEMBER records (n).
             clusters: a CLUSTER record for each cluster that it made or added to.
         """
         if len(self.members):
@@ -73,7 +73,7 @@ class EarlierClusters:
 
     @property
     def numbers(self) -> Nodes:
-        """The numbers of all clusters."""
+        """The numbers of all clusters (n)."""
         return np.concatenate([self._before["cluster"], self.clusters["cluster"]])
 
     def known(self, firsts: Nodes) -> tuple[Records, NDArray[np.bool_]]:

@@ -52,7 +52,8 @@ def grouped(one: Nodes, other: Nodes, old: NDArray[np.bool_], earlier: EarlierCl
         old: whether `one` is of an earlier round or layer, as flags (n).
         earlier: the earlier clusters.
         order: the order of snapshots.
-        values: the document with the greatest is kept; None: the first. Equal values: the first of these documents.
+        values: value of each document (n). The document with the greatest is kept; None: the first. Equal values: the
+            first of these documents.
     """
     slots, may = slots_of(order), _may_join(one, other, old, earlier, order)
     one, other, old = one[may], other[may], old[may]

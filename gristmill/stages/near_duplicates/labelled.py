@@ -34,7 +34,7 @@ def free_numbers(wished: Nodes, taken: Nodes) -> Nodes:
 
     Args:
         wished: numbers that the clusters would have by themselves (n).
-        taken: the numbers of other clusters.
+        taken: the numbers of other clusters (m).
 
     >>> free_numbers(np.array([7, 3, 7, 8], np.uint64), np.array([3], np.uint64)).tolist()
     [7, 4, 8, 9]
@@ -50,12 +50,12 @@ def free_numbers(wished: Nodes, taken: Nodes) -> Nodes:
 
 
 def clusters_of(grouped: Grouped, printed: PrintedDocuments, taken: Nodes) -> Records:
-    """The CLUSTER records of a layer. The ids of the first documents of new clusters are read.
+    """The CLUSTER records of a layer (n). The ids of the first documents of new clusters are read.
 
     Args:
         grouped: the clusters.
         printed: reader of the ids.
-        taken: the numbers of all earlier clusters.
+        taken: the numbers of all earlier clusters (m).
     """
     records = np.zeros(len(grouped.firsts), CLUSTER)
     records["first"], records["kept"] = grouped.firsts, grouped.kept

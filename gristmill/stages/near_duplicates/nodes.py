@@ -77,7 +77,7 @@ def in_order(nodes: Nodes, slots: Sequence[int]) -> Nodes:
     the first one.
 
     Args:
-        nodes: documents.
+        nodes: documents (n).
         slots: rank whose place each rank takes; see `slots_of`.
     """
     moved = np.asarray(slots, np.uint64)[rank_of(nodes)] << np.uint64(_SHARD + _DOCUMENT)

@@ -122,7 +122,7 @@ def pack(lengths: Iterable[Lengths], rule: PackingRule, path: str = "documents")
     Memory holds one block and the plan itself (16 bytes per example).
 
     Args:
-        lengths: the documents' lengths, in blocks of consecutive documents.
+        lengths: the length of each document, in blocks of consecutive documents.
         rule: rule of the packing.
         path: path of the split, for messages.
 
@@ -154,7 +154,7 @@ def packs(
     The last example of a block stays open until the next block shows which documents still fit into it.
 
     Args:
-        lengths: lengths of the documents, as for `plan`.
+        lengths: length of each document, as for `plan`.
         rule: rule of the packing.
         path: path of the split, for messages.
 

@@ -141,7 +141,7 @@ class TokenStream:
         return np.concatenate(by_part)
 
     def elements(self, field: str, start: int, stop: int) -> Values:
-        """The elements [start, stop) of the field's stream, across row boundaries. Raises the errors of `bounds`."""
+        """The elements [start, stop) of the field's stream (stop - start,). Raises the errors of `bounds`."""
         ends = self._ends_of(field)
         if not 0 <= start <= stop <= ends[-1]:
             raise IndexError(f"elements {start} to {stop} of {ends[-1]} {field}")
@@ -150,7 +150,7 @@ class TokenStream:
         return np.concatenate(by_part) if by_part else np.empty(0, np.int32)
 
     def row(self, field: str, number: int) -> Values:
-        """The elements of one row; raises the same errors as `bounds`."""
+        """The elements of one row (n); raises the same errors as `bounds`."""
         start, stop = self.bounds(field, number, number + 1).tolist()
         return self.elements(field, start, stop)
 

@@ -45,7 +45,8 @@ _LOREM = re.compile("lorem ipsum", re.IGNORECASE)
 
 
 def tag(batch: Batch) -> dict[str, Shares]:
-    """The signals of a batch of documents, as arrays; masked where a document has none.
+    """The signals of a batch of documents, as arrays with one number for each document; masked where a document has
+    none.
 
     So that a document of 100 MB needs less than 1 GB of memory, one of more than 18,000,000 words has no signals that
     compare its words.

@@ -49,7 +49,7 @@ class Groups:
 
         Args:
             places: number of places.
-            candidates: the places that have a key, ascending, in stretches.
+            candidates: the places that have a key, ascending, in stretches of shape (n,).
             keys_at: function that gives the keys of places.
             part: keys of a part, about.
 
@@ -72,7 +72,7 @@ def ngram_groups(hashes: list[Hashes], most: int, part: int = PART) -> Iterator[
     """The words and n-grams that repeat in a text, for n = 1 to `most`. See `Words.repeats`.
 
     Args:
-        hashes: hashes of the text's words, in stretches. The list is emptied, because many hashes are large.
+        hashes: the hash of each word of the text, in stretches. The list is emptied, because many hashes are large.
         most: the greatest n.
         part: number of keys of a part, about, as in `Groups.of`.
 
@@ -111,8 +111,8 @@ def copies(keys: list[Hashes], lengths: list[NDArray[np.uint32]], part: int = PA
     """The number of things that occur more than once, each copy counted, and the sum of their lengths.
 
     Args:
-        keys: keys of the things, in stretches. The list is emptied, because many keys are large.
-        lengths: lengths of the things in code points, in the same stretches. The list is emptied.
+        keys: the key of each thing, in stretches. The list is emptied, because many keys are large.
+        lengths: length of each thing in code points, in the same stretches. The list is emptied.
         part: number of keys of a part, about, as in `Groups.of`.
 
     >>> copies([np.array([7, 9, 7], np.uint64)], [np.array([2, 5, 2], np.uint32)])

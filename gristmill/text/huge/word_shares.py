@@ -19,7 +19,7 @@ def word_shares(
     """What is found when the words of one text are compared with each other.
 
     Args:
-        hashes: hashes of the words, in stretches. The list is emptied.
+        hashes: the hash of each word, in stretches. The list is emptied.
         before: the code points of all words before each word, and of all words at last.
         top: lengths of n-grams of which the most common one counts.
         duplicate: lengths of n-grams of which all that repeat count.

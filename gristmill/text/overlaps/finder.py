@@ -113,7 +113,7 @@ def _spans(starts: NDArray[Any], ends: NDArray[Any], items: NDArray[Any]) -> Spa
 
 
 def merged(spans: SpanArray) -> SpanArray:
-    """The spans, those of one item that overlap or touch as one, in the order of their starts.
+    """The spans (n, 3), those of one item that overlap or touch as one, in the order of their starts.
 
     >>> merged(np.array([[0, 5, 1], [3, 9, 1], [4, 8, 2], [20, 30, 1]])).tolist()
     [[0, 9, 1], [4, 8, 2], [20, 30, 1]]

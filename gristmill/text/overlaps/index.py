@@ -72,7 +72,7 @@ class OverlapIndex:
         ngrams: n-grams of each evaluation set, by its name.
         lines: lines of each evaluation set, by its name.
         filter: filter that finds the texts that may have one of them.
-        quick: the hashes of the filter: of n-grams, and of lines.
+        quick: the hashes of the filter: of n-grams (n), and of lines (m).
     """
 
     length: int

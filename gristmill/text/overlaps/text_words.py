@@ -47,7 +47,7 @@ class TextWords:
         return cls(starts, ends, hashes, lines)
 
     def ngrams(self, length: int) -> Hashes128:
-        """The hashes of the runs of `length` words; run i begins with word i."""
+        """The hash of each run of `length` words; run i begins with word i."""
         firsts = np.arange(max(len(self.starts) - length + 1, 0))
         return sequences(self.hashes, firsts, np.full(len(firsts), length))
 
@@ -59,7 +59,7 @@ class TextWords:
 
 
 def word_edges(data: bytes) -> tuple[Numbers, Numbers]:
-    """The starts and ends of the words of a normalised text, in bytes."""
+    """The start and the end of each word of a normalised text, in bytes."""
     outside = np.ones(len(data) + 2, np.bool_)
     np.less_equal(np.frombuffer(data, np.uint8), 0x20, out=outside[1:-1])
     (edges,) = np.nonzero(outside[1:] != outside[:-1])

@@ -87,8 +87,8 @@ class WordFilter:
 
     Args:
         length: words of an n-gram.
-        grams: hashes of n-grams, as filter_hashes() gives them.
-        lines: hashes of lines.
+        grams: hashes of n-grams (n), as filter_hashes() gives them.
+        lines: hashes of lines (m).
     """
 
     def __init__(self, length: int, grams: Hashes, lines: Hashes) -> None:
@@ -96,7 +96,7 @@ class WordFilter:
         self._grams, self._lines = _Table(grams), _Table(lines)
 
     def among(self, texts: Sequence[str]) -> Numbers:
-        """The numbers of the texts that may have one, ascending.
+        """The numbers of the texts that may have one, ascending (n).
 
         Args:
             texts: any texts.

@@ -43,7 +43,7 @@ def sentences(column: CodePoints, runs: Runs) -> Numbers:
 
 
 def sentence_ends(column: CodePoints) -> Numbers:
-    """The places that follow a sentence or a line, ascending."""
+    """The places that follow a sentence or a line, ascending (n)."""
     units = column.units
     marks = taken(units, _table())
     (places,) = np.nonzero(marks)

@@ -24,7 +24,7 @@ _EMOJI = ((0x1F300, 0x1F64F), (0x1F680, 0x1F6FF), (0x2600, 0x27BF))
 
 @cache
 def characters() -> Flags:
-    r"""The bits WORD, MARK, SPACE and EMOJI of every code point, by Unicode 14.0.
+    r"""The bits WORD, MARK, SPACE and EMOJI of each code point (0x110000), by Unicode 14.0.
 
     They equal the classes `\w`, `[[:punct:]]` and `\s` of the package `regex` for the code points that Unicode 14.0
     assigns. Its release 2026.11 knows the characters of 17.0; here later ones have no bit. The file has the first two.

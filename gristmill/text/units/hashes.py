@@ -32,7 +32,7 @@ class Hashes128(NamedTuple):
     low: Hashes
 
     def take(self, places: Numbers) -> "Hashes128":
-        """The hashes at these places."""
+        """The hashes at these places (n)."""
         return Hashes128(self.high.take(places), self.low.take(places))
 
 

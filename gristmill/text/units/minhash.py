@@ -94,7 +94,7 @@ def similarities(one: Signatures, other: Signatures) -> NDArray[np.float32]:
 
     Args:
         one: signatures (T, permutations).
-        other: signatures of the same shape.
+        other: signatures of the same shape, uint32.
 
     >>> similarities(np.array([[1, 2]], np.uint32), np.array([[1, 3]], np.uint32)).tolist()
     [0.5]

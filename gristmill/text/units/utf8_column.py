@@ -75,7 +75,7 @@ class Utf8Column:
 
     @cached_property
     def bytes(self) -> Flags8:
-        """The bytes as an array."""
+        """The bytes as an array (n)."""
         return np.frombuffer(self.data, np.uint8)
 
     @cached_property

@@ -90,7 +90,7 @@ class ExamplesProof:
         Args:
             shard: name of the shard.
             row: number of the row there.
-            line: the row of the set.
+            line: the line of the row of the set.
             pair: (source, id) of its document.
             text: text of its document.
 

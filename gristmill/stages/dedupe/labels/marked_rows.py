@@ -55,7 +55,7 @@ class MarkedRows:
         Args:
             dedupe: the recipe.
             table: the spans of the part of fingerprints.
-            marks: the file `marks`.
+            marks: content of the file `marks`.
             where: names the part of marks, for messages.
 
         Returns:

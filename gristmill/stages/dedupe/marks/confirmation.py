@@ -45,7 +45,7 @@ class Confirmation:
         self._row_type = keyed_row(key)
 
     def refuted(self, rank: int, found: FirstOccurrences) -> U64:
-        """The positions of the duplicates whose texts differ from their first occurrences, though the hash is the same.
+        """The positions (n) of duplicates whose texts differ from their first occurrences, though the hash is the same.
 
         Args:
             rank: rank of the snapshot that has the duplicates.

@@ -36,7 +36,7 @@ class OldRun:
         """The hashes of a range that this snapshot has. Ranges come in their order.
 
         Returns:
-            Their places in the range, and in the file.
+            Their places in the range, and in the file, shape (n,) each.
         """
         file = self._file or ColumnFile(self._store, self._path, self._digest, HASHES, self._spill)
         self._file = file if self._spill else None

@@ -206,8 +206,8 @@ def text_difference(made: bytes, found: bytes) -> str:
     """The place where the texts of two rows differ. They are not shown: an edit may have removed what nobody may read.
 
     Args:
-        made: a row as it is made again.
-        found: the row in the lake.
+        made: a row as it is made again, as JSON.
+        found: the row in the lake, as JSON.
     """
     try:
         texts = text_of(made), text_of(found)

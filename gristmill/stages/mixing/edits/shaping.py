@@ -39,7 +39,7 @@ class RowShape:
         """The row as it is written. A row that has nothing to leave out or to add keeps its bytes.
 
         Args:
-            line: the row.
+            line: the line of the row.
             labels: its labels in each set whose labels are merged, by the set's name.
             shard: name of its shard.
             row: its number there.

@@ -15,7 +15,7 @@ class TextLengths(Sequence[int]):
     Written rows have their spans, so most blocks are never decoded for this.
 
     Args:
-        block: the rows.
+        block: the lines of the rows.
         rows: their number.
 
     >>> list(TextLengths(b'{"text":"to be"}\n{"text":null}\n', 2))
