@@ -213,11 +213,14 @@ class BoundedDirectory(io.RawIOBase):
         return data
 
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        """Moves to an offset. Returns it, counted from the beginning.
+        """Moves to an offset.
 
         Args:
             offset: number of bytes from `whence`.
             whence: origin of the offset, as for io.IOBase.seek().
+
+        Returns:
+            The new offset, counted from the beginning.
         """
         return self._file.seek(offset, whence)
 

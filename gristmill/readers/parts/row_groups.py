@@ -41,11 +41,14 @@ class RangedFile(io.RawIOBase):
         return self._place
 
     def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
-        """Moves to an offset. Returns it, counted from the beginning.
+        """Moves to an offset.
 
         Args:
             offset: number of bytes from `whence`.
             whence: origin of the offset, as for io.IOBase.seek().
+
+        Returns:
+            The new offset, counted from the beginning.
         """
         self._place = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._place, os.SEEK_END: self._raw.size}[whence]
         return self._place
