@@ -28,13 +28,11 @@ Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 NOT_YET: frozenset[str] = frozenset(
     [
         "gristmill/commands",
+        "gristmill/dolma",
         "gristmill/formats",
         "gristmill/preparing",
         "gristmill/readers",
         "gristmill/recipes",
-        "gristmill/stages/dolma_dedupe",
-        "gristmill/stages/dolma_mixing",
-        "gristmill/stages/dolma_tagging",
         "gristmill/stages/export",
         "gristmill/watching",
     ]
