@@ -28,7 +28,6 @@ Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 NOT_YET: frozenset[str] = frozenset(
     [
         "gristmill/commands",
-        "gristmill/dolma",
         "gristmill/formats",
         "gristmill/preparing",
         "gristmill/readers",

@@ -82,7 +82,7 @@ def _declare_one(one: ArgumentParser, fields: Mapping[str, type]) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Makes what is missing, and returns 0; 3 if another run writes to the same folder.
+    """Makes what is missing. Returns 0; 3 if another run writes to the same folder.
 
     Raises:
         RecipeError: the configuration is wrong, or the attributes were made by other taggers or options.

@@ -91,15 +91,15 @@ class DedupeConfig:
         attribute: the key of the attribute, without the number of the partition.
         key: path of the documents' key; None: paragraphs are compared.
         separator: between two paragraphs.
-        ngram: how n-grams of paragraphs are compared; None: whole paragraphs are.
+        ngram: options for comparing n-grams of paragraphs; None: whole paragraphs are compared.
         skip_empty: whether keys and paragraphs of white space are left out.
         min_length: the shortest that are compared: bytes of a key, code points of a paragraph.
         min_words: the least words; see gristmill.dolma.dedupe.units.
-        partitions: into how many parts the work is divided.
+        partitions: number of parts into which the work is divided.
         partition: index of the part that is done.
         document_dir: the folder's name that `attributes/<name>` replaces.
         packing: ending of the packing of the attributes, such as `.gz`; empty: that of the documents.
-        bloom_file: where the keys are kept, in place of the toolkit's Bloom filter; empty: not given.
+        bloom_file: path of the file with the keys, in place of the toolkit's Bloom filter; empty: not given.
         read_only: whether documents are compared with the keys of `bloom_file`, and not with each other.
         dryrun: whether nothing is done.
     """
@@ -127,7 +127,7 @@ class DedupeConfig:
 
     @property
     def digest(self) -> str:
-        """What identifies the marks, besides the documents."""
+        """The digest that identifies the marks, besides the documents."""
         left_out = ("documents", "name", "document_dir", "bloom_file", "read_only", "dryrun")
         options = {name: value for name, value in asdict(self).items() if name not in left_out}
         options |= {"read_only": True} if self.read_only else {}
@@ -138,7 +138,7 @@ def dedupe_config(fields: Mapping[str, Any]) -> DedupeConfig:
     """The configuration of the merged fields of file and options.
 
     Args:
-        fields: by the names of DEDUPE_FIELDS; null is the default.
+        fields: values by the names of DEDUPE_FIELDS; null is the default.
 
     Raises:
         RecipeError: a field is missing, or asks for what only the toolkit itself can do.

@@ -56,7 +56,7 @@ class DedupePlan(FilePlan):
 
     Attributes:
         files: the files to read, in the order of comparison.
-        missing: those of them whose attributes are missing.
+        missing: files whose attributes are missing.
         known: the keys that the documents are compared with; None: they are compared with each other.
         keys: the keys to save; None: none, or they are saved.
     """
@@ -71,9 +71,12 @@ def plan_dedupe(config: DedupeConfig, options: Mapping[str, str], *, force: bool
     """Finds the files, and what is missing.
 
     Args:
-        config: what is compared.
-        options: of the bucket's client.
+        config: configuration that says what is compared.
+        options: options of the bucket's client.
         force: whether files that others made are replaced, and records that do not fit are not read.
+
+    Returns:
+        The plan: the files to read, and those to write.
 
     Raises:
         RecipeError: the file of keys is missing, or of others; no file matches; or the attributes were made with other
@@ -163,10 +166,10 @@ def run_dedupe(plan: DedupePlan, config: DedupeConfig, options: Mapping[str, str
     """Writes the files that are missing, the keys and the manifests.
 
     Args:
-        plan: of plan_dedupe().
-        config: of the plan.
-        options: of the bucket's client.
-        say: takes lines of progress.
+        plan: plan from plan_dedupe().
+        config: configuration of the plan.
+        options: options of the bucket's client.
+        say: function that takes lines of progress.
 
     Returns:
         How many documents were read.

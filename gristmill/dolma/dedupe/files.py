@@ -17,8 +17,8 @@ def compared_files(config: DedupeConfig, options: Mapping[str, str]) -> tuple[li
     """The files in the order of comparison.
 
     Args:
-        config: what is compared.
-        options: of the bucket's client.
+        config: configuration that says what is compared.
+        options: options of the bucket's client.
 
     Returns:
         The files, and the patterns that match none.

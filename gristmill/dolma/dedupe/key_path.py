@@ -14,7 +14,7 @@ class KeyPath:
     """Names and indices that lead from a document to its key.
 
     Attributes:
-        text: as it was written.
+        text: text as it was written.
         steps: names of fields, and indices in lists.
 
     >>> KeyPath.of("$.metadata['urls'][0]").steps
@@ -30,6 +30,9 @@ class KeyPath:
 
         Args:
             text: `$`, then `.name`, `['name']` or `[0]` any number of times.
+
+        Returns:
+            The path.
 
         Raises:
             RecipeError: it is another JSONPath, or none.

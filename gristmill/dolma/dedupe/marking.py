@@ -18,7 +18,7 @@ class Marker:
     """Marks what occurred in documents that it was given before.
 
     Args:
-        config: what is compared. With `read_only`, only the keys of `seen` are marked.
+        config: configuration that says what is compared. With `read_only`, only the keys of `seen` are marked.
         seen: keys to begin with.
 
     Attributes:
@@ -32,7 +32,7 @@ class Marker:
 
     @property
     def distinct(self) -> int:
-        """How many different keys there were."""
+        """The number of different keys."""
         return len(self.seen)
 
     def rows(self, block: bytes, path: str, first: int) -> Iterator[bytes]:
@@ -40,7 +40,7 @@ class Marker:
 
         Args:
             block: complete lines, one document each.
-            path: of their file, for messages.
+            path: path of their file, for messages.
             first: number of the block's first row in the file.
 
         Raises:

@@ -36,9 +36,9 @@ class KeysHeader(msgspec.Struct, frozen=True):
 
     Attributes:
         form: always FORM.
-        version: of the form.
-        keys: how many there are.
-        sha256: of their bytes (hex).
+        version: version of the form.
+        keys: number of keys.
+        sha256: sha256 of their bytes (hex).
         documents: digest of the options and of the patterns of the documents.
         inputs: digest of the options and of the documents' versions.
     """
@@ -55,12 +55,12 @@ class SavedKeys:
     """A file of keys.
 
     Args:
-        path: of the file, or its address in a bucket.
-        options: of the bucket's client.
+        path: path of the file, or its address in a bucket.
+        options: options of the bucket's client.
 
     Attributes:
         root: the folder or address that holds the file.
-        name: of the file.
+        name: name of the file.
         url: the whole path or address.
     """
 

@@ -47,7 +47,7 @@ class SeenHashes:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the hashes."""
+        """The size of the hashes in bytes."""
         return sum(high.nbytes + low.nbytes for high, low in self._runs)
 
     def add(self, hashes: Hashes) -> NDArray[np.bool_]:

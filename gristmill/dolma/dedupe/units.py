@@ -94,8 +94,8 @@ def document_keys(rows: Sequence[Any], path: KeyPath, config: DedupeConfig) -> K
 
     Args:
         rows: the documents.
-        path: of the key.
-        config: which keys are skipped.
+        path: path of the key.
+        config: configuration that says which keys are skipped.
 
     Raises:
         NoKey: a document has no string there.
@@ -171,7 +171,7 @@ def paragraph_keys(rows: Sequence[Any], config: DedupeConfig) -> Keyed:
 
     Args:
         rows: the documents.
-        config: what is compared.
+        config: configuration that says what is compared.
 
     Raises:
         NoKey: a document has no text.

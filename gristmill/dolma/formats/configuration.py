@@ -25,7 +25,7 @@ class HiddenVariables(Mapping[str, str]):
     """Variables of the environment. Texts that are shown have their names in place of the values that were read.
 
     Args:
-        variables: by name.
+        variables: variables by name.
 
     >>> variables = HiddenVariables({"KEY": "secret"})
     >>> variables["KEY"], variables.hidden("no folder secret/a")
@@ -78,9 +78,9 @@ def read_configuration(data: bytes, where: str, variables: Mapping[str, str] | N
     """What a configuration file holds.
 
     Args:
-        data: of the file.
+        data: content of the file.
         where: its path, for messages.
-        variables: of the environment, by name; None: references stay as they are written.
+        variables: variables of the environment, by name; None: references stay as they are written.
 
     Returns:
         Dictionaries, lists, texts and numbers.
@@ -109,8 +109,8 @@ def resolved(value: Any, variables: Mapping[str, str] | None, where: str) -> Any
     """The same values, with each reference to a variable replaced by the variable's value.
 
     Args:
-        value: what a configuration file holds: texts, numbers, lists and dictionaries of them.
-        variables: of the environment, by name; None: references stay as they are written.
+        value: content of a configuration file: texts, numbers, lists and dictionaries of them.
+        variables: variables of the environment, by name; None: references stay as they are written.
         where: the configuration's path, for messages.
 
     Returns:

@@ -67,7 +67,7 @@ class JqCall:
     """A function, such as `length` or `map(.[2])`.
 
     Attributes:
-        name: of the function.
+        name: name of the function.
         argument: an expression, if it has one.
     """
 

@@ -30,7 +30,7 @@ class JqNode:
     Attributes:
         kind: `word`, `variable`, `text` (its children are interpolations), `group` or `sign`.
         text: the word, the sign, or what a group begins with: a bracket or `if`.
-        children: what is inside.
+        children: nodes that are inside.
     """
 
     kind: str
@@ -45,7 +45,7 @@ class JqNames:
     Attributes:
         called: the functions that it calls, and its modules' keywords.
         defined: the functions that it defines, and their parameters.
-        variables: with their `$`.
+        variables: names of variables, with their `$`.
     """
 
     called: frozenset[str]
@@ -57,7 +57,7 @@ def names_of_jq(text: str) -> JqNames:
     r"""The names in a program.
 
     Args:
-        text: of the program.
+        text: text of the program.
 
     Raises:
         RecipeError: it is not read: a bracket or a quote is not closed, or a comment could end in two places.

@@ -48,11 +48,11 @@ class ReplacementSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Which spans are replaced, and by what.
 
     Attributes:
-        span: selects a list of [start, end, score].
+        span: path or program that selects a list of [start, end, score].
         replacement: `{}` in it is the text of the span. If it begins with `$`, it selects a string of the row.
         min_score: spans with this score or more are replaced.
         max_score: only spans with a lower score are replaced.
-        syntax: of `span`, and of a replacement that selects.
+        syntax: syntax of `span`, and of a replacement that selects.
     """
 
     span: str
@@ -96,11 +96,11 @@ class StreamSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         name: the names of its outputs begin with it.
         documents: paths or patterns of files.
-        output: where its documents go.
+        output: place where its documents go.
         attributes: names of attribute sets.
-        filter: which documents are kept.
-        span_replacement: which parts of texts are replaced.
-        compression: how files are packed.
+        filter: conditions that choose the documents that are kept.
+        span_replacement: replacements of parts of texts.
+        compression: packing of the files that are read and written.
         document_dir: name of the folder beside which the folder of attributes is.
     """
 
@@ -141,10 +141,10 @@ class MixerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         streams: the streams.
-        processes: how many output files are written at the same time.
+        processes: number of output files that are written at the same time.
         shuffle: whether input files are gathered to output files; False: each input file gives one output file.
         dryrun: whether nothing is done.
-        work_dir: see WorkFolders.
+        work_dir: folders for temporary files.
     """
 
     streams: tuple[StreamSpec, ...] = ()
@@ -160,10 +160,10 @@ def mixer_config(
     """The configuration of a file, YAML or JSON.
 
     Args:
-        data: of the file.
+        data: content of the file.
         where: its path, for messages.
         options: values by the names of MIX_FIELDS; they come before those of the file, and null is not given.
-        variables: of the environment; None: references to them stay as they are written.
+        variables: variables of the environment; None: references to them stay as they are written.
 
     Raises:
         DataError: it is no YAML.

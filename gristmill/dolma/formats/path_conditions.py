@@ -27,7 +27,7 @@ class Condition(Protocol):
         """Whether it is true.
 
         Args:
-            element: of the list that is filtered, or the object itself.
+            element: element of the list that is filtered, or the object itself.
             root: the document.
         """
 

@@ -19,7 +19,7 @@ class PathStep(Protocol):
         """The values that the step leads to.
 
         Args:
-            value: where it begins.
+            value: value where the step begins.
             root: the document.
         """
 
@@ -61,7 +61,7 @@ class SliceStep:
     Attributes:
         start: the first index; below 0: from the end.
         end: the index behind the last one.
-        step: from one index to the next, at least 1.
+        step: distance from one index to the next, at least 1.
     """
 
     start: int
@@ -117,8 +117,8 @@ class JsonPath:
     """A path.
 
     Attributes:
-        text: as it was written.
-        steps: from the document, or from the element of a filter.
+        text: text as it was written.
+        steps: steps from the document, or from the element of a filter.
         from_root: whether it begins at the document.
     """
 

@@ -35,7 +35,7 @@ class AttributeColumns:
     """Values of attributes of some rows.
 
     Args:
-        values: by label one value for each row, or ABSENT.
+        values: values of each label, one value for each row, or ABSENT.
     """
 
     def __init__(self, values: Mapping[str, Sequence[Any]]) -> None:
@@ -47,7 +47,7 @@ class AttributeColumns:
         return self._values[label]
 
     def at(self, place: Place) -> Sequence[Any]:
-        """What lies at a place in each row."""
+        """The value at a place in each row."""
         if place not in self._found:
             label, indices = place
             found: Sequence[Any] = self._values[label]
@@ -66,7 +66,7 @@ class ColumnRule:
 
     Attributes:
         labels: the attributes that it reads.
-        matches: for each row whether it matches.
+        matches: function that returns for each row whether it matches.
     """
 
     labels: frozenset[str]
@@ -87,7 +87,7 @@ def column_rule(path: JsonPath) -> ColumnRule | None:
     With `!` a row without any attributes and a row with others would differ.
 
     Args:
-        path: of a filter.
+        path: path of a filter.
     """
     match path.steps:
         case (FieldStep(key), FilterStep(condition)) if key == _ATTRIBUTES:

@@ -71,9 +71,12 @@ def values_by_process(text: str, rows: Sequence[str], limits: ProcessLimits = LI
     """What an expression gives for rows, each in turn. Any number of threads may ask at the same time.
 
     Args:
-        text: of the expression.
+        text: text of the expression.
         rows: JSON without line feeds.
-        limits: for one row.
+        limits: limits for one row.
+
+    Returns:
+        A list of values for each row.
 
     Raises:
         ValueError: the expression fails on the next row, or passes its limits there.
@@ -96,8 +99,8 @@ def check_by_process(text: str, limits: ProcessLimits = LIMITS) -> None:
     """Checks that jq reads an expression.
 
     Args:
-        text: of the expression.
-        limits: for reading it.
+        text: text of the expression.
+        limits: limits for reading it.
 
     Raises:
         ValueError: it does not, or passes the limits.

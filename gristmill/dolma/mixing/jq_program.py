@@ -48,12 +48,12 @@ class JqProgram:
     """An expression.
 
     Args:
-        text: of the expression.
-        limits: for one row.
+        text: text of the expression.
+        limits: limits for one row.
 
     Attributes:
-        fields: of a row that it reads; None for all.
-        labels: that it names, as in `.attributes.words`.
+        fields: names of the fields of a row that it reads; None for all.
+        labels: names of labels that it names, as in `.attributes.words`.
 
     Raises:
         RecipeError: jq does not read it, it depends on more than the row, or Dolma's engine does something else.
@@ -70,7 +70,7 @@ class JqProgram:
             raise RecipeError(f"jq {text!r}: {str(error).splitlines()[0]}") from error
 
     def values(self, rows: Iterable[str]) -> Iterator[list[Any]]:
-        """What the expression gives for each row.
+        """The values that the expression gives for each row.
 
         It runs in a process with limits.
 
@@ -91,7 +91,7 @@ class JqProgram:
             raise missing
 
     def matches(self, rows: Iterable[str]) -> Iterator[bool]:
-        """For each row whether the expression gives anything, and only what counts as true.
+        """Whether the expression gives anything for a row, and only what counts as true; one answer for each row.
 
         False, null, 0 and what is empty do not.
 
@@ -102,7 +102,7 @@ class JqProgram:
         return (bool(values) and all(values) for values in self._compared(rows))
 
     def any_true(self, rows: Iterable[str]) -> Iterator[bool]:
-        """For each row whether the expression gives anything that counts as true.
+        """Whether the expression gives anything that counts as true; one answer for each row.
 
         Raises:
             ValueError: see matches().

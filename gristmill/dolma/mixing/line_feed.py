@@ -10,8 +10,8 @@ class ForeignRows:
     """Rows of one file.
 
     Args:
-        path: of the file, for messages.
-        blocks: its rows.
+        path: path of the file, for messages.
+        blocks: bytes of its rows, in blocks.
     """
 
     def __init__(self, path: str, blocks: Iterator[bytes]) -> None:
@@ -23,7 +23,7 @@ class ForeignRows:
         """The next rows.
 
         Args:
-            count: how many.
+            count: number of rows.
             beside: path of the documents, for messages.
             first: number of the first of them.
 
@@ -46,7 +46,7 @@ class ForeignRows:
 
         Args:
             beside: path of the documents, for messages.
-            rows: how many the documents have.
+            rows: number of rows that the documents have.
 
         Raises:
             DataError: there is one.

@@ -15,7 +15,7 @@ class MergedRow:
     """A row.
 
     Args:
-        fields: of the document, its attributes among them.
+        fields: fields of the document, its attributes among them.
     """
 
     def __init__(self, fields: Values) -> None:
@@ -40,7 +40,7 @@ class MergedRow:
         """The row as JSON, its keys in order at all depths: so Dolma's mixer shows rows to jq.
 
         Args:
-            names: of the fields that are wanted; None for all.
+            names: names of the fields that are wanted; None for all.
 
         Raises:
             ValueError: it is nested too deeply.
@@ -61,7 +61,7 @@ def joined(values: Values) -> bytes:
 
 
 def pieces(values: Values) -> list[bytes | msgspec.Raw]:
-    """What is joined to an object of these values: nothing is copied before."""
+    """The pieces that make an object of these values when they are joined: nothing is copied before."""
     found: list[Any] = [b""] * (2 * len(values) + 1)
     found[:-1:2] = _begins(tuple(values))
     found[1::2] = values.values()
@@ -76,10 +76,10 @@ def _begins(keys: tuple[str, ...]) -> list[bytes]:
 
 
 def with_provenance(metadata: msgspec.Raw, place: bytes) -> msgspec.Raw:
-    """Metadata that say where a row comes from.
+    """The metadata, with the place that a row comes from.
 
     Args:
-        metadata: of the row; what is no object is replaced.
+        metadata: metadata of the row; what is no object is replaced.
         place: JSON.
 
     >>> bytes(with_provenance(msgspec.Raw(b'{"a": 1}'), b'"0.json.gz:1"'))

@@ -34,7 +34,7 @@ class MixedFile(msgspec.Struct, frozen=True):
     Attributes:
         root: folder or address.
         name: below the root.
-        inputs: what it is made from, in their order.
+        inputs: files that it is made from, in their order.
         kin: regular expression of the names that outputs of its stream have.
     """
 
@@ -45,7 +45,7 @@ class MixedFile(msgspec.Struct, frozen=True):
 
     @property
     def size(self) -> int:
-        """Bytes of all files that are read."""
+        """The size of all files that are read."""
         return sum(f.version.size for each in self.inputs for f in (each.documents, *each.attributes))
 
     @property
@@ -65,7 +65,7 @@ def mixed_files(stream: StreamSpec, options: Mapping[str, str], *, gather: bool)
 
     Args:
         stream: the stream.
-        options: of the bucket's client.
+        options: options of the bucket's client.
         gather: whether several files of documents go to one output, up to its largest size.
 
     Returns:

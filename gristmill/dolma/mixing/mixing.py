@@ -23,7 +23,7 @@ class MixPlan(FilePlan):
     """What is to be done.
 
     Attributes:
-        outputs: for each stream how many files it gives.
+        outputs: number of files that each stream gives, by stream.
         recipes: the streams by their digests.
     """
 
@@ -35,9 +35,12 @@ def plan_mixing(config: MixerConfig, options: Mapping[str, str], *, force: bool 
     """Finds the files, and what is missing.
 
     Args:
-        config: what is mixed.
-        options: of the bucket's client.
+        config: configuration that says what is mixed.
+        options: options of the bucket's client.
         force: whether files that others made are replaced, and records that do not fit are not read.
+
+    Returns:
+        The plan: the files to read, and those to write.
 
     Raises:
         RecipeError: an expression is not read, no file matches, or the outputs were made with other options.
@@ -114,10 +117,10 @@ def run_mixing(
     """Mixes the files that are missing, and writes the manifests.
 
     Args:
-        plan: of plan_mixing().
-        engine: where the files are mixed.
-        options: of the bucket's client.
-        say: takes lines of progress.
+        plan: plan from plan_mixing().
+        engine: engine that mixes the files.
+        options: options of the bucket's client.
+        say: function that takes lines of progress.
         strict: whether it is an error that expressions name attributes that no row has.
 
     Returns:
@@ -141,13 +144,13 @@ def run_mixing(
 
 
 def absent_attributes(plan: MixPlan, facts: Mapping[str, int]) -> list[str]:
-    """What expressions name, and no row of a stream has: in words, sorted by stream.
+    """The attributes that expressions name and no row of a stream has: in words, sorted by stream.
 
     A stream with files of which version 0.2 recorded no rows is left out: rows of these may have them.
 
     Args:
-        plan: of the run.
-        facts: what run_mixing() returned.
+        plan: plan of the run.
+        facts: counts that run_mixing() returned.
     """
     absent: list[str] = []
     for recipe, stream in plan.recipes.items():

@@ -21,8 +21,8 @@ class FilteredRows:
 
     Attributes:
         rows: the fields of each row.
-        columns: of their attributes.
-        path: of their file, for messages.
+        columns: columns of their attributes.
+        path: path of their file, for messages.
         first: number of the first of them.
     """
 
@@ -67,7 +67,7 @@ class StreamFilter:
     """A filter.
 
     Args:
-        spec: of the filter.
+        spec: specification of the filter.
 
     Attributes:
         labels: the attributes that it reads, if it reads nothing else.

@@ -35,8 +35,8 @@ class MixedBlock:
     """What a block of documents gives.
 
     Attributes:
-        read: how many rows it has.
-        kept: how many of them are written.
+        read: number of rows that it has.
+        kept: number of them that are written.
         rows: the rows that are written, each with its line feed.
     """
 
@@ -49,7 +49,7 @@ class StreamMixer:
     """Mixes the rows of one stream.
 
     Args:
-        spec: of the stream.
+        spec: specification of the stream.
 
     Attributes:
         unseen: attributes that a filter or a selector of spans names, and no row so far has.
@@ -88,8 +88,8 @@ class StreamMixer:
         Args:
             block: complete lines.
             feeds: the rows of each attribute set.
-            path: of the documents, for messages.
-            name: of their file, for the provenance.
+            path: path of the documents, for messages.
+            name: name of their file, for the provenance.
             first: number of the block's first row in the file.
 
         Raises:
@@ -233,7 +233,7 @@ def check_utf8(block: bytes, path: str, first: int) -> None:
 
     Args:
         block: complete lines.
-        path: of their file, for messages.
+        path: path of their file, for messages.
         first: number of the block's first row in the file.
 
     Raises:

@@ -29,8 +29,8 @@ class DolmaMix(Mix):
 
     Attributes:
         config: absolute path of the file, such as `str(Path(__file__).with_name("c4.yaml"))`.
-        paths: what the names of the configuration are called in the lake. The beginning of an entry of `documents` is
-            mapped to "source/version", a name of `attributes` to a set, and a key of attributes to "<set>__<label>";
+        paths: names in the lake of the names of the configuration. The beginning of an entry of `documents` is mapped
+            to "source/version", a name of `attributes` to a set, and a key of attributes to "<set>__<label>";
             with "__" at both ends, the beginning of keys to the beginning of labels. Sets and keys that it lacks keep
             their names.
         options: further options of streams, by the stream's name, such as `{"c4": {"blocklists": ("takedowns",)}}`.

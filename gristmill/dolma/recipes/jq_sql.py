@@ -61,7 +61,7 @@ def jq_sql(text: str, columns: LakeColumns) -> str:
 
     Args:
         text: a jq expression, such as `(.attributes.words | length) > 0`.
-        columns: receives the columns that it reads.
+        columns: object that receives the columns that it reads.
 
     Raises:
         RecipeError: it is no jq, or it has no such form.

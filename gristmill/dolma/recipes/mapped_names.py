@@ -16,7 +16,7 @@ class MappedNames:
     """The table of a recipe: from names of Dolma to names of the lake.
 
     Args:
-        table: see DolmaMix.
+        table: names of the lake by names of Dolma, as for DolmaMix.
         who: the recipe, for messages.
     """
 

@@ -45,7 +45,7 @@ def path_sql(text: str, columns: LakeColumns) -> str:
 
     Args:
         text: a JSONPath, such as `$.attributes[?(@.words && @.words[0][2] < 50)]`.
-        columns: receives the columns that it reads.
+        columns: object that receives the columns that it reads.
 
     Raises:
         RecipeError: Dolma's engine does not read it, or it has no such form.
@@ -79,7 +79,7 @@ def name_of_comparison(key: str, sign: str, bound: Any) -> str | None:
     """A name in kebab-case for a comparison; None for signs that have no words.
 
     Args:
-        key: of the value; the part behind its last `__` is taken.
+        key: key of the value; the part behind its last `__` is taken.
         sign: such as `<`.
         bound: the written value.
     """

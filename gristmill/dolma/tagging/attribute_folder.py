@@ -39,10 +39,11 @@ class AttributeFolder:
         root: the folder or address.
         made_by: the command that makes them.
         experiment: its name, as manifests have it.
-        taggers: what makes the labels, each with its digest.
+        taggers: tagger that makes the labels, each with its digest.
         recipe: digest with which the recipe of each file begins.
         files: the files.
-        recipes: by name of a file what follows `recipe`, if its content depends on more than its documents.
+        recipes: text that follows `recipe` in a record, by the name of a file, if its content depends on more than its
+            documents.
         alone: whether the folder may have no other outputs: who reads it takes all files.
         kin: regular expression of the names that a reader would take for outputs of this run, if `alone`.
         done: records of the files that are done, by name.
@@ -82,8 +83,8 @@ class AttributeFolder:
         """The folder with the files that are done.
 
         Args:
-            options: of the bucket's client.
-            inputs: what the run reads: none of it is removed.
+            options: options of the bucket's client.
+            inputs: files that the run reads: none of it is removed.
             force: whether files that others made are replaced, and records that do not fit are not read.
             again: whether no file counts as done.
 
@@ -206,7 +207,7 @@ class AttributeFolder:
         """The folder, claimed if there is work. What killed runs have left and the outputs that must go are removed.
 
         Args:
-            options: of the bucket's client.
+            options: options of the bucket's client.
 
         Raises:
             AtWork: another run writes below it, or has done so since the files were looked up.
@@ -238,7 +239,7 @@ class AttributeFolder:
         A run without work has no claim. If another run has begun meanwhile, the records are left to that one.
 
         Args:
-            options: of the bucket's client.
+            options: options of the bucket's client.
         """
         store = open_outputs(self.root, options)
         if not self.claim and _digest(self._records(store, force=True)) != self.seen:
@@ -310,7 +311,7 @@ def some_of(names: Sequence[str]) -> str:
     """The first names, and how many more there are.
 
     Args:
-        names: of files.
+        names: names of files.
     """
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return f"{', '.join(names[:_SHOWN])}{more}"

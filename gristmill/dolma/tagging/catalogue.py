@@ -72,7 +72,7 @@ NOT_HERE: Mapping[str, str] = {
 
 
 def looks(names: Sequence[str]) -> Mapping[str, Look]:
-    """What makes the labels of each tagger.
+    """The function that makes the labels of each tagger.
 
     Args:
         names: Dolma's.
@@ -93,5 +93,5 @@ def looks(names: Sequence[str]) -> Mapping[str, Look]:
 
 
 def digest_of_tagger(name: str) -> str:
-    """What identifies the labels of a tagger in records: its name and the version of this table."""
+    """The digest that identifies the labels of a tagger in records: its name and the version of this table."""
     return digest_of([name, VERSION])[:16]

@@ -42,7 +42,7 @@ class TagConfig:
         taggers: names of Dolma's taggers.
         experiment: the first part of the labels' names; None: each tagger's own name.
         destination: a folder for each entry of `documents`; None: `documents` becomes `attributes/<experiment>`.
-        processes: how many files are tagged at the same time.
+        processes: number of files that are tagged at the same time.
         ignore_existing: whether files that this command has finished before are made again.
         dryrun: whether nothing is done.
     """
@@ -62,10 +62,10 @@ def read_config(
     """The fields of a configuration file, YAML or JSON, with the names of the toolkit's options.
 
     Args:
-        data: of the file.
+        data: content of the file.
         where: its path, for messages.
         fields: the options, each with its type.
-        variables: of the environment.
+        variables: variables of the environment.
 
     Raises:
         DataError: it is no YAML.
@@ -140,7 +140,7 @@ def tag_config(fields: Mapping[str, Any]) -> TagConfig:
     """The configuration of the merged fields of file and options.
 
     Args:
-        fields: by the names of FIELDS; null is the default.
+        fields: values by the names of FIELDS; null is the default.
 
     Raises:
         RecipeError: a field is missing, or asks for what only the toolkit itself can do.
@@ -183,8 +183,8 @@ def without_taggers(config: TagConfig, names: Sequence[str]) -> TagConfig:
     """The configuration without some of its taggers, such as those that are not here.
 
     Args:
-        config: as the file has it.
-        names: of the taggers.
+        config: configuration as the file has it.
+        names: names of the taggers.
 
     Raises:
         RecipeError: it has no such tagger, or no other.
@@ -202,7 +202,7 @@ def variable_name(name: str) -> str:
     """A name as a part of a label's key: what is no letter, digit or `_` becomes `_`.
 
     Args:
-        name: of an experiment, a tagger or a label.
+        name: name of an experiment, a tagger or a label.
 
     Raises:
         RecipeError: it begins with a digit, which the toolkit refuses too.

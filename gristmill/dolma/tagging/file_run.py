@@ -41,6 +41,9 @@ def claimed(folders: Sequence[AttributeFolder], options: Mapping[str, str]) -> I
     Args:
         folders: folders of the outputs, which were looked up.
         options: options of the bucket's client.
+
+    Returns:
+        The folders, begun.
     """
     begun: list[AttributeFolder] = []
     try:
@@ -67,12 +70,12 @@ def grind_files(
     """Makes the files that are missing, and writes the manifests.
 
     Args:
-        plan: what is to be done.
+        plan: plan of what is to be done.
         grinder: name of the grinder that makes one file.
         engine: engine that makes the files.
         options: options of the bucket's client.
-        say: takes lines of progress.
-        check: raises an error if what was counted is not as it must be; then no manifest is written.
+        say: function that takes lines of progress.
+        check: function that raises an error if what was counted is not as it must be; then no manifest is written.
 
     Returns:
         What the grinders counted.

@@ -20,7 +20,7 @@ class Inputs:
 
     Args:
         files: all that it reads.
-        patterns: of documents. What comes to match one is read by the next run.
+        patterns: patterns of documents. What comes to match one is read by the next run.
     """
 
     def __init__(self, files: Iterable[_ReadFile], patterns: Iterable[str]) -> None:

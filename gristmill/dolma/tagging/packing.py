@@ -28,13 +28,13 @@ class PackedUpload:
     """Writes rows to an object, which appears at close(). Equal rows give equal bytes.
 
     Args:
-        store: receives the object.
-        path: of the object; its ending names the packing.
+        store: store that receives the object.
+        path: path of the object; its ending names the packing.
         packing: an ending that names another packing; empty: that of the path.
         fast: whether gzip packs fast: for large files that are read from their beginning to their end.
 
     Attributes:
-        rows: how many were written.
+        rows: number of rows that were written.
     """
 
     def __init__(self, store: Store, path: str, packing: str = "", *, fast: bool = False) -> None:
@@ -73,7 +73,9 @@ class PackedUpload:
         self._upload.write(packed)
 
     def end(self) -> str:
-        """Writes what waits; nothing more may be written. The sha256 (hex) of the object that close() publishes."""
+        """Writes what waits; nothing more may be written. Returns the sha256 (hex) of the object that close()
+        publishes.
+        """
         if self._size or not self._begun:
             self._cut()
         return self.sha256

@@ -63,8 +63,8 @@ def tagged_files(
 
     Args:
         documents: the patterns.
-        outputs: for each pattern where its attributes go.
-        options: of the bucket's client.
+        outputs: destinations of the attributes, one for each pattern.
+        options: options of the bucket's client.
 
     Returns:
         The files, and the patterns that match none.
@@ -116,11 +116,11 @@ def real_output(place: str) -> str:
 
 
 def output_of(pattern: str, folder: str) -> str:
-    """Where the attributes of a pattern go if no destination is given: its fixed folders, `documents` replaced.
+    """The folder of a pattern's attributes if no destination is given: its fixed folders, `documents` replaced.
 
     Args:
-        pattern: of documents.
-        folder: what replaces the first folder named `documents`, such as `attributes/exp`.
+        pattern: pattern of documents.
+        folder: folder that replaces the first folder named `documents`, such as `attributes/exp`.
 
     Raises:
         RecipeError: no folder is named `documents`.
@@ -144,7 +144,7 @@ def fixed_folders(parts: Sequence[str]) -> list[str]:
     """The folders before the first part with a wildcard.
 
     Args:
-        parts: of a pattern with a wildcard.
+        parts: parts of a pattern with a wildcard.
     """
     return list(parts[: next(number for number, part in enumerate(parts) if WILDCARD.search(part))])
 
@@ -163,8 +163,8 @@ def matches(pattern: str, options: Mapping[str, str]) -> tuple[str, dict[str, Ob
     """The root that holds the files of a pattern, and their versions by path.
 
     Args:
-        pattern: of documents.
-        options: of the bucket's client.
+        pattern: pattern of documents.
+        options: options of the bucket's client.
 
     Raises:
         RecipeError: it is neither a path nor an address in a bucket.
@@ -229,14 +229,14 @@ def _check_links(folder: str, links: FollowedLinks) -> None:
 
 
 def place_in_listing(path: str, pattern: str) -> list[bytes]:
-    """What the files of a pattern are sorted by, as the toolkit's Rust programs list them.
+    """The key by which the files of a pattern are sorted, as the toolkit's Rust programs list them.
 
     The files of a folder come in the order of the bytes of their names, folder by folder; the objects of a bucket in
     the order of their keys.
 
     Args:
-        path: of a file below the root of its pattern.
-        pattern: that it matches.
+        path: path of a file below the root of its pattern.
+        pattern: pattern that it matches.
     """
     return [path.encode()] if pattern.startswith(BUCKET) else [part.encode() for part in path.split("/")]
 
@@ -245,7 +245,7 @@ def objects(store: Store, pattern: str) -> Iterator[tuple[str, ObjectVersion]]:
     """The objects of a bucket that a pattern matches, by path. Like files, none is below a folder with a dot in front.
 
     Args:
-        store: of the bucket.
+        store: store of the bucket.
         pattern: below its root.
     """
     if not WILDCARD.search(pattern):

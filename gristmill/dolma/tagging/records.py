@@ -25,7 +25,7 @@ def open_outputs(root: str, options: Mapping[str, str]) -> Store:
 
     Args:
         root: a folder or address.
-        options: of the bucket's client.
+        options: options of the bucket's client.
     """
     return open_store(root, options, own=FOLDER)
 
@@ -48,11 +48,11 @@ class FileRecord(msgspec.Struct, frozen=True):
 
     Attributes:
         input: path or address of the documents.
-        version: of the documents.
-        input_sha256: of the documents (hex); empty while the file is being made.
+        version: version of the documents.
+        input_sha256: sha256 of the documents (hex); empty while the file is being made.
         recipe: digest of the taggers that made it.
-        rows: how many it has.
-        sha256: of the attributes' file (hex); empty while it is being made.
+        rows: number of rows.
+        sha256: sha256 of the attributes' file (hex); empty while it is being made.
         output: version of the attributes' file. While it is being made, that of our file that it replaces, or None.
         coming: sha256 (hex) of the file that is about to appear; else empty.
         read: the number of documents that `dolma mix` read to make the file; 0 for the other commands.
@@ -81,9 +81,9 @@ class TagManifest(msgspec.Struct, frozen=True):
     Attributes:
         made_by: always `gristmill dolma tag`.
         experiment: the first part of the labels' names.
-        taggers: for each of Dolma's names the tagger that made its labels, and its digest.
+        taggers: tagger that made the labels of each of Dolma's names, and its digest.
         files: the records, by name.
-        digest: of all other fields, so that an edit is found.
+        digest: digest of all other fields, so that an edit is found.
     """
 
     made_by: str
@@ -133,8 +133,9 @@ def replace_manifest(store: Store, change: Callable[[TagManifest | None], TagMan
     """Writes the manifest, unless it is the same. Two runs that end at once lose no record.
 
     Args:
-        store: of the attributes.
-        change: makes the new manifest from the stored one. An edited or damaged manifest counts as absent.
+        store: store of the attributes.
+        change: function that makes the new manifest from the stored one. An edited or damaged manifest counts as
+            absent.
     """
     while True:
         tagged = store.read_tagged(MANIFEST)
@@ -157,8 +158,8 @@ def remove_receipts(store: Store, names: Iterable[str]) -> None:
     """Removes the receipts of files.
 
     Args:
-        store: of the attributes.
-        names: of the files.
+        store: store of the attributes.
+        names: names of the files.
     """
     store.delete([f"{RECEIPTS}{name}.json" for name in names])
 
@@ -167,9 +168,9 @@ def leave_record(store: Store, name: str, record: FileRecord) -> None:
     """Writes the receipt of a file.
 
     Args:
-        store: of the attributes.
-        name: of the file.
-        record: of the file.
+        store: store of the attributes.
+        name: name of the file.
+        record: record of the file.
     """
     store.put(f"{RECEIPTS}{name}.json", msgspec.json.encode(record, order="sorted"))
 
@@ -178,10 +179,13 @@ def begin(store: Store, name: str, record: FileRecord, *, foreign: bool = False)
     """Leaves the receipt of a file that is begun, with the version of what lies in its place, which this run replaces.
 
     Args:
-        store: of the attributes.
-        name: of the file.
-        record: what it is made from.
+        store: store of the attributes.
+        name: name of the file.
+        record: record with the sources of the file.
         foreign: whether somebody else made what lies there: until it is replaced, no receipt says that it is ours.
+
+    Returns:
+        The record, with the version of what is replaced.
     """
     there = None if foreign else store.head(name)
     begun = msgspec.structs.replace(record, output=there.version if there else None)
@@ -195,10 +199,10 @@ class RecordedUpload(PackedUpload):
     Args:
         store: store of the outputs.
         name: name of the file below its root.
-        record: what the file is made from.
-        packing: see PackedUpload.
-        foreign: see begin().
-        fast: see PackedUpload.
+        record: record with the sources of the file.
+        packing: ending that names another packing, as for PackedUpload.
+        foreign: whether the file in its place is not ours, as for begin().
+        fast: whether the packing is fast, as for PackedUpload.
     """
 
     def __init__(
@@ -212,9 +216,9 @@ class RecordedUpload(PackedUpload):
         """Publishes the file. A receipt names its digest before it appears.
 
         Args:
-            input_sha256: see FileRecord.
-            read: see FileRecord.
-            unseen: see FileRecord.
+            input_sha256: sha256 of the documents (hex), as in FileRecord.
+            read: number of documents that were read, as in FileRecord.
+            unseen: names of attributes that no document has, as in FileRecord.
         """
         record = msgspec.structs.replace(self._record, read=read, unseen=unseen)
         sha256 = self.end()

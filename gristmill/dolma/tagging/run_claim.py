@@ -21,8 +21,8 @@ class RunClaim(msgspec.Struct, frozen=True):
         process: the process of the run.
         settings: digest of what it makes the files with.
         alone: whether no other run may write here. Else one with the same settings may: it makes the same bytes.
-        recipes: by name of a file what its bytes depend on besides the settings and its documents. The marks of
-            `dolma dedupe` depend on the documents before, so two orders of the same documents make other bytes.
+        recipes: digest of what a file's bytes depend on, by its name, besides the settings and its documents. The marks
+            of `dolma dedupe` depend on the documents before, so two orders of the same documents make other bytes.
     """
 
     process: Process
@@ -44,10 +44,10 @@ def claim_folder(store: Store, settings: str, recipes: Mapping[str, str] | None 
     other. The claims of processes that have ended are removed.
 
     Args:
-        store: of the folder.
-        settings: see RunClaim.
-        recipes: see RunClaim.
-        alone: see RunClaim.
+        store: store of the folder.
+        settings: digest of the settings, as for RunClaim.
+        recipes: digests of what the files depend on, as for RunClaim.
+        alone: whether only one run may write there, as for RunClaim.
 
     Returns:
         The path of the claim, which the run removes at its end.

@@ -17,11 +17,11 @@ DIGITS = 5
 
 
 def whole(batch: Batch, scores: Mapping[str, Iterable[float | None]]) -> DolmaLabels:
-    """Scores of documents as spans over the whole text.
+    """The scores of documents as spans over the whole text.
 
     Args:
         batch: the documents.
-        scores: for each label a score for each document; None is no label.
+        scores: scores of each label, one for each document; None is no label.
     """
     lengths = batch.lengths.tolist()
     return {
@@ -38,18 +38,18 @@ def measured(batch: Batch, values: Callable[[Any], NDArray[Any]]) -> list[float]
 
     Args:
         batch: the documents.
-        values: takes a TextColumn, and returns a number for each of its texts.
+        values: function that takes a TextColumn, and returns a number for each of its texts.
     """
     numbers: list[float] = np.asarray(batch.measured(lambda column: {"": values(column)})[""]).tolist()
     return numbers
 
 
 def spans(batch: Batch, values: Callable[[Any], list[NDArray[Any]]]) -> list[list[DolmaSpan] | None]:
-    """Spans of each document, their scores as Dolma writes them; None without any.
+    """The spans of each document, their scores as Dolma writes them; None without any.
 
     Args:
         batch: the documents.
-        values: takes a TextColumn, and returns the spans of each of its texts.
+        values: function that takes a TextColumn, and returns the spans of each of its texts.
     """
     found = batch.measured(lambda column: {"": values(column)}).get("", [])
     return [
@@ -58,7 +58,7 @@ def spans(batch: Batch, values: Callable[[Any], list[NDArray[Any]]]) -> list[lis
 
 
 def renamed(tagger: Tagger, names: Mapping[str, str] | None = None) -> Look:
-    """Labels of one of our taggers under Dolma's names.
+    """The function that gives the labels of one of our taggers under Dolma's names.
 
     Args:
         tagger: ours.

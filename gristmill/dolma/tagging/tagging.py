@@ -22,9 +22,12 @@ def plan_tagging(config: TagConfig, options: Mapping[str, str], *, force: bool =
     """Finds the files, and what is missing.
 
     Args:
-        config: what is tagged.
-        options: of the bucket's client.
+        config: configuration that says what is tagged.
+        options: options of the bucket's client.
         force: whether files that others made are replaced, and records that do not fit are not read.
+
+    Returns:
+        The plan: the files to read, and those to write.
 
     Raises:
         RecipeError: a tagger is not known, no file matches, or the attributes were made by other taggers.
@@ -86,10 +89,10 @@ def run_tagging(plan: FilePlan, engine: Engine, options: Mapping[str, str], say:
     """Tags the files that are missing, and writes the manifests.
 
     Args:
-        plan: of plan_tagging().
-        engine: where the files are tagged.
-        options: of the bucket's client.
-        say: takes lines of progress.
+        plan: plan from plan_tagging().
+        engine: engine that tags the files.
+        options: options of the bucket's client.
+        say: function that takes lines of progress.
 
     Returns:
         How many documents were tagged.
