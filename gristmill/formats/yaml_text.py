@@ -115,7 +115,7 @@ def read_yaml(data: bytes, where: str) -> dict[str, Any]:
     """The mapping of a YAML or JSON document.
 
     Args:
-        data: the file.
+        data: content of the file.
         where: its path, for messages.
 
     Raises:
