@@ -10,7 +10,7 @@ _HUGE = 1e15  # a product of this size may not be exact any more
 
 
 def rounded(values: NDArray[np.float64], digits: int) -> NDArray[np.float64]:
-    """The values, shape (n,), as `round(value, digits)` gives them, digit for digit; `np.round` differs near a half.
+    """The values as `round(value, digits)` gives them, digit for digit; `np.round` differs near a half.
 
     Args:
         values: float64 array, shape (n,); not changed. One that is not finite stays as it is.

@@ -143,14 +143,14 @@ class ArrayReader:
         return result
 
     def pieces(self, start: int, stop: int) -> Iterator[Values]:
-        """Elements [start, stop) in pieces, each at most one inner chunk. The pieces are read-only.
+        """Elements [start, stop) in pieces of at most one inner chunk. The pieces are read-only.
 
         Args:
             start: number of the first element.
             stop: number of the element after the last one.
 
         Yields:
-            The pieces in order, as 1-dimensional arrays.
+            The pieces in order, each a 1-dimensional array.
 
         Raises:
             DataError: as in `read`.

@@ -202,7 +202,7 @@ class CacheReader:
         return self._data[field].dtype
 
     def bounds(self, field: str, first: int, last: int) -> npt.NDArray[np.int64]:
-        """The boundaries of rows [first, last) in the field's elements, shape (last - first + 1,).
+        """The boundaries of rows [first, last) in the field's elements.
 
         Args:
             field: a field of the cache.

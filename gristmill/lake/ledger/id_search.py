@@ -109,13 +109,13 @@ def load_whole(read: ReadIndex, shard: Shard, first: int = 0, last: int | None =
 
 
 def repeated_highs(read: ReadIndex, shards: Sequence[Shard], bucket: int = BUCKET) -> Highs:
-    """The high halves of hashes that the indexes of a partition contain more than once (n).
+    """The hashes that the indexes of a partition contain more than once.
 
     A partition with more than `bucket` rows is compared in buckets: ranges of the hashes' top bits. Every index is
     read once, piece by piece. Two different ids share the upper half of their hashes once in 10^19 pairs.
 
     Returns:
-        The upper halves of these hashes, sorted.
+        The upper halves of these hashes, sorted (n).
 
     Raises:
         DataError: an index is not sorted, or has fewer hashes than its shard has rows.

@@ -74,7 +74,7 @@ def rounded(score: float) -> float:
 
 
 def rounded_scores(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The scores in their written form, shape (n,): each is `round(score, DIGITS)`, digit for digit.
+    """Scores in their written form: each is `round(score, DIGITS)`, digit for digit.
 
     Args:
         scores: float64 array, shape (n,); not changed. One that is not finite stays as it is.

@@ -25,7 +25,7 @@ def pack_bits(flags: NDArray[np.bool_]) -> str:
 
 
 def unpack_bits(text: str, count: int) -> NDArray[np.bool_]:
-    """The flags of a text that pack_bits wrote, one for each row (count).
+    """The flags of a text that pack_bits wrote.
 
     Args:
         text: result of pack_bits.

@@ -71,8 +71,7 @@ class Keepers:
         self._indexes = np.zeros(len(comparison.hi), np.uint32)
 
     def found(self, newcomer: Newcomer) -> tuple[Places, NDArray[np.int32], NDArray[np.uint32]]:
-        """The hashes of a new snapshot that a member before it has: their places in the range, the ranks of those
-        members, and the hashes' indexes there; shape (n,) each.
+        """The hashes of a new snapshot that a member before it has.
 
         Returns:
             For each of them: its place in the file `hashes` of the new snapshot, and rank and place where it is kept.

@@ -78,12 +78,12 @@ class BucketSort:
             self._spill()
 
     def blocks(self) -> Iterator[tuple[int, int, Iterator[NDArray[Any]]]]:
-        """The blocks of all buckets, in order: the number of the first bucket, the number of hashes, and the columns,
-        arrays of shape (n,).
+        """The blocks of all buckets, in order.
 
         Yields:
-            The number of the bucket, how many hashes it has, and the parts of its three columns, in their order: high
-            halves, low halves and ordinals. A heavy bucket has many parts. Take all before the next bucket.
+            The number of the bucket, how many hashes it has, and the parts of its three columns, shape (n,) each, in
+            their order: high halves, low halves and ordinals. A heavy bucket has many parts. Take all before the next
+            bucket.
         """
         if self._file is None:
             yield from _divided(0, *self._sorted())

@@ -38,7 +38,7 @@ class RuleVerdicts:
         self._masks = [self._drops[start : start + _BITS] for start in range(0, len(self._drops), _BITS)]
 
     def of(self, table: "pa.Table") -> "NDArray[np.bool_]":
-        """The flags of each rule and row: whether the rule drops the row; shape (rules, rows).
+        """Which rule drops which row.
 
         Args:
             table: the rows; see RuleEngine.decisions_of().

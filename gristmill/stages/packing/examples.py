@@ -106,8 +106,7 @@ def causal(
     weights: npt.NDArray[np.float32] | None,
     segments: npt.NDArray[np.int32] | None,
 ) -> npt.NDArray[np.float32]:
-    """The loss weights of an example, shape (length,): 0 at the last position, and 0 where the next position is
-    padding.
+    """The loss weights of an example: 0 at the last position, and 0 where the next position is padding.
 
     Args:
         tokens: (length,): token ids.

@@ -119,8 +119,7 @@ class TokenStream:
         return int(self._ends_of(field)[-1])
 
     def bounds(self, field: str, first: int, last: int) -> npt.NDArray[np.int64]:
-        """The offsets where rows [first, last) begin in the field's stream of elements, and where the last of them
-        ends.
+        """Where rows [first, last) begin in the field's stream of elements, and where the last of them ends.
 
         Returns:
             (last - first + 1,) int64.

@@ -118,15 +118,14 @@ def measured_in_blocks(
 
 
 def unspaced_whole(text: str, size: int = HUGE) -> tuple[Chosen, Chosen]:
-    """Whether a huge text is in scripts without spaces, and in those without rules, shape (1,) each; see
-    `characters.scripts.unspaced`.
+    """Whether a huge text is in scripts without spaces, and in those without rules; see `characters.scripts.unspaced`.
 
     Args:
         text: any text.
         size: code points that are looked at together.
 
     Returns:
-        Two arrays of one truth value.
+        Two arrays, shape (1,) each.
     """
     black = np.zeros(3, np.int64)
     if not text.isascii():
