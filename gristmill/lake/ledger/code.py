@@ -60,8 +60,8 @@ class Code(msgspec.Struct, frozen=True):
         reason: reason why the output is the same as before, by its author; empty: nobody says so.
         problem: reason why the code that runs here is not known, and the mend; empty if all is well.
         reader: the class of the converter, if it is one with options, such as `TextFiles`; else empty.
-        former: the digest that an earlier version records of the same code; empty: the same one.
-        wider: whether statements count in the digest that did not count in the former one.
+        former: the digests that earlier versions record of the same code, the newest first.
+        wider: whether statements count in the digest that did not count in the former ones.
         parts: the codes that are compared one by one, if it is the code of several recipes. See all_of().
     """
 
@@ -70,7 +70,7 @@ class Code(msgspec.Struct, frozen=True):
     reason: str = ""
     problem: str = ""
     reader: str = ""
-    former: str = ""
+    former: tuple[str, ...] = ()
     wider: bool = False
     parts: tuple["Code", ...] = ()
 
@@ -83,10 +83,10 @@ class Code(msgspec.Struct, frozen=True):
         return bool(self.digest and codes and not self.is_recorded(codes))
 
     def _is(self, digest: str) -> bool:
-        return any(own and same_code(own, digest) for own in (self.digest, self.former))
+        return any(own and same_code(own, digest) for own in (self.digest, *self.former))
 
     def is_recorded(self, codes: Mapping[str, str]) -> bool:
-        """Whether it is among the codes of a partition, by its present digest or its former one; each part by itself.
+        """Whether it is among the codes of a partition, by its present digest or a former one; each part by itself.
 
         Args:
             codes: codes that the partition's note records, as their digests, each with its reason.
@@ -115,7 +115,7 @@ class Code(msgspec.Struct, frozen=True):
     def counts_more(self, codes: Mapping[str, str]) -> bool:
         """Whether a partition has only the digest of an earlier version, in which not all statements counted.
 
-        >>> code = Code("b", former="a", wider=True)
+        >>> code = Code("b", former=("a",), wider=True)
         >>> code.changed({"a": ""}), code.counts_more({"a": ""}), code.counts_more({"b": ""})
         (False, True, False)
         """
@@ -187,6 +187,7 @@ def all_of(codes: Mapping[str, Code]) -> Code:
             code.digest[:16],
             code.module,
             f"{name}: {' '.join(code.reason.split())}" if code.reason and several else code.reason,
+            former=tuple(each[:16] for each in code.former),
         )
         for name, code in sorted(codes.items())
     )
@@ -195,7 +196,10 @@ def all_of(codes: Mapping[str, Code]) -> Code:
         module=" and ".join(part.module for part in parts),
         reason=_LINE.join(part.reason for part in parts) if all(part.reason for part in parts) else "",
         problem=next((code.problem for code in codes.values() if code.problem), ""),
-        former=digest_of(sorted((name, code.former) for name, code in codes.items()))[:16],
+        former=(
+            _AND.join((*part.former, part.digest)[0] for part in parts),
+            digest_of(sorted((name, *code.former[-1:]) for name, code in codes.items()))[:16],
+        ),
         wider=any(code.wider for code in codes.values()),
         parts=parts if several else (),
     )

@@ -7,7 +7,7 @@ comments, docstrings, line breaks or the version of Python.
 
 In the recipe's module only the statements count that its functions can reach, and those that may act on what they use.
 So a new rule or another description beside them changes nothing. Earlier versions did not count all statements that
-act: their digest is computed too, and what they recorded is compared with it.
+act, nor what the call of a declaration does: their digests are computed too, and compared with what they recorded.
 """
 
 import ast
@@ -32,8 +32,10 @@ from gristmill.recipes.code.reachable import imported, reachable, unread_imports
 FUNCTIONS = ("convert", "document", "batch", "open")
 """The fields of recipes that are functions. All other fields are options, which a ledger records by themselves."""
 
-_FORMULA = 2
+_FORMULA = 3
 """Makes the digests of this version others than those of earlier ones, which are compared with `Code.former` alone."""
+_FORMULA_WITHOUT_CALLS = 2
+"""That of earlier versions in which what the call of a declaration does did not count."""
 
 _NOT_CODE = frozenset({"ctx", "kind", "type_comment", "type_ignores"})
 
@@ -173,7 +175,7 @@ def _code(recipe: object, module: str, functions: tuple[str, ...], options: str)
         module=module,
         reason=reason,
         reader=_reader(recipe),
-        former=joined(made.former, options),
+        former=tuple(joined(each, options) for each in made.former),
         wider=made.wider,
     )
 
@@ -218,10 +220,10 @@ def check_same_output(who: str, *, same_output: bool, reason: str) -> None:
 
 
 class _Digests(NamedTuple):
-    """The digest of a module, that of earlier versions, whether fewer statements counted then, and the files."""
+    """The digest of a module, those of earlier versions, whether fewer statements counted then, and the files."""
 
     digest: str = ""
-    former: str = ""
+    former: tuple[str, ...] = ()
     wider: bool = False
     files: tuple[str, ...] = ()
 
@@ -242,12 +244,17 @@ def _digest(module: str, functions: tuple[str, ...], names: tuple[str, ...]) -> 
     if not functions:
         return _Digests(digest_of(sorted(former.items())), files=tuple(sorted(files)))
     acting = Effects(tree.body, origins_of(module, is_package=package)).acting
-    now = _Module.of(module, file, reachable(tree, functions, names, acting))
-    unread = imported(unread_imports(tree), module, is_package=package)
-    trees, files = _trees(module, now._replace(imports=[*now.imports, *unread]), known)
+    unread = [*imported(unread_imports(tree), module, is_package=package)]
+
+    def counted(*, calls: bool) -> tuple[dict[str, Any], list[str]]:
+        now = _Module.of(module, file, reachable(tree, functions, names, acting, calls=calls))
+        return _trees(module, now._replace(imports=[*now.imports, *unread]), known)
+
+    (trees, files), (fewer, _) = counted(calls=True), counted(calls=False)
     before = digest_of(sorted(former.items()))
-    plain = before if trees == former else digest_of(sorted(trees.items()))
-    return _Digests(digest_of([_FORMULA, plain]), before, trees != former, tuple(sorted(files)))
+    plain = [before if each == former else digest_of(sorted(each.items())) for each in (trees, fewer)]
+    made, former_2 = (digest_of([*each]) for each in zip((_FORMULA, _FORMULA_WITHOUT_CALLS), plain, strict=True))
+    return _Digests(made, (former_2, before), trees != former, tuple(sorted(files)))
 
 
 class _Module(NamedTuple):

@@ -3,8 +3,11 @@
 import ast
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-Acting = Callable[[ast.stmt, set[str]], bool]
-"""Tells whether a statement may act on live names: see Effects."""
+Acting = Callable[[ast.stmt, set[str]], bool] | None
+"""Tells whether a statement may act on live names: see Effects. None: nobody does."""
+
+_READING = frozenset({"dict", "frozenset", "len", "list", "set", "sorted", "str", "tuple"})
+"""Builtins that act on nothing; `sorted` without a key."""
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -23,21 +26,21 @@ def _is_string(statement: ast.stmt) -> bool:
 
 
 def reachable(
-    tree: ast.Module, functions: Sequence[str], names: Sequence[str] = (), acting: Acting | None = None
+    tree: ast.Module, functions: Sequence[str], names: Sequence[str] = (), acting: Acting = None, *, calls: bool = True
 ) -> list[ast.stmt]:
     """The top-level statements that the functions of a recipe can reach, in their order.
 
-    A statement counts if it binds a name that a counted statement uses. It always counts if it may act by itself: it
-    binds no name, has a decorator, or is `import a.b`. It counts too if it may act on a name that a counted statement
-    uses. Of the recipe's declaration only these functions count. Of `from a import b, c` only the used names count.
+    A statement counts if it binds a name that a counted statement uses, or may act on one. It always counts if it binds
+    no name, has a decorator, or is `import a.b`. Of the recipe's declaration these functions count, and options whose
+    calls may act on such a name; all of it, if a function of one's own makes it. Of an import the used names count.
 
     Args:
         tree: the module.
         functions: the keywords of the declaration that are functions. A module in which no call has one of them counts
             whole.
         names: the names of the recipe in the module. What else binds them counts, whatever call makes the recipe.
-        acting: function that tells whether a statement that binds names may act on others. None: it is not asked, as in
-            digests of code that earlier versions recorded.
+        acting: function that tells whether a statement may act on live names. None: as in the first digests of code.
+        calls: whether it is asked of the declaration too. False: as in the second digests.
 
     >>> text = '''
     ... import re, math
@@ -51,19 +54,21 @@ def reachable(
     >>> ast.unparse(reachable(ast.parse(text), ["document"])[-1])
     "TAGGER = ('document', tag)"
     """
-    body = [_declaration(statement, functions) or statement for statement in tree.body]
-    roots = [new for new, old in zip(body, tree.body, strict=True) if new is not old]
+    declared = [_declaration(each, functions, acting if calls else None) for each in tree.body]
+    body = [each for parts, statement in zip(declared, tree.body, strict=True) for each in parts or [statement]]
+    roots = {id(parts[-1]) for parts in declared if parts}
+    options = {id(each): [*_calls(each)] for parts in declared for each in parts[:-1]}
     if not roots:
         return tree.body
-    binds = {id(each): bound(each) for each in body}
-    live = {name for name in names if any(name in binds[id(each)] for each in body if each not in roots)}
-    kept = {id(each) for each in body if each in roots or _acts(each)}
+    binds = {id(each): set() if id(each) in options else bound(each) for each in body}
+    live = {name for name in names if any(name in binds[id(each)] for each in body if id(each) not in roots)}
+    kept = roots | {id(each) for each in body if _acts(each) and id(each) not in options}
     live |= {name for each in body if id(each) in kept for name in _used(each)}
     while True:
         left = [each for each in body if id(each) not in kept]
         more = [each for each in left if binds[id(each)] & live]
         if not more and acting is not None:
-            more = [each for each in left if acting(each, live)]
+            more = [each for each in left if any(acting(one, live) for one in options.get(id(each), (each,)))]
         if not more:
             return [_only(each, live) for each in body if id(each) in kept]
         kept |= {id(each) for each in more}
@@ -80,17 +85,33 @@ def _acts(statement: ast.stmt) -> bool:
     return not names or "*" in names
 
 
-def _declaration(statement: ast.stmt, functions: Sequence[str]) -> ast.stmt | None:
-    """The declaration of a recipe with its functions alone; None for another statement, or for one with ** in it."""
+def _declaration(statement: ast.stmt, functions: Sequence[str], acting: Acting) -> list[ast.stmt]:
+    """A recipe's options, and it with its functions alone; the whole recipe if a function of one's own makes it.
+
+    Empty for another statement, or for one with ** in it.
+    """
     if not isinstance(statement, ast.Assign | ast.AnnAssign) or not isinstance(statement.value, ast.Call):
-        return None
+        return []
     call = statement.value
     chosen = [keyword for keyword in call.keywords if keyword.arg in functions]
     if not chosen or call.args or any(keyword.arg is None for keyword in call.keywords):
-        return None
+        return []
+    made = ast.Expr(ast.Call(call.func, [], []))
+    if acting is not None and acting(made, {*_used(call.func)}):
+        return [statement]
+    options: list[ast.stmt] = [ast.Expr(each.value) for each in call.keywords if acting and each not in chosen]
     pairs = [part for keyword in chosen for part in (ast.Constant(keyword.arg), keyword.value)]
     targets: list[ast.expr] = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-    return ast.copy_location(ast.Assign(targets, ast.Tuple(pairs, ast.Load())), statement)
+    return [*options, ast.copy_location(ast.Assign(targets, ast.Tuple(pairs, ast.Load())), statement)]
+
+
+def _calls(option: ast.stmt) -> Iterator[ast.stmt]:
+    """The calls in an option that may act on something."""
+    for node in ast.walk(option):
+        if isinstance(node, ast.Call):
+            reads = isinstance(node.func, ast.Name) and node.func.id in _READING and not node.keywords
+            if not reads:
+                yield ast.Expr(node)
 
 
 def unread_imports(tree: ast.Module) -> list[ast.stmt]:

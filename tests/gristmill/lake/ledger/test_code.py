@@ -88,22 +88,22 @@ def test_a_reason_is_good_for_one_edit() -> None:
 
 
 def test_what_an_earlier_version_recorded_is_compared_with_the_former_digest() -> None:
-    code = Code("b-1", former="a-1", wider=True)
+    code = Code("b-1", former=("a-1",), wider=True)
     for codes, more in ({"a-1": "", "0": "r"}, True), ({"a": ""}, True), ({"b-1": ""}, False):
         assert (code.changed(codes), code.counts_more(codes)) == (False, more)
     assert code.made("a-1", {"a-1": ""})
     assert code.recorded({"a-1": "", "0": "r"}) == {"b-1": "", "0": "r"}
-    assert not Code("b", former="a").counts_more({"a": ""})
-    assert Code("b2", former="a").changed({"b": ""})  # a ledger of this version has no former digest
-    assert not Code("b2", former="a").made("b", {"b": ""})
+    assert not Code("b", former=("a",)).counts_more({"a": ""})
+    assert Code("b2", former=("a",)).changed({"b": ""})  # a ledger of this version has no former digest
+    assert not Code("b2", former=("a",)).made("b", {"b": ""})
 
 
 def test_each_of_several_codes_is_compared_with_what_is_recorded_of_it() -> None:
     """aa-1 has a reason, and excuses itself alone."""
     known = {"a+b": ""}
-    aa = Code("a2", "mill.aa", "renamed", former="x")
+    aa = Code("a2", "mill.aa", "renamed", former=("x",))
     for b, changed in ("b", ["mill.aa"]), ("b2", ["mill.aa", "mill.bb"]):
-        both = all_of({"aa-1": aa, "bb-1": Code(b, "mill.bb", former="y")})
+        both = all_of({"aa-1": aa, "bb-1": Code(b, "mill.bb", former=("y",))})
         assert [code.module for code, _ in both.changes(known)] == changed
         assert both.made("a+b", known) is (b == "b")
     with pytest.raises(RecipeError, match=r"2024\): the code of mill\.bb changed since it was made\. Declare"):
@@ -131,13 +131,13 @@ def test_edits_of_two_codes_at_different_times_have_a_reason_each() -> None:
 
 
 def test_of_a_note_that_does_not_tell_several_codes_apart_a_reason_counts_if_all_have_one() -> None:
-    aa, bb = Code("a2", "mill.aa", "renamed", former="a"), Code("b", "mill.bb", former="b0")
-    old = {all_of({"aa-1": aa, "bb-1": bb}).former: ""}
+    aa, bb = Code("a2", "mill.aa", "renamed", former=("a",)), Code("b", "mill.bb", former=("b0",))
+    old = {all_of({"aa-1": aa, "bb-1": bb}).former[-1]: ""}
     assert not all_of({"aa-1": aa, "bb-1": bb}).changed(old)
     words = r"the code of mill\.aa and mill\.bb changed since it was made \(its ledger does not say which of these: a"
     with pytest.raises(RecipeError, match=words):
-        check_same_code(all_of({"aa-1": aa, "bb-1": Code("b2", "mill.bb", former="b1")}), old, HERE, draft=False)
-    two = all_of({"aa-1": aa, "bb-1": Code("b2", "mill.bb", "faster", former="b1")})
+        check_same_code(all_of({"aa-1": aa, "bb-1": Code("b2", "mill.bb", former=("b1",))}), old, HERE, draft=False)
+    two = all_of({"aa-1": aa, "bb-1": Code("b2", "mill.bb", "faster", former=("b1",))})
     check_same_code(two, old, HERE, draft=False)
     assert two.made(next(iter(old)), old)
     assert two.recorded(old) == {**old, "a2+b2": "aa-1: renamed\nbb-1: faster"}

@@ -105,6 +105,30 @@ def test_a_statement_that_cannot_reach_what_a_function_uses_does_not_count(state
     assert not counts(statement)
 
 
+OPTIONS = [
+    ("Tagger(document=tag, description=fill('apple'))", "fill('apple')"),
+    ("Tagger(document=tag, needs=tuple(WORDS.setdefault(one, 1) for one in ('apple',)))", "tuple("),
+    ("Tagger(document=tag, needs=tuple(sorted(('apple',), key=fill)))", "tuple("),
+    ("made(document=tag, description='apple')", "BERRY = made("),
+    ("Tagger(document=tag, description=unread('apple'))", ""),
+    ("Tagger(document=tag, name=f'{LIMIT}', needs=tuple(f'apple {word}' for word in sorted(WORDS)))", ""),
+]
+
+
+@pytest.mark.parametrize(("call", "counted"), OPTIONS)
+def test_of_a_declaration_count_options_that_act_and_all_if_a_function_of_ones_own_makes_it(
+    call: str, counted: str
+) -> None:
+    tree = ast.parse(f"{BEFORE}def made(**options): return Tagger(**options)\nBERRY = {call}\n")
+    acting = Effects(tree.body, lambda _: []).acting
+    found = [ast.unparse(each) for each in reachable(tree, ("document",), (), acting)]
+    with_apple = [each for each in found if "apple" in each]
+    assert [each.startswith(counted) for each in with_apple] == ([True] if counted else [])
+    before = [ast.unparse(each) for each in reachable(tree, ("document",), (), acting, calls=False)]
+    assert before[-1] == "BERRY = ('document', tag)"
+    assert not any("apple" in each for each in before)
+
+
 def test_a_function_of_another_module_acts_if_it_shares_a_module_with_what_is_used() -> None:
     shared = BEFORE.replace("WORDS = {}", "from mill._words import MORE").replace("WORDS", "MORE")
     assert counts("one = filled('apple')", shared)
