@@ -23,6 +23,7 @@ from gristmill.errors import RecipeError
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.code import Code, joined
 from gristmill.moved import former_name
+from gristmill.plugins import plugin_modules
 from gristmill.recipes.code.effects import HOME, Effects
 from gristmill.recipes.code.imports import import_from_source
 from gristmill.recipes.code.modules import file_of_module, folder_of, origins_of, own_modules, statements_of
@@ -61,13 +62,13 @@ class WithCode(Protocol):
 
 
 def prepare_import(package: str) -> None:
-    """Lets the code of a package of shelves, and what is beside it, be imported from source files alone.
+    """Lets the code of a package of shelves, of plug-ins, and what is beside them, be imported from source files alone.
 
     Args:
         package: the package, which is not imported yet. Of gristmill itself nobody edits the code.
     """
-    if package.partition(".")[0] != HOME:
-        import_from_source(package, folder_of(package.partition(".")[0]), _see)
+    for top in {package.partition(".")[0], *plugin_modules()} - {HOME}:
+        import_from_source(top, folder_of(top), _see)
 
 
 def _see(file: str) -> None:

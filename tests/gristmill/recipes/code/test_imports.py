@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gristmill.plugins import look_again
 from gristmill.recipes.code.digest import code_of
 from gristmill.recipes.shelf import read_shelf
 from gristmill.recipes.tagger import Tagger
@@ -58,6 +59,34 @@ def test_bytecode_of_an_earlier_text_of_the_same_size_and_time_is_not_run(packag
     read = read_shelf("taggers", Tagger, (package.name,))["count-1"]
     assert read.document is not None
     assert read.document(None) == {"words": 7.0}  # type: ignore[arg-type]  # it looks at no document
+    assert code_of(read).problem == ""
+
+
+@pytest.fixture
+def plugin(package: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An installed package of other people that adds a tagger, and holds a number."""
+    site = package.parent / "site-packages"
+    place = site / f"{package.name}_plugin"
+    place.mkdir(parents=True)
+    (place / "__init__.py").write_text("MORE = 1.0\n")
+    info = site / f"{place.name}-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {place.name}\nVersion: 1\n")
+    (info / "entry_points.txt").write_text(f"[gristmill.taggers]\n{place.name}-1 = {place.name}:TAGGER\n")
+    monkeypatch.syspath_prepend(str(site))
+    look_again()
+    yield place
+    look_again()
+
+
+def test_an_installed_plugin_does_not_run_from_bytecode_of_an_earlier_text(package: Path, plugin: Path) -> None:
+    """Such as one that is installed with `pip install -e`, and edited."""
+    tagger = package / "taggers" / "count.py"
+    tagger.write_text(WORDS.format(beside=plugin.name, name="count"))
+    stale(plugin / "__init__.py", "1.0", "5.0")
+    read = read_shelf("taggers", Tagger, (package.name,))["count-1"]
+    assert read.document is not None
+    assert read.document(None) == {"words": 6.0}  # type: ignore[arg-type]  # it looks at no document
     assert code_of(read).problem == ""
 
 
