@@ -24,10 +24,17 @@ def raw_path(store: Store, asset: str, snapshot: str, name: str, sha256: str) ->
     paths = [path for path in (f"{asset}/{snapshot}/{name}", f"{asset}/{name}") if store.head(path) is not None]
     if len(paths) < 2:
         return paths[0] if paths else None
-    return next((path for path in paths if _has_digest(store, path, sha256)), paths[0])
+    return next((path for path in paths if has_digest(store, path, sha256)), paths[0])
 
 
-def _has_digest(store: Store, path: str, sha256: str) -> bool:
+def has_digest(store: Store, path: str, sha256: str) -> bool:
+    """Whether an object has this sha256. One that cannot be read does not.
+
+    Args:
+        store: the lake, or the store of raw data.
+        path: path of the object.
+        sha256: hex digest.
+    """
     try:
         return sha256_of(store, path) == sha256
     except StoreError:

@@ -5,6 +5,7 @@ Gristmill 0.1 have none. For these, raw objects are converted again, until the c
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import msgspec
@@ -15,13 +16,14 @@ from gristmill.lake.asset_kinds import RAW, kind_of, names_of
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.id_index import IdIndex
 from gristmill.lake.ledger.model import Input
+from gristmill.lake.ledger.receipts import RawVersion, raw_stamps
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.quarantined import QuarantinedRow
 from gristmill.lake.rows.raw_parts import PartEdges
 from gristmill.lake.rows.raw_spans import RawSpan, find_raw_span
 from gristmill.lake.rows.shard_file import PACKINGS, suffix
 from gristmill.lake.store.protocol import Store
-from gristmill.raw_data.raw_path import raw_path
+from gristmill.raw_data.raw_path import has_digest, raw_path
 from gristmill.raw_data.roots import open_raw
 from gristmill.recipes.raw_object import Converted, Copied, LeftOut, RawObject, Refused
 from gristmill.recipes.shelf import find
@@ -32,6 +34,7 @@ from gristmill.stages.conversion.quarantine import quarantined
 from gristmill.tracing.rows import LocatedRow, Partition
 
 ADOPTED = "adopted: others have made this file, so the trace ends here"
+OTHER_BYTES = "its bytes there are not those that were read: it was replaced, or `raw=` led elsewhere then"
 UNKNOWN_ORIGIN = "the reader tells no single place of it in the object: it may be made of several records"
 
 
@@ -176,18 +179,36 @@ class _Finder:
     """Finds the raw objects of one source's snapshot."""
 
     def __init__(self, documents: Partition, shelves: Shelves, source: str) -> None:
-        self._store, self._snapshot, self._source = documents.store, documents.place.snapshot, source
+        self._store, self._place, self._source = documents.store, documents.place, source
+        self._snapshot = documents.place.snapshot
+        self._other: dict[str, bool] = {}
         self._shelves = shelves
+
+    @cached_property
+    def _stamps(self) -> Mapping[str, RawVersion]:
+        return raw_stamps(self._store, self._place)
 
     def placed(self, read: Input, raw_span: RawSpan | None) -> RawPlace:
         """The result for a raw object and the span in it."""
         raw = self._object(read)
+        why = "; ".join(filter(None, (raw.why or self._other_bytes(raw, read), "" if raw_span else UNKNOWN_ORIGIN)))
         if raw_span is None:
-            why = "; ".join(filter(None, (raw.why, UNKNOWN_ORIGIN)))
             return RawPlace(read.asset, read.shard, read.content, raw.shown, why=why)
         bounds = (raw_span.start, raw_span.end)
         counted_in = _counted_in(read.shard.lower(), raw_span)
-        return RawPlace(read.asset, read.shard, read.content, raw.shown, bounds, counted_in, raw_span.member, raw.why)
+        return RawPlace(read.asset, read.shard, read.content, raw.shown, bounds, counted_in, raw_span.member, why)
+
+    def _other_bytes(self, raw: _Object, read: Input) -> str:
+        """Tells that an object is not the one that was read. It is hashed if it has another stamp."""
+        if raw.path not in self._other:
+            version, entry = self._stamps.get(read.shard), raw.store.head(raw.path)
+            self._other[raw.path] = not (
+                version is None
+                or entry is None
+                or version.same(entry)
+                or (version.size == entry.size and has_digest(raw.store, raw.path, version.sha256))
+            )
+        return OTHER_BYTES if self._other[raw.path] else ""
 
     def _object(self, read: Input) -> _Object:
         path = raw_path(self._store, read.asset, self._snapshot, read.shard, read.content)
@@ -206,7 +227,7 @@ class _Finder:
             return _Object(self._store, "", "", f"{missing}, and {error}")
         path = recipe.partition.prefix(self._snapshot) + read.shard
         if store.head(path) is None:
-            return _Object(store, "", "", f"the object is not in {store.url} any longer")
+            return _Object(store, "", "", f"the object is not in {store.url}, where `raw=` leads now")
         return _Object(store, path, f"{store.url}/{path}")
 
     def _recipe(self) -> Source:

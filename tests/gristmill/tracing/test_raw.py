@@ -165,6 +165,28 @@ def test_raw_data_elsewhere_are_named_by_their_own_address(
     assert (raw.path, raw.why) == (f"{elsewhere.url}/2024/a.jsonl", "")
 
 
+def test_an_object_that_is_not_the_one_that_was_read_is_told(mill: Mill, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`raw=` of the recipe leads elsewhere since v0 was made, or the object was replaced."""
+    mill.raw("a.jsonl", lines(make_documents(2)))
+    mill.convert()
+    new = mill.root.parent / "new" / "2024" / "a.jsonl"
+    new.parent.mkdir(parents=True)
+    new.write_bytes(lines(make_documents(2)))
+    source = replace(mill.source(), raw=str(mill.root.parent / "new"))
+    monkeypatch.setattr(raw_places, "find", lambda *_: source)
+    shutil.move(mill.root / "sources/pages/raw", mill.root.parent / "old")
+    assert raw_of(mill, "pages", "doc-00001").why == ""  # a copy
+    other = "its bytes there are not those that were read: it was replaced, or `raw=` led elsewhere then"
+    new.write_bytes(lines(make_documents(3)))
+    assert (raw_of(mill, "pages", "doc-00001").path, raw_of(mill, "pages", "doc-00001").why) == (str(new), other)
+    new.write_bytes(lines(make_documents(2)).swapcase())
+    assert raw_of(mill, "pages", "doc-00001").why == other
+    new.unlink()
+    assert raw_of(mill, "pages", "doc-00001").why == f"the object is not in {new.parents[1]}, where `raw=` leads now"
+    mill.raw("a.jsonl", lines(make_documents(3)))
+    assert raw_of(mill, "pages", "doc-00001").why == other
+
+
 def test_of_a_parquet_file_the_row_is_told(mill: Mill, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     source = replace(mill.source(), convert=ParquetRows(source="pages"), select=None)
     monkeypatch.setattr(conversion_grinder, "find", lambda *_: source)  # the shelf of a team with parquet files
