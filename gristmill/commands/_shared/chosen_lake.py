@@ -1,17 +1,21 @@
 """The lake of a command that has no targets. It imports no pipeline: such a command begins sooner without one."""
 
+import re
 from argparse import Namespace
 from pathlib import Path
 
 from gristmill.commands._shared.lake_word import is_path
 from gristmill.commands._shared.terminal import lake_of
 from gristmill.errors import RecipeError
-from gristmill.lake.asset_kinds import LEDGER_TOPS
+from gristmill.lake.asset_kinds import KINDS, LEDGER_TOPS
 from gristmill.lake.store.open import Lake
 from gristmill.project import is_lake
 
-_LEDGERS = tuple(f"{top}/{below}ledgers" for top in LEDGER_TOPS for below in ("*/", "*/*/", "*/*/*/"))
-"""Where the folders of ledgers lie in a lake."""
+_LEDGERS = (
+    *(f"{top}/{below}ledgers" for top in LEDGER_TOPS for below in ("*/", "*/*/", "*/*/*/")),
+    *(re.sub("{[a-z]+}", "*", kind.ledger) for kind in KINDS if kind.ledger and not kind.partitioned),
+)
+"""Where the folders of ledgers lie in a lake, and the ledgers of assets without snapshots."""
 
 
 def names_lake(word: str) -> bool:

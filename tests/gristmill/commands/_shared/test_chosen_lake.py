@@ -27,6 +27,18 @@ def test_a_folder_names_the_lake_if_it_has_raw_data_or_ledgers(
     assert names_lake("letters")
 
 
+@pytest.mark.parametrize("asset", ["labels/tones-1", "models/tones-1", "tokenizers/tones-bpe-1", "mixes/m/index"])
+def test_a_folder_names_the_lake_if_it_has_the_ledger_of_an_asset_without_snapshots(
+    asset: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ledger = Path("letters", asset, "ledger.json")
+    ledger.parent.mkdir(parents=True)
+    assert not names_lake("letters")
+    ledger.touch()
+    assert names_lake("letters")
+
+
 @pytest.mark.parametrize("command", ["acquire", "gc", "sync", "ui", "verify"])
 def test_a_bare_word_that_is_no_lake_is_refused_and_makes_no_folder(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
