@@ -54,7 +54,7 @@ def _cells(each: StreamReading) -> dict[str, str]:
     if each.sequences is not None:
         cells |= {"sequences": f"{each.sequences:,}", "in them": f"{each.usable:,}"}
     if each.share is not None:
-        cells["share"] = f"{each.share:.4g}"
+        cells["share"] = f"{each.share:.4g}" if each.tokens else "empty"
     if each.sequence_share is not None:
         cells["weight"] = f"{each.sequence_share:.4g}"
     if each.read is not None:

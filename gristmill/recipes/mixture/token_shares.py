@@ -168,8 +168,10 @@ class Reading(msgspec.Struct, frozen=True, omit_defaults=True):
         never = [
             f"stream {each.stream!r} has {each.tokens:,} tokens, but gives no sequence of {self.sequence_length:,}:"
             " training does not read it"
+            if each.tokens
+            else f"stream {each.stream!r} has no tokens: training does not read it"
             for each in self.streams
-            if each.sequences == 0 and each.tokens
+            if each.sequences == 0 or not each.tokens
         ]
         return often + never + self._coarse
 

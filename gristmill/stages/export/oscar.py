@@ -30,11 +30,19 @@ class OscarCodec(Codec):
         return OscarPart(self.declared, create)
 
     def release(self, sources: Sequence[ExportedFile]) -> Content:
-        """See Codec: the files of each language, in the folder of its split if the mix holds documents out."""
+        """See Codec: the files of each language, in the folder of its split if the mix holds documents out.
+
+        A label that documents spell in several ways, such as `EN` and `en`, names one folder, in lower case.
+        """
+        spelled: dict[str, set[str]] = {}
+        for source in sources:
+            language = _language(source)
+            spelled.setdefault(language.lower(), set()).add(language)
         by_language: dict[tuple[str, str], list[ExportedFile]] = {}
         for source in sources:
-            top, _, file = source.name.rpartition("/")
-            by_language.setdefault((top, file.removesuffix(_ENDING)), []).append(source)
+            language = _language(source)
+            one = language if len(spelled[language.lower()]) == 1 else language.lower()
+            by_language.setdefault((source.name.rpartition("/")[0], one), []).append(source)
         files: list[ReleaseFile] = []
         for (top, language), group in sorted(by_language.items()):
             cut = list(cut_files(group, self.declared.part_bytes))
@@ -57,6 +65,10 @@ class OscarCodec(Codec):
 
 
 _ENDING = ".jsonl.gz"
+
+
+def _language(file: ExportedFile) -> str:
+    return file.name.rpartition("/")[2].removesuffix(_ENDING)
 
 
 class OscarPart(GzipLinesPart):

@@ -126,6 +126,13 @@ def test_the_stream_that_bounds_the_proportions_is_named() -> None:
         assert len(list(reading_lines("counted", other, other.reading(tokens)))) == 4
 
 
+def test_an_empty_stream_is_called_empty() -> None:
+    mix = Mix(name="blend", streams=(WEB, CODE), proportions={"web": 0.7, "code": 0.3})
+    _, _, web, code, *_, warning = reading_lines("counted", mix, mix.reading({"web": 700}))
+    assert (web.split()[:3], code.split()[:3]) == (["web", "700", "1"], ["code", "0", "empty"])
+    assert warning == "  warning: stream 'code' has no tokens: training does not read it"
+
+
 def test_packed_streams_have_sequences_in_the_table_or_no_tokens_that_are_read() -> None:
     """Of 3:1 sequences with 10 and 5 tokens, 7 to 1 parts are tokens: 30 of 35 and 5 of 35."""
     mix = Mix(name="blend", streams=(replace(WEB, weight=3.0), replace(CODE, format=Text(pack=True))))

@@ -71,6 +71,7 @@ def test_more_than_four_epochs_are_warned_of() -> None:
 def test_a_stream_without_tokens_is_left_out() -> None:
     solved = read_shares([WEB, CODE], {"web": 10}, proportions={"web": 0.7, "code": 0.3})
     assert solved.shares == {"web": 1.0, "code": 0.0}
+    assert solved.warnings == ["stream 'code' has no tokens: training does not read it"]
     assert read_shares([WEB], {}).total == 0
 
 

@@ -21,6 +21,15 @@ def test_files_of_one_language_are_joined_in_their_order() -> None:
     }
 
 
+def test_spellings_of_one_language_are_one_folder_and_a_single_spelling_is_kept() -> None:
+    """On a disk that knows no case, `EN/` and `en/` are one folder."""
+    found = names(10_000, file(1, "EN.jsonl.gz"), file(1), file(1, "Fr.jsonl.gz"))
+    assert found == {
+        "Fr/Fr.jsonl.gz": (Piece("p1/Fr.jsonl.gz", 0, 30, 0, 30),),
+        "en/en.jsonl.gz": (Piece("p1/EN.jsonl.gz", 0, 30, 0, 30), Piece("p1/en.jsonl.gz", 0, 30, 0, 30)),
+    }
+
+
 def test_a_part_has_as_many_members_as_fit_and_may_end_inside_an_object() -> None:
     found = names(499, file(1), file(2))
     assert found == {
