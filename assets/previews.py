@@ -15,6 +15,7 @@ from assets.support.runs.tags import asset_tags, tag_run
 from gristmill.lake.address import attributes_asset, documents_asset, mix_index
 from gristmill.lake.asset_kinds import MIX
 from gristmill.lake.store.protocol import Store
+from gristmill.pipeline.expected_tokens import closed_now
 from gristmill.previews.expected_reading import expected_reading
 from gristmill.previews.mix_preview import (
     StreamPreview,
@@ -68,6 +69,8 @@ def preview_asset(catalogue: Catalogue, mix: Mix) -> dg.AssetsDefinition:
                 steps = [stream_step(mix, stream.key, snapshot, lake.packages) for snapshot in snapshots]
                 previews += [_preview(store, mix, stream, steps)] if steps else []
                 facts |= _facts(stream.key, previews[-1] if steps else None)
+            if held := closed_now(store, catalogue.sources, mix, mix_index(mix.name)).held:
+                facts["the index of the mix"] = "; ".join(held)
             if mix.solves and previews:
                 title, reading = expected_reading(store, mix, previews)
                 facts |= {"how tokens are counted": title, **reading_facts(mix, reading)}
@@ -91,8 +94,8 @@ def _facts(stream: str, preview: StreamPreview | None) -> dict[str, Any]:
             "reason": row.reason,
             "rows": row.documents,
             "share (%)": percent(row.share),
-            "bytes": row.bytes,
-            "tokens": row.tokens,
+            "bytes unpacked": row.bytes,
+            "estimated tokens": row.tokens,
             "rows of this rule only": row.alone,
             "condition": where.get(row.reason, ""),
         }

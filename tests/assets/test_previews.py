@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import dagster as dg
 import pytest
-from dagster_kit import SHELVES, Works, letters
+from dagster_kit import BLEND_LETTERS, SHELVES, Works, letters
 
 from gristmill.lake.address import mix_asset, place
 from gristmill.lake.ledger.files import read_ledger
@@ -37,7 +38,8 @@ def test_the_materialization_has_the_counts_of_the_build_and_no_texts(works: Wor
     rows = {record.data["reason"]: record.data for record in found["letters: rows by reason"].records}
     assert not rows["kept"]["condition"]
     assert rows["kept"]["rows of this rule only"] is None
-    assert rows["kept"]["bytes"] == ledger.totals["length"]
+    assert rows["kept"]["bytes unpacked"] == ledger.totals["length"]
+    assert rows["kept"]["estimated tokens"] > 0
     dropped = {name: row["rows"] for name, row in rows.items() if name not in {"all", "kept"}}
     assert {name: count for name, count in dropped.items() if count} == ledger.dropped
     assert (found["how tokens are counted"], found["tokens in training"]) == ("estimated from this preview", 1000)
@@ -53,3 +55,21 @@ def test_the_index_of_the_mix_shows_how_training_would_read_its_streams(works: W
     rows = {record.data["stream"]: record.data for record in found["streams in training"].records}
     assert found["how tokens are counted"].startswith("tokenizer ")
     assert rows["letters"]["tokens read"] == 1000
+
+
+@pytest.mark.slow
+def test_an_edition_that_the_index_does_not_take_is_told(tmp_path: Path) -> None:
+    """Three editions have 8 letters, and the newest has 1."""
+    known = read_catalogue(SHELVES)
+    sources = {**known.sources, "letters": replace(known.sources["letters"], snapshots="replace")}
+    with dg.DagsterInstance.ephemeral() as instance:
+        works = Works(tmp_path / "lake", instance, replace(known, sources=sources))
+        for count, year in ((8, "2021"), (8, "2022"), (8, "2023"), (1, "2024")):
+            works.raw(letters(*range(2, 2 + count)), snapshot=year)
+            works.know(year)
+            for done in works.run("letters_journey", year), works.run("__ASSET_JOB", year, only=[BLEND_LETTERS]):
+                assert done.success, done.failures
+        found = works.run("__ASSET_JOB", None, only=[PREVIEW]).metadata(PREVIEW)
+    assert found["the index of the mix"].startswith(
+        "stream 'letters': edition 2024 has 1 rows, less than half of 8, the"
+    )
