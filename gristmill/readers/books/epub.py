@@ -124,27 +124,30 @@ class EpubBooks(Reader):
         size = 0
         for file, text in _texts(archive, numbers, raw):
             if isinstance(text, Refused):
-                yield text
+                yield text._replace(id=package.book)
             elif size <= raw.limits.row:
                 found[file] = text
                 size += len(text.encode())
         raw.raw_span = None  # it is made of many files
         if size > raw.limits.row:
-            yield Refused(TOO_LONG, f"{raw.name}: its texts have more than {raw.limits.row} bytes", b"", size)
+            where = f"{raw.name}: its texts have more than {raw.limits.row} bytes"
+            yield Refused(TOO_LONG, where, b"", size, id=package.book)
         elif len(found) == len(numbers):
             text = "\n\n".join(found[path] for path in numbers if found[path])
-            yield self._document(package, "", text, {}) if text else Refused("empty text", raw.name, b"")
+            yield (
+                self._document(package, "", text, {}) if text else Refused("empty text", raw.name, b"", id=package.book)
+            )
 
     def _chapters(
         self, package: _Package, numbers: dict[str, int], archive: ArchivePasses, raw: RawObject
     ) -> Iterator[Converted]:
         """The texts, in the order of the archive."""
         for path, text in _texts(archive, numbers, raw):
+            part = f"#{posixpath.relpath(path, package.folder or '.')}"
             if isinstance(text, Refused):
-                yield text
+                yield text._replace(id=f"{package.book}{part}")
             elif text:
-                name = posixpath.relpath(path, package.folder or ".")
-                yield self._document(package, f"#{name}", text, {"path": path, "chapter": numbers[path]})
+                yield self._document(package, part, text, {"path": path, "chapter": numbers[path]})
             else:
                 yield LeftOut("empty")
 

@@ -151,12 +151,25 @@ def test_a_damaged_book_is_refused_and_gives_no_part_of_it(
     assert (bad.reason, bad.where.startswith("mill.tar.gz entry"), where in bad.where) == (reason, True, True)
 
 
+def test_what_is_refused_has_the_id_of_its_document(tmp_path: Path) -> None:
+    """So a takedown finds it. The book's id stands in its package."""
+    empty = {name: text if name.endswith(".opf") else "<html><body/></html>" for name, text in FILES.items()}
+    broken = FILES | {"epub/text/ch1.xhtml": "<html/>"}
+    missing = {name: FILES[name] for name in list(FILES)[:3]}
+    for files in (empty, broken, missing):
+        ids = [each.id for each in read(tarred(tmp_path, files)) if isinstance(each, Refused)]
+        assert ids == ["https://example.org/mill"]
+    raw = tarred(tmp_path, missing | {"epub/text/ch1.xhtml": "<html/>"})
+    found = [each.id for each in EpubBooks(source="talks", unit="chapter")(raw) if isinstance(each, Refused)]
+    assert found == [f"https://example.org/mill#text/{name}.xhtml" for name in ("ch1", "ch 2")]
+
+
 def test_a_book_above_the_limit_is_refused(tmp_path: Path) -> None:
     raw = tarred(tmp_path, FILES | {name: TWO.replace("Two", "Two" * 600) for name in list(FILES)[1:]})
     raw.limits = Limits(row=3000)
     (bad,) = [each for each in read(raw, without=()) if not isinstance(each, LeftOut)]
     assert isinstance(bad, Refused)
-    assert (bad.reason, bad.size > 3000) == ("row too long", True)
+    assert (bad.reason, bad.size > 3000, bad.id) == ("row too long", True, "https://example.org/mill")
 
 
 def test_an_archive_without_a_package_file_is_an_error(tmp_path: Path) -> None:
