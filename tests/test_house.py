@@ -143,7 +143,16 @@ MAY_IMPORT: dict[str, set[str]] = {
         "text",
         *LAKE,
     },
-    "maintenance": {"execution", "process", "releases", "scores", "stages.export", *LAKE},
+    "maintenance": {
+        "execution",
+        "formats.levanter",
+        "process",
+        "releases",
+        "scores",
+        "stages.export",
+        "stages.packing",
+        *LAKE,
+    },
     "drift": {"reports", "recipes", "text", *LAKE},
     "pipeline": {
         "drift",

@@ -1,4 +1,5 @@
-"""`gc LAKE`: removes what is no longer in use: parts and releases that nothing names, and objects that runs left.
+"""`gc LAKE`: removes what is no longer in use: parts and releases that nothing names, packing plans that no trainer
+can read, and objects that runs left.
 
 In a bucket it also aborts old uploads that were never finished. It names slices that no recipe makes any more, because
 their stream reads another source now, and leaves them.
@@ -27,6 +28,7 @@ from gristmill.maintenance.gc import (
     remove_strays,
     remove_unnamed,
 )
+from gristmill.maintenance.old_plans import find_old_plans, remove_plans
 from gristmill.maintenance.old_releases import OldRelease, find_old_releases, remove_release
 from gristmill.releases.withdrawal import find_withdrawn
 from gristmill.reports.sizes import size_in_words
@@ -82,14 +84,8 @@ def run(arguments: Namespace) -> int:
         if removing.remove(shown, [], release.bytes, partial(remove_release, store, release)):
             removing.size += release.bytes
             gone.append(release)
-    parts, leftovers = (
-        find_unnamed(store, removing.leave, [each.folder for each in gone]),
-        find_strays(store, removing.leave),
-    )
-    for left in leftovers:
-        shown = f"{left.place.asset} ({left.place.snapshot}): {len(left.entries)} objects left by a run"
-        names = [entry.path for entry in left.entries]
-        removing.remove(shown, names, left.bytes, partial(remove_strays, store, left))
+    parts = find_unnamed(store, removing.leave, [each.folder for each in gone])
+    _remove_leftovers(store, removing)
     removed: list[Unnamed] = []
     for garbage in parts:
         shown = f"{garbage.folder}: {len(garbage.entries)} objects"
@@ -105,13 +101,26 @@ def run(arguments: Namespace) -> int:
     return 1 if wrong else 0
 
 
+def _remove_leftovers(store: Store, removing: "_Removing") -> None:
+    """Removes the objects that runs left, and packing plans that no trainer can read. Shows the name of each."""
+    for left in find_strays(store, removing.leave):
+        shown = f"{left.place.asset} ({left.place.snapshot}): {len(left.entries)} objects left by a run"
+        names = [entry.path for entry in left.entries]
+        removing.remove(shown, names, left.bytes, partial(remove_strays, store, left))
+    for plans in find_old_plans(store, removing.leave):
+        shown = f"{plans.folder}: {len(plans.entries)} objects of packing plans"
+        names = [entry.path for entry in plans.entries]
+        if removing.remove(shown, names, plans.bytes, partial(remove_plans, store, plans)):
+            removing.size += plans.bytes
+
+
 @dataclass
 class _Removing:
     """Removes things, and shows each before and after.
 
     Attributes:
         dry: whether nothing is removed.
-        size: bytes of parts and releases that were removed.
+        size: bytes of parts, releases and packing plans that were removed.
         left: number of things that were left alone.
     """
 

@@ -54,6 +54,7 @@ from gristmill.verification.index_files import (
 )
 from gristmill.verification.ledger import LedgerProof
 
+_GC = "run gristmill gc, which removes it"
 _METADATASET = re.compile(r"/metadataset-([0-9a-f]+)\.yaml$")
 
 
@@ -112,7 +113,8 @@ def _slices(store: Store, path: str, ledger: IndexLedger, heads: list[Ledger]) -
             yield Finding(path, None, f"made from {named}, which has no valid ledger", remake(store, upstream.asset))
         elif head.fingerprint != upstream.fingerprint:
             what = f"made from {named} as {upstream.fingerprint[:12]}, which is {head.fingerprint[:12]} now"
-            yield Finding(path, None, what, reindex(store, path))
+            by_gc = "; gristmill gc removes them too" if kind_of(ledger.asset) is PACKING else ""
+            yield Finding(path, None, what, f"{reindex(store, path)}{by_gc}")
         elif not LedgerProof(store, place(upstream.asset, upstream.snapshot)).findings:
             heads.append(head)
 
@@ -125,7 +127,8 @@ def _strays(store: Store, path: str, ledger: IndexLedger) -> Iterator[Finding]:
             yield from _renamed(store, entry.path)
             continue
         if ledger_of_object(entry.path) == path and entry.path not in named:
-            yield Finding(entry.path, None, "no ledger names this object", REMOVE_STRAY)
+            removal = _GC if kind_of(ledger.asset) is PACKING else REMOVE_STRAY
+            yield Finding(entry.path, None, "no ledger names this object", removal)
     if kind_of(ledger.asset) is TOKEN_CACHE_INDEX:
         for merged in unnamed_merged(store, ledger.asset, named):
             yield Finding(merged, None, "its index does not name this merged ledger", reindex(store, path))
