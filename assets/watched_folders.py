@@ -8,10 +8,10 @@ import dagster as dg
 from assets.support.facts.tables import warned
 from assets.support.keys import plain
 from assets.support.report import failures
-from gristmill.preparing.flaw import Flaw
+from gristmill.energon.preparing.flaw import Flaw
+from gristmill.energon.recipes.watched_folder import WatchedFolder
+from gristmill.energon.watching.prepare import open_watched, prepare_folder
 from gristmill.recipes.catalogue import Catalogue
-from gristmill.recipes.energon.watched_folder import WatchedFolder
-from gristmill.watching.prepare import open_watched, prepare_folder
 from resources.lake import LakeResource
 
 

@@ -4,8 +4,13 @@ from importlib import import_module
 from typing import Any
 from warnings import warn
 
-FORMER = {"gristmill.dolma.recipes": "gristmill.recipes.dolma"}
-"""The former name of each package that moved and that recipes import, by its present name."""
+FORMER = {
+    "gristmill.dolma.recipes": "gristmill.recipes.dolma",
+    "gristmill.energon.recipes.exports": "gristmill.recipes.export_formats.energon",
+    "gristmill.energon.recipes": "gristmill.recipes.energon",
+    "gristmill.energon.readers": "gristmill.readers.energon",
+}
+"""The former name of each package or module that moved and that recipes import, by its present name."""
 
 
 def former_name(module: str) -> str:
@@ -33,5 +38,5 @@ def moved_name(former: str, name: str) -> Any:
     new, old = next((new, old) for new, old in FORMER.items() if f"{former}.".startswith(f"{old}."))
     module = new + former[len(old) :]
     found = getattr(import_module(module), name)
-    warn(f"{former} goes with version 0.5; import {name} from {module}", DeprecationWarning, 3)
+    warn(f"{former} goes with version 0.5; import {name} from {module}", DeprecationWarning, 2)
     return found

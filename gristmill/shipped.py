@@ -18,7 +18,7 @@ SHIPPED: Mapping[str, Mapping[str, str]] = {
         for module in iter_modules([str(Path(__file__).with_name("commands"))])
         if not module.name.startswith("_")
     }
-    | {"dolma": "gristmill.dolma.command"},
+    | {"dolma": "gristmill.dolma.command", "energon": "gristmill.energon.command"},
     "engines": {
         "dask": "gristmill.engines.dask:DASK",
         "inline": "gristmill.engines.local:INLINE",
@@ -26,8 +26,8 @@ SHIPPED: Mapping[str, Mapping[str, str]] = {
         "ray": "gristmill.engines.ray:RAY",
     },
     "exports": {
-        "energon-jsonl": "gristmill.stages.export.energon.jsonl:EnergonJsonlCodec",
-        "energon-webdataset": "gristmill.stages.export.energon.webdataset:EnergonWebdatasetCodec",
+        "energon-jsonl": "gristmill.energon.exports.jsonl:EnergonJsonlCodec",
+        "energon-webdataset": "gristmill.energon.exports.webdataset:EnergonWebdatasetCodec",
         "oscar": "gristmill.stages.export.oscar:OscarCodec",
     },
     "grinders": {"dolma_mixing": "gristmill.dolma.mixing.grinder", "dolma_tagging": "gristmill.dolma.tagging.grinder"},
@@ -35,7 +35,7 @@ SHIPPED: Mapping[str, Mapping[str, str]] = {
         "code-files": "gristmill.readers.code.code_files:CodeFiles",
         "delimited-rows": "gristmill.readers.delimited:DelimitedRows",
         "dolma-lines": "gristmill.readers.dolma:DolmaLines",
-        "energon-lines": "gristmill.readers.energon.json_lines:EnergonLines",
+        "energon-lines": "gristmill.energon.readers.json_lines:EnergonLines",
         "epub-books": "gristmill.readers.books.epub:EpubBooks",
         "gutenberg-texts": "gristmill.readers.books.gutenberg:GutenbergTexts",
         "headed-texts": "gristmill.readers.files.headed_texts:HeadedTexts",
@@ -55,9 +55,10 @@ SHIPPED: Mapping[str, Mapping[str, str]] = {
         "text-files": "gristmill.readers.texts:TextFiles",
         "warc-pages": "gristmill.readers.web.pages:WarcPages",
         "wat-pages": "gristmill.readers.web.wet:WatPages",
-        "webdataset-samples": "gristmill.readers.energon.webdataset:WebdatasetSamples",
+        "webdataset-samples": "gristmill.energon.readers.webdataset:WebdatasetSamples",
         "wet-pages": "gristmill.readers.web.wet:WetPages",
     },
+    "shelves": {"watched_folders": "gristmill.energon.recipes.watched_folder:WatchedFolder"},
     "taggers": {
         "blocked-urls-1": "gristmill.taggers.lists.urls:BLOCKED_URLS",
         "c4-1": "gristmill.taggers.quality.c4:C4",

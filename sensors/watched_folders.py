@@ -6,12 +6,12 @@ from collections.abc import Callable
 import dagster as dg
 
 from assets.watched_folders import prepare_name
+from gristmill.energon.recipes.watched_folder import WatchedFolder
+from gristmill.energon.watching.listing import dump_watch, load_watch, state_of
+from gristmill.energon.watching.prepare import open_watched
 from gristmill.environment import INTERVAL
 from gristmill.recipes.catalogue import Catalogue
-from gristmill.recipes.energon.watched_folder import WatchedFolder
 from gristmill.reports.sizes import counted
-from gristmill.watching.listing import dump_watch, load_watch, state_of
-from gristmill.watching.prepare import open_watched
 from resources.lake import LakeResource
 from resources.pages.news import with_news, without_news
 

@@ -185,7 +185,7 @@ def test_the_snippets_of_a_page_are_python_and_name_only_what_the_page_defines(p
 
 
 PUBLIC = re.compile(
-    r"gristmill\.(recipes|dolma\.recipes|readers|text|taggers|transforms)(\.\w+)+"
+    r"gristmill\.(recipes|dolma\.recipes|energon\.(recipes|readers)|readers|text|taggers|transforms)(\.\w+)+"
     r"|gristmill\.(errors|api|lake\.rows\.(document|raw_spans))"
     # what docs/reference/compatibility.md calls provisional
     r"|gristmill\.(engines\.kinds|execution\.(work|remote|checks|added_checks))"

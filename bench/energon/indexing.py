@@ -14,7 +14,7 @@ from bench.energon.corpus import SAMPLES, TARS, write_lines, write_tars
 from bench.harness.cost import ROOT, BenchError, Cost
 from bench.harness.environments import energon
 from bench.harness.row import Row
-from gristmill.formats.energon.sqlite_index import index_digest
+from gristmill.energon.formats.sqlite_index import index_digest
 
 REAL = ROOT / "bench" / "energon" / "real_prepare.py"
 ROUNDS = 3

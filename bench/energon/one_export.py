@@ -13,13 +13,13 @@ from typing import Any
 from bench.energon.export_lake import MIX
 from bench.harness.cost import measured, peak_memory
 from bench.harness.place import SNAPSHOT, SOURCE
+from gristmill.energon.recipes.exports import EnergonJsonl, EnergonWebdataset
 from gristmill.engines.local import LocalPool
 from gristmill.execution.runner import Inline
 from gristmill.execution.step import make
 from gristmill.lake.store.open import Lake
 from gristmill.readers.dolma import DolmaLines
 from gristmill.recipes.export import Export, ExportFormat
-from gristmill.recipes.export_formats.energon import EnergonJsonl, EnergonWebdataset
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.source import Source
 from gristmill.stages.export.index import index_export

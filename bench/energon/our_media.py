@@ -8,11 +8,11 @@ import sys
 import time
 
 from bench.energon.real_prepare import spent
-from gristmill.formats.energon.dataset_yaml import crude_dataset
-from gristmill.formats.energon.media import MediaFilter, media_row
-from gristmill.preparing.dataset import is_prepared, open_dataset
-from gristmill.preparing.media import add_file_media, add_tar_media
-from gristmill.preparing.prepare import PrepareOptions, prepare_tars
+from gristmill.energon.formats.dataset_yaml import crude_dataset
+from gristmill.energon.formats.media import MediaFilter, media_row
+from gristmill.energon.preparing.dataset import is_prepared, open_dataset
+from gristmill.energon.preparing.media import add_file_media, add_tar_media
+from gristmill.energon.preparing.prepare import PrepareOptions, prepare_tars
 
 WORKERS = 1
 

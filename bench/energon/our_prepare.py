@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 
 from bench.energon.real_prepare import spent
-from gristmill.formats.energon.info import INFO, META_FOLDER, info_bytes
-from gristmill.formats.energon.jsonl_index import jsonl_offsets
-from gristmill.formats.energon.samples import index_bytes, index_name
-from gristmill.formats.energon.split import SPLIT_YAML, split_by_ratio, split_bytes
-from gristmill.formats.energon.sqlite_index import SqliteIndexWriter
-from gristmill.formats.energon.tar.walk import TarWalk
+from gristmill.energon.formats.info import INFO, META_FOLDER, info_bytes
+from gristmill.energon.formats.jsonl_index import jsonl_offsets
+from gristmill.energon.formats.split import SPLIT_YAML, split_by_ratio, split_bytes
+from gristmill.energon.formats.sqlite_index import SqliteIndexWriter
+from gristmill.formats.tar.samples import index_bytes, index_name
+from gristmill.formats.tar.walk import TarWalk
 
 
 def index_tars(folder: Path) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from bench.harness.cost import Cost
 from bench.harness.row import Row
-from gristmill.formats.energon.samples import index_bytes
-from gristmill.formats.energon.tar.writer import TarWriter
+from gristmill.formats.tar.samples import index_bytes
+from gristmill.formats.tar.writer import TarWriter
 
 SAMPLES = 60_000
 BARS = {1: 30_000, 2: 20_000}

@@ -1,7 +1,7 @@
 """The starter mix for Megatron-Energon: a sample for each text, in tars."""
 
+from gristmill.energon.recipes.exports import EnergonWebdataset
 from gristmill.recipes.export import Export
-from gristmill.recipes.export_formats.energon import EnergonWebdataset
 
 ENERGON = Export(
     name="energon",

@@ -16,7 +16,7 @@ class Format:
     Attributes:
         name: name for people.
         sniff: function that returns the facts of a file's beginning if it has this format; None if it does not have it.
-        module: name of the reader's module; empty if no reader reads it.
+        module: name of the reader's module, below gristmill.readers or in a wing; empty if no reader reads it.
         reader: name of the reader's class.
     """
 
@@ -28,7 +28,8 @@ class Format:
     def call(self, source: str, facts: Facts) -> Call | None:
         """The call of the reader for a source; None without a reader."""
         options = {"source": source, **facts.options}
-        return Call(f"gristmill.readers.{self.module}", self.reader, options) if self.module else None
+        room = "" if self.module.startswith("energon.") else "readers."
+        return Call(f"gristmill.{room}{self.module}", self.reader, options) if self.module else None
 
 
 FORMATS = (
@@ -39,7 +40,7 @@ FORMATS = (
     Format("WARC with pages of a crawl", sniffers.warc, "web.pages", "WarcPages"),
     Format("archive of an EPUB book", archives.epub, "books.epub", "EpubBooks"),
     Format("archive of IRC logs", archives.irc_archive, "chats.irc_logs", "IrcLogs"),
-    Format("WebDataset", media.webdataset, "energon.webdataset", "WebdatasetSamples"),
+    Format("WebDataset", media.webdataset, "energon.readers.webdataset", "WebdatasetSamples"),
     Format("archive of a code repository", archives.code, "code.code_files", "CodeFiles"),
     Format("archive of texts with header fields", archives.headed_archive, "files.headed_texts", "HeadedTexts"),
     Format("archive of web pages", archives.html_archive, "files.html_files", "HtmlFiles"),
@@ -58,7 +59,7 @@ FORMATS = (
     Format("conversations as marked strings", sniffers.marked_turns, "chats.marked_turns", "MarkedTurns"),
     Format("arXiv LaTeX in JSON lines", sniffers.redpajama_arxiv, "papers.latex", "LatexLines"),
     Format("Stack Exchange threads in JSON lines", sniffers.threads, "jsonl", "JsonLines"),
-    Format("JSON lines that name media files", media.media_lines, "energon.json_lines", "EnergonLines"),
+    Format("JSON lines that name media files", media.media_lines, "energon.readers.json_lines", "EnergonLines"),
     Format("JSON lines", sniffers.json_lines, "jsonl", "JsonLines"),
     Format("JSON array of conversations", sniffers.turns_array, "json_array", "JsonArray"),
     Format("JSON array", sniffers.json_array, "json_array", "JsonArray"),

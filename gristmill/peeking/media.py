@@ -5,7 +5,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from gristmill.formats.energon.keys import split_name
+from gristmill.formats.tar.keys import split_name
 from gristmill.peeking.archives import members_told
 from gristmill.peeking.draft import Call
 from gristmill.peeking.head import Head

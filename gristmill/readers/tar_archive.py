@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import IO, NamedTuple
 
 from gristmill.errors import DataError
-from gristmill.formats.energon.tar.extended_headers import pax_records
+from gristmill.formats.tar.extended_headers import pax_records
 from gristmill.readers.zip_archive import TOO_LARGE, Member, MemberRules, plain_path
 
 _BLOCK = 512

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cache
+from typing import Any
 
 from gristmill.errors import RecipeError
 from gristmill.lake.address import (
@@ -17,13 +18,13 @@ from gristmill.lake.address import (
     mix_index,
 )
 from gristmill.lake.asset_kinds import FINGERPRINTS
+from gristmill.plugins import Door
 from gristmill.recipes.code.digest import declare_again
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.duplicates.named_sources import check_dedupe
 from gristmill.recipes.edits.carried import carried_name, origin_of
 from gristmill.recipes.edits.named_labels import check_adopted, check_carried, check_labels
 from gristmill.recipes.edits.transform import Transform
-from gristmill.recipes.energon.watched_folder import WatchedFolder, check_paths
 from gristmill.recipes.export import Export
 from gristmill.recipes.label import Score, Spans
 from gristmill.recipes.mix import ALL, Mix, Stream
@@ -36,6 +37,9 @@ from gristmill.recipes.shelf import known, read_shelf
 from gristmill.recipes.source import Source
 from gristmill.recipes.tagger import Tagger
 from gristmill.recipes.tokenizer import Tokenizer
+
+OF_WINGS = Door[type[Any]]("shelves", "a class of recipes", lambda _, found: isinstance(found, type))
+"""The classes of recipes that a wing declares, by the names of their shelves."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,7 @@ class Catalogue:
     mixes: dict[str, Mix]
     tokenizers: dict[str, Tokenizer]
     exports: dict[str, Export] = field(default_factory=dict)
-    watched_folders: dict[str, WatchedFolder] = field(default_factory=dict)
+    watched_folders: dict[str, Any] = field(default_factory=dict)
     labels: dict[str, LabelledSet] = field(default_factory=dict)
     models: dict[str, Model] = field(default_factory=dict)
     dedupes: dict[str, Dedupe] = field(default_factory=dict)
@@ -83,7 +87,8 @@ class Catalogue:
             for name in export.mixes:
                 mix = known("mix", self.mixes, name, f"export {export.name!r}")
                 export.check_mix(name, mix.validation, {each.name for each in self.tokenizers_of(mix)})
-        check_paths(self.watched_folders.values())
+        for folder in self.watched_folders.values():
+            folder.check_beside(self.watched_folders.values())
         makers: dict[str, Tagger | Dedupe] = {**self.taggers, **self.dedupes}
         for source in self.sources.values():
             for revision in source.revisions:
@@ -333,7 +338,7 @@ def _read(packages: tuple[str, ...]) -> Catalogue:
         mixes=read_shelf("mixes", Mix, packages),
         tokenizers=read_shelf("tokenizers", Tokenizer, packages),
         exports=read_shelf("exports", Export, packages),
-        watched_folders=read_shelf("watched_folders", WatchedFolder, packages),
+        watched_folders=read_shelf("watched_folders", OF_WINGS.load("watched_folders"), packages),
         labels=read_shelf("labels", LabelledSet, packages),
         models=read_shelf("models", Model, packages),
         dedupes=read_shelf("dedupes", Dedupe, packages),

@@ -10,7 +10,7 @@ import pytest
 from dagster_kit import EXPORTING, Works, letter
 
 from gristmill.__main__ import main
-from gristmill.formats.energon.tar.walk import TarWalk
+from gristmill.formats.tar.walk import TarWalk
 from gristmill.lake.address import export_asset, export_index, place
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.recipes.export_formats.codec import Release
@@ -64,7 +64,7 @@ def test_runs_in_dagster_make_a_partition_and_the_index(exporting: Works) -> Non
 def test_too_many_tars_are_said_in_the_log_and_in_the_metadata(
     exporting: Works, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gristmill.stages.export.energon.splits.MANY_FILES", 1)
+    monkeypatch.setattr("gristmill.energon.exports.splits.MANY_FILES", 1)
     monkeypatch.setattr("gristmill.stages.export.part_table.MANY_FILES", 1)
     exporting.run("sync", None)
     done = exporting.refresh()

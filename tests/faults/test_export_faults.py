@@ -13,9 +13,9 @@ import pytest
 from dying import at_once, deaths
 from testkit import Mill, link
 
+from gristmill.energon.recipes.exports import EnergonJsonl, EnergonWebdataset
 from gristmill.lake.address import blocklist_path
 from gristmill.recipes.export import ExportFormat
-from gristmill.recipes.export_formats.energon import EnergonJsonl, EnergonWebdataset
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.stages.export.index import WRITING
 from gristmill.stages.export.release import read_release

@@ -15,9 +15,9 @@ from mediafiles import image
 from tarfolder import contents, write_shards, write_tar
 
 from gristmill.__main__ import main
-from gristmill.formats.energon.info import INFO
-from gristmill.preparing.dataset import meta_path, open_dataset
-from gristmill.preparing.files import alone
+from gristmill.energon.formats.info import INFO
+from gristmill.energon.preparing.dataset import meta_path, open_dataset
+from gristmill.energon.preparing.files import alone
 
 RATIO = ("--split-ratio", "2,1,1", "--num-workers", "1", "--no-progress")
 

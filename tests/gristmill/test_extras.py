@@ -9,10 +9,10 @@ import pytest
 
 from gristmill.__main__ import main
 from gristmill.dolma.mixing.jq_program import JqProgram
+from gristmill.energon.formats.media_facts import mime_type
 from gristmill.engines.kinds import open_engine
 from gristmill.errors import RecipeError
 from gristmill.extras import EXTRAS, check_installed, extra, lacking, needs
-from gristmill.formats.energon.media_facts import mime_type
 from gristmill.lake.store.open import open_store
 from gristmill.readers.files.html_files import HtmlFiles
 from gristmill.readers.files.html_text import html_text

@@ -4,6 +4,7 @@ import inspect
 import pkgutil
 from collections.abc import Iterator
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,14 @@ from gristmill.recipes.reader import READERS, Reader
 from gristmill.recipes.tagger import TAGGERS, Tagger
 from gristmill.shipped import SHIPPED
 
+IN_WINGS = {"readers": ("gristmill.energon.readers",)}
 _BASES = {"gristmill.readers.files.raw_files:FileDocuments", "gristmill.readers.records:RowDocuments"}
 
 
 def declared(kind: str, wanted: type) -> Iterator[str]:
     """The places of all objects of a type, or of all classes below it, that a room declares."""
-    room = import_module(f"gristmill.{kind}")
-    for found in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
+    rooms = [import_module(name) for name in (f"gristmill.{kind}", *IN_WINGS.get(kind, ()))]
+    for found in chain.from_iterable(pkgutil.walk_packages(room.__path__, f"{room.__name__}.") for room in rooms):
         for name, value in vars(import_module(found.name)).items():
             own = inspect.isclass(value) and issubclass(value, wanted) and value.__module__ == found.name
             if own or isinstance(value, wanted):

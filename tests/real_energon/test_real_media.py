@@ -12,10 +12,10 @@ from energonlake import close, export, mix_of, mixed, release_of
 from peer import Ask
 from testkit import SHELVES, SNAPSHOT, Mill, make_documents
 
+from gristmill.energon.recipes.exports import EnergonJsonl, EnergonWebdataset
 from gristmill.errors import DataError
 from gristmill.lake.address import export_index
 from gristmill.recipes.export import Export
-from gristmill.recipes.export_formats.energon import EnergonJsonl, EnergonWebdataset
 from gristmill.stages.export.index import index_export
 from gristmill.stages.export.step import ExportStep
 

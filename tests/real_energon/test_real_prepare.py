@@ -8,11 +8,11 @@ import pytest
 from energonsets import SETS, SmallSet
 from peer import Ask
 
-from gristmill.formats.energon.info import INFO, META_FOLDER
-from gristmill.formats.energon.jsonl_index import jsonl_offsets
-from gristmill.formats.energon.samples import index_bytes
-from gristmill.formats.energon.split import SPLIT_YAML, split_by_ratio, split_bytes
-from gristmill.formats.energon.sqlite_index import index_rows, index_tables
+from gristmill.energon.formats.info import INFO, META_FOLDER
+from gristmill.energon.formats.jsonl_index import jsonl_offsets
+from gristmill.energon.formats.split import SPLIT_YAML, split_by_ratio, split_bytes
+from gristmill.energon.formats.sqlite_index import index_rows, index_tables
+from gristmill.formats.tar.samples import index_bytes
 
 pytestmark = pytest.mark.slow
 INDEX = "index.sqlite"

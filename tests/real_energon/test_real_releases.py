@@ -10,8 +10,8 @@ from peer import Ask
 from testkit import Mill
 
 from gristmill.__main__ import main
+from gristmill.energon.recipes.exports import EnergonJsonl, EnergonWebdataset
 from gristmill.recipes.export import ExportFormat
-from gristmill.recipes.export_formats.energon import EnergonJsonl, EnergonWebdataset
 
 pytestmark = pytest.mark.slow
 TARS = EnergonWebdataset(parts={"txt": "text"}, key="id", sample_type="TextSample", field_map={"text": "txt"})

@@ -9,8 +9,8 @@ from peer import Ask
 from sharecases import CASES, NOTES, PAGES, TOKENS, ShareCase, blend_of, write
 from testkit import SNAPSHOT, Mill
 
+from gristmill.energon.recipes.exports import EnergonJsonl, EnergonWebdataset
 from gristmill.lake.address import export_index
-from gristmill.recipes.export_formats.energon import EnergonJsonl, EnergonWebdataset
 from gristmill.stages.export.release import release_warnings
 
 EPOCH = EnergonWebdataset(

@@ -5,7 +5,7 @@ import json
 import pytest
 from peer import Ask
 
-from gristmill.formats.energon.sample_types import SAMPLE_TYPES
+from gristmill.energon.formats.sample_types import SAMPLE_TYPES
 from gristmill.formats.yaml_text import yaml_bytes
 
 pytestmark = pytest.mark.slow

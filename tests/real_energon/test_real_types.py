@@ -8,8 +8,8 @@ from energonsets import RED, SETS, SmallSet, picture, told, write_dataset
 from peer import Ask
 from seaweed import Seaweed
 
-from gristmill.formats.energon.dataset_yaml import typed_dataset
-from gristmill.formats.energon.sample_types import SAMPLE_TYPES
+from gristmill.energon.formats.dataset_yaml import typed_dataset
+from gristmill.energon.formats.sample_types import SAMPLE_TYPES
 
 pytestmark = pytest.mark.slow
 SAMPLED = ("", "CaptioningSample", "TextSample")

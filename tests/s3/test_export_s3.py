@@ -8,11 +8,11 @@ import pytest
 from seaweed import Seaweed
 from testkit import SHELVES, SNAPSHOT, Mill
 
-from gristmill.preparing.lint import LintOptions
-from gristmill.preparing.metadataset.check import check_metadataset
-from gristmill.preparing.metadataset.leaves import open_metadataset
+from gristmill.energon.preparing.lint import LintOptions
+from gristmill.energon.preparing.metadataset.check import check_metadataset
+from gristmill.energon.preparing.metadataset.leaves import open_metadataset
+from gristmill.energon.recipes.exports import EnergonJsonl, EnergonWebdataset
 from gristmill.recipes.export import ExportFormat
-from gristmill.recipes.export_formats.energon import EnergonJsonl, EnergonWebdataset
 from gristmill.stages.mixing.step import stream_step
 from gristmill.verification.audit import audit_ledger
 

@@ -12,11 +12,11 @@ from seaweed import Seaweed
 from tarfolder import contents, write_shards
 
 from gristmill.__main__ import main
+from gristmill.energon.recipes.watched_folder import WatchedFolder
+from gristmill.energon.watching.listing import FolderWatch
+from gristmill.energon.watching.prepare import open_watched, prepare_folder
 from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Store
-from gristmill.recipes.energon.watched_folder import WatchedFolder
-from gristmill.watching.listing import FolderWatch
-from gristmill.watching.prepare import open_watched, prepare_folder
 
 OPTIONS = ("--split-ratio", "2,1,1", "--num-workers", "1", "--no-progress", "--force-overwrite")
 

@@ -9,8 +9,8 @@ import pytest
 from dagster_kit import Works, environment_of
 from tarfolder import contents, write_shards
 
+from gristmill.energon.recipes.watched_folder import WatchedFolder
 from gristmill.recipes.catalogue import Catalogue
-from gristmill.recipes.energon.watched_folder import WatchedFolder
 from resources.lake import lake_resource
 from sensors.watched_folders import watched_folder_sensors
 

@@ -298,13 +298,10 @@ def _plain(value: Any) -> Any:
     if isinstance(value, ast.Constant):
         return ["Constant", type(value.value).__name__, repr(value.value)]
     if isinstance(value, ast.AST):
-        imports = isinstance(value, ast.ImportFrom | ast.alias)
-        fields = (
-            (name, former_name(each) if imports and isinstance(each, str) else each)
-            for name, each in ast.iter_fields(value)
-            if name not in _NOT_CODE
-        )
+        fields = ((name, each) for name, each in ast.iter_fields(value) if name not in _NOT_CODE)
         return [type(value).__name__, {name: _plain(each) for name, each in fields if each not in (None, [])}]
     if isinstance(value, list):
         return [_plain(each) for each in value]
+    if isinstance(value, str) and "." in value:  # a constant is above: of the names, only those of modules have dots
+        return former_name(value)
     return value if isinstance(value, str | int | None) else repr(value)

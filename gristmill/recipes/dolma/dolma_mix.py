@@ -1,9 +1,7 @@
 """The former place of gristmill.dolma.recipes.dolma_mix."""
 
-from typing import Any
+from functools import partial
 
 from gristmill.moved import moved_name
 
-
-def __getattr__(name: str) -> Any:
-    return moved_name(__name__, name)
+__getattr__ = partial(moved_name, __name__)

@@ -6,16 +6,16 @@ A file belongs to many documents or to one, and others may have made it. So a pe
 from collections.abc import Collection, Iterator
 from itertools import chain
 
+from gristmill.energon.exports.document_values import media_names
+from gristmill.energon.exports.media_source import open_media
+from gristmill.energon.exports.row_fields import RowFields
+from gristmill.energon.recipes.exports import EnergonJsonl, EnergonWebdataset
 from gristmill.errors import DataError, StoreError
 from gristmill.lake.address import place
 from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.erasures import MediaFile
 from gristmill.recipes.catalogue import Catalogue
-from gristmill.recipes.export_formats.energon import EnergonJsonl, EnergonWebdataset
-from gristmill.stages.export.energon.document_values import media_names
-from gristmill.stages.export.energon.media_source import open_media
-from gristmill.stages.export.energon.row_fields import RowFields
 from gristmill.takedowns.places import Search
 from gristmill.tracing.rows import find_partition, row_with
 

@@ -21,6 +21,7 @@ from testkit import Mill, make_documents, own_shelf
 from wholelake import STREAM, TOKENIZER, WORDS, even, make_cache, reseal_shard
 
 from gristmill.__main__ import main
+from gristmill.energon.recipes.exports import EnergonJsonl
 from gristmill.lake.address import place
 from gristmill.lake.identity import HASH_BYTES
 from gristmill.lake.ledger.derived import examples_path
@@ -31,7 +32,6 @@ from gristmill.lake.store.hashing import sha256_of
 from gristmill.raw_data.erasures import ErasedObject, ErasureRecord
 from gristmill.recipes.adopted.dataset import Adopted
 from gristmill.recipes.export import Export
-from gristmill.recipes.export_formats.energon import EnergonJsonl
 from gristmill.recipes.row_format import Text
 from gristmill.releases.card import DataCard
 from gristmill.releases.card_text import card_text
@@ -177,7 +177,7 @@ def exported(mill: Mill, weight: float = 1.0) -> None:
 
 
 def shelf_of_lines(mill: Mill) -> None:
-    imports = "from gristmill.recipes.export import Export\nfrom gristmill.recipes.export_formats.energon import *\n"
+    imports = "from gristmill.recipes.export import Export\nfrom gristmill.energon.recipes.exports import *\n"
     own_shelf(mill, "exports", f"{imports}LINES = {LINES!r}\n")
 
 

@@ -9,6 +9,7 @@ from exported import mix_of
 from steered import before_any
 from testkit import SHELVES, SNAPSHOT, Meanwhile, Mill, make_documents
 
+from gristmill.energon.recipes.exports import EnergonWebdataset
 from gristmill.errors import GristmillError, Superseded
 from gristmill.execution.runner import Inline
 from gristmill.execution.step import Step, StoredPlan, assemble_one, grind, plan, publish_one
@@ -17,7 +18,6 @@ from gristmill.lake.address import export_asset, place
 from gristmill.lake.ledger.receipts import leave_receipt, read_receipts
 from gristmill.lake.store.folder import FolderStore
 from gristmill.recipes.export import Export
-from gristmill.recipes.export_formats.energon import EnergonWebdataset
 from gristmill.stages.export.step import ExportStep
 from gristmill.stages.mixing.step import stream_step
 

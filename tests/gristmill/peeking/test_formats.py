@@ -8,6 +8,7 @@ import pytest
 
 from gristmill.peeking.formats import FORMATS
 from gristmill.peeking.look import drafts, files_of, guess, read
+from gristmill.peeking.sniffers import Facts
 
 DATA = os.environ.get("GRISTMILL_SAMPLE_DATA", "")
 SAMPLES = {
@@ -81,7 +82,9 @@ def test_the_draft_of_every_sample_file_reads_it() -> None:
 def test_every_reader_of_the_table_exists() -> None:
     for each in FORMATS:
         if each.module:
-            assert hasattr(importlib.import_module(f"gristmill.readers.{each.module}"), each.reader), each.name
+            call = each.call("tales", Facts())
+            assert call is not None
+            assert hasattr(importlib.import_module(call.module), each.reader), each.name
 
 
 def test_no_format_stands_twice_in_the_table() -> None:

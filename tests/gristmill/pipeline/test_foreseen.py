@@ -8,6 +8,7 @@ from typing import Any, Literal
 import pytest
 from testkit import SHELVES, Mill
 
+from gristmill.energon.recipes.exports import EnergonJsonl, EnergonWebdataset
 from gristmill.execution.runner import Inline
 from gristmill.lake.address import mix_asset
 from gristmill.pipeline.foreseen import without_packages
@@ -21,7 +22,6 @@ from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.duplicates.units import DocumentUnits, MinHashUnits, SentenceUnits, Unit
 from gristmill.recipes.export import Export
-from gristmill.recipes.export_formats.energon import EnergonJsonl, EnergonWebdataset
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.models.labelled_set import LabelledSet
 from gristmill.recipes.models.model import FastTextTraining, Model

@@ -10,11 +10,11 @@ from steered import before
 from testkit import SHELVES, SNAPSHOT, Mill, make_documents
 from wholelake import TOKENIZER, even, make_whole
 
+from gristmill.energon.recipes.exports import EnergonJsonl
 from gristmill.errors import Conflict
 from gristmill.lake.address import Place, export_asset, place
 from gristmill.lake.ledger.index_ledger import changed_files, read_index_ledger
 from gristmill.recipes.export import Export
-from gristmill.recipes.export_formats.energon import EnergonJsonl
 from gristmill.stages.cache_index.index import index_cache
 from gristmill.stages.export.index import index_export
 from gristmill.stages.export.step import ExportStep

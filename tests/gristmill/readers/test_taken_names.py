@@ -6,6 +6,7 @@ import json
 import pkgutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import is_dataclass
+from itertools import chain
 from typing import Any, NamedTuple
 
 import msgspec
@@ -15,14 +16,15 @@ from goodfiles import JOINED, TEXTS, Pack, between, parquet, tarred, zipped
 from oscarlines import as_written, make_line
 from partkit import Held
 
+import gristmill.energon.readers
 import gristmill.readers
+from gristmill.energon.readers.json_lines import EnergonLines
+from gristmill.energon.readers.webdataset import WebdatasetSamples
 from gristmill.lake.rows.document import Document
 from gristmill.readers.books.gutenberg import GutenbergTexts
 from gristmill.readers.chats.marked_turns import MarkedTurns
 from gristmill.readers.delimited import DelimitedRows
 from gristmill.readers.dolma import DolmaLines
-from gristmill.readers.energon.json_lines import EnergonLines
-from gristmill.readers.energon.webdataset import WebdatasetSamples
 from gristmill.readers.files.headed_texts import HeadedTexts
 from gristmill.readers.files.raw_files import FileDocuments
 from gristmill.readers.json_array import JsonArray
@@ -151,7 +153,8 @@ def documents(rows: list[Any]) -> list[dict[str, Any]]:
 
 
 def readers() -> Iterator[type]:
-    for module in pkgutil.walk_packages(gristmill.readers.__path__, "gristmill.readers."):
+    rooms = (gristmill.readers, gristmill.energon.readers)
+    for module in chain.from_iterable(pkgutil.walk_packages(room.__path__, f"{room.__name__}.") for room in rooms):
         for _, kind in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
             if kind.__module__ == module.name and is_dataclass(kind) and "__call__" in dir(kind):
                 yield kind

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 from dagster_kit import SHELVES
 
+from gristmill.energon.recipes.exports import EnergonWebdataset
+from gristmill.energon.recipes.watched_folder import WatchedFolder
 from gristmill.errors import RecipeError
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from gristmill.recipes.code.digest import code_of
 from gristmill.recipes.edits.edit import Edit
-from gristmill.recipes.energon.watched_folder import WatchedFolder
 from gristmill.recipes.export import Export
-from gristmill.recipes.export_formats.energon import EnergonWebdataset
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.rules import Column, Rule, field, score, spans
 from gristmill.recipes.shelf import read_shelf

@@ -8,6 +8,7 @@ from steered import before, before_any
 from testkit import SHELVES, SNAPSHOT, Mill
 from wholelake import CACHE, TOKENIZER, even, flip
 
+from gristmill.energon.recipes.exports import EnergonJsonl
 from gristmill.errors import DataError
 from gristmill.formats.levanter import array_writer
 from gristmill.formats.levanter.dtype import DType
@@ -15,7 +16,6 @@ from gristmill.lake.ledger.folders.whole_folder import WRITING
 from gristmill.lake.store.protocol import Entry
 from gristmill.maintenance.gc import find_unnamed, remove_unnamed
 from gristmill.recipes.export import Export
-from gristmill.recipes.export_formats.energon import EnergonJsonl
 from gristmill.releases.pinned import read_pinned
 from gristmill.releases.pinned_objects import lost_object
 from gristmill.releases.pinning import pinned_release, trainer_files, write_release

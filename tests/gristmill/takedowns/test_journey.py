@@ -9,9 +9,9 @@ from blendlake import STREAMS, TOKENIZER, Blend
 from testkit import SNAPSHOT, Mill
 
 from gristmill.__main__ import main
+from gristmill.energon.recipes.exports import EnergonJsonl, EnergonWebdataset
 from gristmill.lake.address import cache_asset
 from gristmill.recipes.export import ExportFormat, Oscar
-from gristmill.recipes.export_formats.energon import EnergonJsonl, EnergonWebdataset
 from gristmill.stages.cache_index.index import index_cache
 from gristmill.stages.token_cache.token_stream import open_split
 

@@ -15,11 +15,11 @@ from exported import HERE, INDEX, close, export, mix_of, records, release_of, st
 from testkit import Mill
 from wholelake import reseal_shard
 
+from gristmill.energon.recipes.exports import EnergonWebdataset
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.index_ledger import IndexLedger, compose_index, content_digest, read_index_ledger
 from gristmill.lake.rows.shard_file import gzip_bytes
 from gristmill.recipes.export_formats.codec import Cut
-from gristmill.recipes.export_formats.energon import EnergonWebdataset
 from gristmill.stages.export.part import ExportedPart, PartFile, content_of
 from gristmill.verification.audit import audit_ledger
 

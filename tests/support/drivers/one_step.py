@@ -20,13 +20,13 @@ from testkit import SHELVES, SNAPSHOT, Mill
 from wholelake import TOKENIZER, even
 
 from gristmill.__main__ import main as command
+from gristmill.energon.recipes.exports import EnergonJsonl, EnergonWebdataset
 from gristmill.engines.local import LocalPool
 from gristmill.errors import DataError, GristmillError, StoreError
 from gristmill.execution.runner import Inline, raise_failures
 from gristmill.execution.step import Step, assemble_one, grind, plan, publish_one
 from gristmill.execution.work import Engine
 from gristmill.recipes.export import Export, Oscar
-from gristmill.recipes.export_formats.energon import EnergonJsonl, EnergonWebdataset
 from gristmill.stages.cache_index.index import index_cache
 from gristmill.stages.export.index import index_export
 from gristmill.stages.export.step import ExportStep

@@ -8,8 +8,8 @@ import numpy as np
 import yaml  # type: ignore[import-untyped]
 from testkit import SHELVES, SNAPSHOT, Mill
 
+from gristmill.energon.formats.sqlite_index import index_rows
 from gristmill.execution.work import Engine
-from gristmill.formats.energon.sqlite_index import index_rows
 from gristmill.lake.address import export_asset, export_index, place
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Ledger

@@ -11,13 +11,13 @@ import numpy as np
 from mediafiles import video
 from PIL import Image
 
-from gristmill.formats.energon.dataset_yaml import DATASET_YAML, crude_dataset, typed_dataset
-from gristmill.formats.energon.info import INFO, META_FOLDER, info_bytes
-from gristmill.formats.energon.sample_types import SAMPLE_TYPES
-from gristmill.formats.energon.samples import Samples, index_bytes
-from gristmill.formats.energon.split import SPLIT_YAML, split_bytes
-from gristmill.formats.energon.sqlite_index import SqliteIndexWriter, index_digest, index_uuid
-from gristmill.formats.energon.tar.writer import TarWriter
+from gristmill.energon.formats.dataset_yaml import DATASET_YAML, crude_dataset, typed_dataset
+from gristmill.energon.formats.info import INFO, META_FOLDER, info_bytes
+from gristmill.energon.formats.sample_types import SAMPLE_TYPES
+from gristmill.energon.formats.split import SPLIT_YAML, split_bytes
+from gristmill.energon.formats.sqlite_index import SqliteIndexWriter, index_digest, index_uuid
+from gristmill.formats.tar.samples import Samples, index_bytes
+from gristmill.formats.tar.writer import TarWriter
 
 Parts = Mapping[str, bytes]
 Color = tuple[int, int, int]

@@ -18,6 +18,8 @@ import zstandard
 from oscarlines import as_written, make_line
 from warcfile import page, record
 
+from gristmill.energon.readers.json_lines import EnergonLines
+from gristmill.energon.readers.webdataset import WebdatasetSamples
 from gristmill.readers.books.epub import EpubBooks
 from gristmill.readers.books.gutenberg import GutenbergTexts
 from gristmill.readers.chats.irc_logs import IrcLogs
@@ -26,8 +28,6 @@ from gristmill.readers.chats.reply_trees import ReplyTrees
 from gristmill.readers.code.code_files import CodeFiles
 from gristmill.readers.delimited import DelimitedRows
 from gristmill.readers.dolma import DolmaLines
-from gristmill.readers.energon.json_lines import EnergonLines
-from gristmill.readers.energon.webdataset import WebdatasetSamples
 from gristmill.readers.files.headed_texts import HeadedTexts
 from gristmill.readers.files.html_files import HtmlFiles
 from gristmill.readers.forum.stack_exchange import StackExchangePosts

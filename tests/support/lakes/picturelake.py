@@ -6,7 +6,7 @@ from pathlib import Path
 from energonsets import Color, picture, write_dataset
 
 from gristmill import api
-from gristmill.formats.energon.dataset_yaml import crude_dataset
+from gristmill.energon.formats.dataset_yaml import crude_dataset
 from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Store
 

@@ -12,10 +12,10 @@ from typing import Any
 from energonsets import SETS, SmallSet
 from testkit import SHELVES, SNAPSHOT, Mill
 
-from gristmill.formats.energon.keys import safe_key
+from gristmill.energon.recipes.exports import EnergonJsonl, EnergonWebdataset
+from gristmill.formats.tar.keys import safe_key
 from gristmill.lake.address import export_index
 from gristmill.recipes.export import Export
-from gristmill.recipes.export_formats.energon import EnergonJsonl, EnergonWebdataset
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.stages.export.index import index_export
 from gristmill.stages.export.release import read_release

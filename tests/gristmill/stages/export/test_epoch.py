@@ -6,10 +6,10 @@ import yaml  # type: ignore[import-untyped]
 from energonlake import INDEX, close, export, mix_of, mixed, start, why
 from testkit import SHELVES, SNAPSHOT, lines, make_documents
 
+from gristmill.energon.recipes.exports import EnergonJsonl, EnergonWebdataset
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import cache_asset, place
 from gristmill.lake.ledger.files import read_head
-from gristmill.recipes.export_formats.energon import EnergonJsonl, EnergonWebdataset
 from gristmill.recipes.tokenizer import Tokenizer, Training
 from gristmill.stages.export.epoch import TokensMissing
 from gristmill.stages.export.release import release_warnings

@@ -4,7 +4,7 @@ from pathlib import Path
 from energonlake import INDEX, close, excluded, export, found, indexed, meta, mixed, records, release_of, why
 from testkit import Mill, make_documents
 
-from gristmill.recipes.export_formats.energon import EnergonWebdataset
+from gristmill.energon.recipes.exports import EnergonWebdataset
 from gristmill.recipes.mix import Mix, Stream
 
 TEXT = EnergonWebdataset(parts={"txt": "text"})

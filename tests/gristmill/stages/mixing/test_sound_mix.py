@@ -6,12 +6,12 @@ import pytest
 from packedlake import INDEX, indexes_of, make_caches
 from testkit import SHELVES, SNAPSHOT, Mill
 
+from gristmill.energon.recipes.exports import EnergonJsonl
 from gristmill.errors import DataError
 from gristmill.lake.address import mix_asset, place
 from gristmill.lake.ledger.files import dump, read_head
 from gristmill.lake.ledger.index_ledger import compose_index
 from gristmill.recipes.export import Export
-from gristmill.recipes.export_formats.energon import EnergonJsonl
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.stages.export.step import ExportStep
 

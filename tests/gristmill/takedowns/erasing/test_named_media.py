@@ -19,7 +19,7 @@ DRAWN = Mix(name="drawn", streams=(Stream(source="pages", version="v0"),))
 """
 TARS = """
 from gristmill.recipes.export import Export
-from gristmill.recipes.export_formats.energon import EnergonWebdataset
+from gristmill.energon.recipes.exports import EnergonWebdataset
 
 TARS = Export(
     name="tars",
@@ -29,7 +29,7 @@ TARS = Export(
 """
 LINES = """
 from gristmill.recipes.export import Export
-from gristmill.recipes.export_formats.energon import EnergonJsonl
+from gristmill.energon.recipes.exports import EnergonJsonl
 
 LINES = Export(name="lines", mixes=("drawn",), format=EnergonJsonl(media=("metadata.sounds",), root="media/heard"))
 """

@@ -10,8 +10,8 @@ from releasekit import write_whole
 from resealed import forge
 from testkit import Mill
 
+from gristmill.energon.recipes.exports import EnergonJsonl
 from gristmill.lake.ledger.lake_id import LAKE_FILE, make_lake_id
-from gristmill.recipes.export_formats.energon import EnergonJsonl
 from gristmill.verification.audit import audit_ledger
 from gristmill.verification.lake_file import audit_unledgered
 

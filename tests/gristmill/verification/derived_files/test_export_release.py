@@ -7,10 +7,10 @@ import pytest
 from testkit import Mill
 from wholelake import even
 
+from gristmill.energon.recipes.exports import EnergonWebdataset
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.index_ledger import IndexWriter, read_index_ledger
 from gristmill.recipes.export import Export
-from gristmill.recipes.export_formats.energon import EnergonWebdataset
 from gristmill.stages.export.index import index_export
 from gristmill.stages.export.release import read_release, release_of, small_files, write_large_files
 from gristmill.stages.export.step import ExportStep
@@ -33,7 +33,7 @@ def exported(whole: Mill, monkeypatch: pytest.MonkeyPatch) -> Mill:
     folder.mkdir(parents=True)
     for each in (folder.parent, folder):
         (each / "__init__.py").touch()
-    imports = "from gristmill.recipes.export import Export\nfrom gristmill.recipes.export_formats.energon import *\n"
+    imports = "from gristmill.recipes.export import Export\nfrom gristmill.energon.recipes.exports import *\n"
     (folder / "tars.py").write_text(f"{imports}TARS = {TARS!r}\n")
     whole.make(ExportStep(even(), "pages", TARS, "2024", SHELVES))
     index_export(whole.store, even(), TARS, {"pages": whole.source()}, {"pages": ["2024"]})

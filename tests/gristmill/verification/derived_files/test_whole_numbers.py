@@ -9,10 +9,10 @@ import pytest
 from packedlake import indexes_of, make_caches, mix_of
 from testkit import SHELVES, Mill
 
+from gristmill.energon.recipes.exports import EnergonJsonl
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.index_ledger import compose_index, content_digest, read_index_ledger
 from gristmill.recipes.catalogue import read_catalogue
-from gristmill.recipes.export_formats.energon import EnergonJsonl
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.releases.card import card_of
 from gristmill.releases.card_files import card_files

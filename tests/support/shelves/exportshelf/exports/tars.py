@@ -1,5 +1,5 @@
+from gristmill.energon.recipes.exports import EnergonWebdataset
 from gristmill.recipes.export import Export
-from gristmill.recipes.export_formats.energon import EnergonWebdataset
 
 TEXT = EnergonWebdataset(parts={"txt": "text"}, sample_type="TextSample", field_map={"text": "txt"})
 

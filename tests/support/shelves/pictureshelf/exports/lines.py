@@ -1,5 +1,5 @@
+from gristmill.energon.recipes.exports import EnergonJsonl
 from gristmill.recipes.export import Export
-from gristmill.recipes.export_formats.energon import EnergonJsonl
 
 LINES = Export(
     name="lines",

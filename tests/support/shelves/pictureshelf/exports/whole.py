@@ -1,5 +1,5 @@
+from gristmill.energon.recipes.exports import EnergonWebdataset
 from gristmill.recipes.export import Export
-from gristmill.recipes.export_formats.energon import EnergonWebdataset
 
 WHOLE = Export(
     name="whole",
