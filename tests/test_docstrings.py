@@ -8,8 +8,6 @@ The rules for public functions, methods and classes (module-level, or in a publi
 * a function that returns a value has `Returns:` or `Yields:`, or its first sentence is the value's noun phrase. An
   array's shape is said in words, and its dtype too where the annotation leaves it open;
 * a method may leave its docstring to the protocol or base class that declares its name.
-
-Rooms that are not mended yet stand in NOT_YET; one that has become clean may not stand there.
 """
 
 import ast
@@ -24,14 +22,6 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 TOPS = ("gristmill", "assets", "resources", "sensors")
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
-
-NOT_YET: frozenset[str] = frozenset(
-    [
-        "gristmill/energon",
-        "gristmill/formats",
-    ]
-)
-"""Rooms whose docstrings still break a rule."""
 
 NOT_NOUNS = re.compile(
     "also|as|at|by|for|from|how|if|in|into|is|of|on|see|since|that|those|to|under|what|when|where|which|who|whose|why|with|"
@@ -209,15 +199,9 @@ def faults_of_room(room: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("room", [room for room in ROOMS if room not in NOT_YET])
+@pytest.mark.parametrize("room", ROOMS)
 def test_docstrings_name_what_goes_in_and_out(room: str) -> None:
     assert not faults_of_room(room), "\n".join(faults_of_room(room))
-
-
-@pytest.mark.parametrize("room", sorted(NOT_YET))
-def test_a_room_that_is_clean_stands_no_longer_in_the_list(room: str) -> None:
-    assert room in ROOMS
-    assert faults_of_room(room)
 
 
 BORROWED = """

@@ -65,7 +65,7 @@ def declare(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Runs a subcommand, and returns the exit code: 1 if something is wrong with the data, else 0.
+    """Runs a subcommand. Returns the exit code: 1 if something is wrong with the data, else 0.
 
     Raises:
         RecipeError: an option or the path is wrong.

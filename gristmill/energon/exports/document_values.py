@@ -23,10 +23,10 @@ class DocumentValues:
     """Reads the values of documents.
 
     Args:
-        paths: of the values; a `?` at the end of a path says that a document may lack the value.
+        paths: paths of the values; a `?` at the end of a path says that a document may lack the value.
         media: paths of values that name media files; a document may lack them.
-        files: as media; but the caller reads these files, so that they are not looked for here.
-        source: has the media files; None: they are not looked for.
+        files: paths of values that are media; but the caller reads these files, so that they are not looked for here.
+        source: source that has the media files; None: they are not looked for.
         texts: numbers of the paths whose values come as text. Every document has a string there.
     """
 

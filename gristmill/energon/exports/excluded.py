@@ -11,7 +11,7 @@ Read = Callable[[ExportedFile], Iterator[bytes]]
 
 
 def declared_tars(exclude: Sequence[str], tars: Mapping[str, str]) -> dict[str, str]:
-    """What a recipe excludes, by its path in the lake: the tar that it is, or is in.
+    """The tars that hold what a recipe excludes, by the excluded path in the lake: the tar that it is, or is in.
 
     Args:
         exclude: paths below the export, of tars and of samples as `tar/key`.
@@ -40,8 +40,8 @@ def missing_samples(declared: Mapping[str, str], files: Mapping[str, ExportedFil
     """Checks that each declared sample is in its tar.
 
     Args:
-        declared: from declared_tars().
-        files: of the parts, by their paths in the lake.
+        declared: declared samples from declared_tars().
+        files: files of the parts, by their paths in the lake.
         read: the bytes of a file.
 
     Raises:
@@ -61,7 +61,7 @@ def blocked_samples(
     Of each tar, the hashes of its documents are read; the list of its samples only if a document is blocked.
 
     Args:
-        files: of the parts, by their paths in the lake.
+        files: files of the parts, by their paths in the lake.
         blocked: source and id of the documents that each stream must not have.
         read: the bytes of a file.
     """

@@ -19,8 +19,8 @@ class LineFile:
     The index has 64-bit integers, little-endian: 0, then the end of each line.
 
     Args:
-        lines: receives the lines.
-        index: receives the index.
+        lines: file that receives the lines.
+        index: file that receives the index.
     """
 
     def __init__(self, lines: Sink, index: Sink) -> None:
@@ -40,7 +40,7 @@ class LineFile:
         self._lines.write(lines)
 
     def close(self) -> tuple[FileFacts, FileFacts]:
-        """Publishes both files, and returns what is known of the lines and of the index."""
+        """Publishes both files. Returns what is known of the lines and of the index."""
         index = np.frombuffer(self._ends, np.uint64).astype("<u8").tobytes()
         self._index.write(index)
         self._lines.close()

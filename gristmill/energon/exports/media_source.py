@@ -62,11 +62,15 @@ class MediaSource(Protocol):
         """The bytes of a media file; None if there is no such file. Args: as in has()."""
 
     def near(self, name: str, document: str = "") -> str:
-        """What is there in place of a missing file, for messages; empty if nothing is known. Args: as in has()."""
+        """The names that are there in place of a missing file, for messages; empty if nothing is known. Args: as in
+        has().
+        """
 
 
 def missing_media(source: MediaSource, name: str, document: str = "") -> NotTaken:
-    """Why a document is refused that names a file which a source does not have. Args: as in MediaSource.has()."""
+    """The reason why a document is refused that names a file which a source does not have. Args: as in
+    MediaSource.has().
+    """
     near = source.near(name, document)
     return MISSING_MEDIA._replace(about=f"{name!r:.200} is not in {source.where}{f', but {near}' if near else ''}")
 

@@ -23,10 +23,10 @@ def metadatasets_of(
     started again finds the samples that it had.
 
     Args:
-        release: has the weights or repetitions of the streams.
-        datasets: what it names.
+        release: release that has the weights or repetitions of the streams.
+        datasets: datasets that it names.
         aux: auxiliary sources of all datasets.
-        subflavors: of all datasets. The name of its stream is added to each.
+        subflavors: subflavors of all datasets. The name of its stream is added to each.
     """
     data = metadataset_of(release, datasets, aux, subflavors)
     return {METADATASET: data, f"metadataset-{hashlib.sha256(data).hexdigest()[:16]}.yaml": data}

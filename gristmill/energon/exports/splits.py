@@ -59,7 +59,7 @@ class Dataset(NamedTuple):
     Attributes:
         stream: name of the stream.
         split: Energon's name of the split.
-        path: of the file or folder, in the lake.
+        path: path of the file or folder, in the lake.
         rows: number of samples.
         part: name of the split in the dataset's own files.
     """
@@ -112,7 +112,7 @@ def warn_of_rounding(repetitions: Mapping[str, float], files: Sequence[Dataset],
 
 
 def split_of(path: str) -> str:
-    """Energon's name of the split that a file has in its name.
+    """The split that a file has in its name, as Energon names it.
 
     >>> split_of("tales/train-00000.jsonl"), split_of("val.jsonl.idx")
     ('train', 'val')

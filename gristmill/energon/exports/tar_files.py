@@ -45,12 +45,12 @@ class SampleLine(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A sample, as the list of a tar has it.
 
     Attributes:
-        key: of the sample.
+        key: key of the sample.
         start: offset of its first header.
         size: bytes of its headers and contents.
         parts: name, offset and size of each part's content.
-        source: of the document.
-        id: of the document.
+        source: name of the document's source.
+        id: id of the document.
     """
 
     key: str
@@ -70,8 +70,8 @@ class TarFile:
     """Writes one tar with the files beside it. Nothing is visible before close().
 
     Args:
-        create: opens a file, by its name.
-        name: of the tar.
+        create: function that opens a file, by its name.
+        name: name of the tar.
         media: whether the metadata of its media are listed.
     """
 
@@ -91,12 +91,12 @@ class TarFile:
 
     @property
     def samples(self) -> int:
-        """Number of samples so far."""
+        """The number of samples so far."""
         return self._tar.samples
 
     @property
     def size(self) -> int:
-        """Bytes so far, without the end of the archive."""
+        """The number of bytes so far, without the end of the archive."""
         return self._tar.size
 
     def _take(self, data: bytes) -> None:
@@ -116,7 +116,7 @@ class TarFile:
         """Writes a sample.
 
         Args:
-            key: of the sample, unique in the dataset.
+            key: key of the sample, unique in the dataset.
             parts: name and content of each part.
             pair: source and id of the document.
             media: the metadata of its parts that are media, if they are listed.
@@ -148,7 +148,7 @@ class TarFile:
         self._pairs.clear()
 
     def close(self) -> dict[str, FileFacts]:
-        """Publishes the files, and returns what is known of each, by its name."""
+        """Publishes the files. Returns what is known of each, by its name."""
         self._list_samples()
         self._starts.append(self._tar.size)
         self._tar.close()
@@ -175,8 +175,8 @@ def read_samples(pieces: Iterable[bytes], path: str) -> Iterator[list[SampleLine
     """The samples of a list, in batches.
 
     Args:
-        pieces: of the file.
-        path: of it, for messages.
+        pieces: bytes of the file, in pieces.
+        path: path of the file, for messages.
 
     Raises:
         DataError: it is not such a list.
@@ -212,10 +212,10 @@ def _read_lines(decoder: msgspec.json.Decoder[_T], pieces: Iterable[bytes], path
 
 
 def columns_of(lines: Sequence[SampleLine], first: int) -> Samples:
-    """Consecutive samples of a tar as columns.
+    """The consecutive samples of a tar as columns.
 
     Args:
-        lines: at least one.
+        lines: samples, at least one.
         first: number of the first of them in the tar.
     """
     parts = [(number, *part) for number, line in enumerate(lines, first) for part in line.parts]

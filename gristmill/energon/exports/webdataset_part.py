@@ -31,10 +31,10 @@ class WebdatasetPart:
     """The tars of one part. See PartFiles.
 
     Args:
-        declared: as declared.
+        declared: options as declared.
         part: the name of the part's folder.
-        create: opens a file of the part, by its name.
-        media: has the media files; None: no part is one, and those that are named are not looked for.
+        create: function that opens a file of the part, by its name.
+        media: source that has the media files; None: no part is one, and those that are named are not looked for.
     """
 
     def __init__(
@@ -168,9 +168,9 @@ def media_rows(key: str, parts: Sequence[tuple[str, bytes]], media: MediaFilter)
     """The metadata of the parts of a sample that are media, or why the document is refused.
 
     Args:
-        key: of the sample.
+        key: key of the sample.
         parts: name and content of each part.
-        media: which of them are media.
+        media: filter that says which of them are media.
 
     Raises:
         RecipeError: the extra `energon` is not installed.

@@ -25,7 +25,7 @@ def collapse(names: Sequence[str]) -> list[str]:
     A run is made of neighbours that differ in one number only, which has the same width and goes up by 1.
 
     Args:
-        names: of shards.
+        names: names of shards.
 
     >>> collapse(["a/0.tar", "a/1.tar", "a/2.tar", "b.tar", "a/9.tar", "a/10.tar"])
     ['a/{0..2}.tar', 'b.tar', 'a/9.tar', 'a/10.tar']

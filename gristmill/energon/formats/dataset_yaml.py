@@ -21,11 +21,11 @@ _MODULE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)
 
 
 def class_entry(name: str, module: str = ENERGON) -> dict[str, str]:
-    """How these files name a class.
+    """The form in which these files name a class.
 
     Args:
-        name: of the class.
-        module: where it is.
+        name: name of the class.
+        module: name of the module that has the class.
 
     Raises:
         RecipeError: one of them is not a Python name.
@@ -42,7 +42,7 @@ def crude_dataset(subflavors: Mapping[str, Any] | None = None) -> bytes:
     """The file of a crude dataset.
 
     Args:
-        subflavors: what every sample is to carry; None or empty: nothing.
+        subflavors: values that every sample is to carry; None or empty: nothing.
 
     >>> print(crude_dataset().decode(), end="")
     __module__: "megatron.energon"
@@ -61,10 +61,10 @@ def typed_dataset(
     """The file of a dataset with a field map.
 
     Args:
-        sample_class: of samples, such as `TextSample`.
+        sample_class: name of the class of samples, such as `TextSample`.
         field_map: the part of each field: `jpg`, `json[caption]`, or alternatives `jpg,png`.
-        module: of the class; one's own class has another than energon's.
-        subflavors: see `crude_dataset`.
+        module: module of the class; one's own class has another than energon's.
+        subflavors: values that every sample is to carry, as for `crude_dataset`.
 
     Raises:
         RecipeError: the class or the module is not a Python name.

@@ -21,7 +21,7 @@ class PlaceInSample:
 
     Attributes:
         part: the name of the part, such as `jpg`.
-        steps: into the value of the part: keys of objects, and numbers of list items.
+        steps: steps into the value of the part: keys of objects, and numbers of list items.
     """
 
     part: str
@@ -90,7 +90,7 @@ def look_up(sample: Mapping[str, object], places: tuple[PlaceInSample, ...]) -> 
 
     Args:
         sample: the decoded value of each part.
-        places: from parse_places().
+        places: places where a field is read, from parse_places().
 
     Raises:
         DataError: the sample has the value in none of these places.

@@ -31,7 +31,7 @@ def info_bytes(counts: Mapping[str, int], version: str = TOOL_VERSION) -> bytes:
 
     Args:
         counts: samples of each shard, in the order of their ids; names relative to the dataset.
-        version: of energon.
+        version: version of energon.
 
     >>> print(info_bytes({"shards/0.tar": 4}).decode())
     {
@@ -48,7 +48,7 @@ def read_info(data: bytes, where: str) -> dict[str, int]:
     """The samples of each shard, in the order of their ids.
 
     Args:
-        data: the file.
+        data: content of the file.
         where: its path, for messages.
 
     Raises:

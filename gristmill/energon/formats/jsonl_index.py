@@ -29,8 +29,8 @@ class BadLine(NamedTuple):
 
     Attributes:
         line: its number, counted from 1.
-        offset: of its first byte.
-        reason: what is wrong with it.
+        offset: offset of its first byte.
+        reason: description of the fault.
     """
 
     line: int
@@ -51,9 +51,9 @@ def jsonl_offsets(
 
     Args:
         file: read from its start to its end.
-        name: of the file, for messages.
+        name: name of the file, for messages.
         parse: whether the JSON of each line is parsed; without it only its braces are looked at.
-        report: called for each bad line, which then is no sample. None: the first bad line raises.
+        report: function that is called for each bad line, which then is no sample. None: the first bad line raises.
 
     Raises:
         DataError: a line is bad; or the file has no sample.

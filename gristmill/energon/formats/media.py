@@ -52,8 +52,9 @@ class MediaFilter(NamedTuple):
     """Selects the media among the files of a dataset.
 
     Attributes:
-        strategy: by the ending of the name, by the first bytes, or by patterns.
-        patterns: of names, for GLOB: `*.jpg,*.png`. Upper and lower case are the same; `*` matches slashes too.
+        strategy: way of selecting: by the ending of the name, by the first bytes, or by patterns.
+        patterns: patterns of names, for GLOB: `*.jpg,*.png`. Upper and lower case are the same; `*` matches slashes
+            too.
 
     >>> names = ["a.JPG", "b.mp3", "c.json"]
     >>> [MediaFilter("EXTENSION").kind(name, b"") for name in names]
@@ -75,7 +76,7 @@ class MediaFilter(NamedTuple):
         """The kind of a media file; None if the file is not media.
 
         Args:
-            name: of the file.
+            name: name of the file.
             head: its first `HEAD` bytes, or all if it has fewer.
 
         Raises:
@@ -147,9 +148,9 @@ def media_row(entry_key: str, kind: MediaKind, data: bytes) -> MediaRow:
     """The row of one file. An image is decoded as a whole, so that a truncated one is found.
 
     Args:
-        entry_key: see MediaRow.
-        kind: from `MediaFilter.kind`.
-        data: the file.
+        entry_key: key of the entry, as for MediaRow.
+        kind: kind from `MediaFilter.kind`.
+        data: content of the file.
 
     Raises:
         DataError: the file is truncated or damaged, or no media of this kind. The message is the reason alone.
@@ -162,9 +163,9 @@ def read_media(entry_key: str, kind: MediaKind, data: bytes) -> tuple[MediaRow, 
     """The row of one file, as `media_row`; and its format if its name says another one, else an empty text.
 
     Args:
-        entry_key: see MediaRow.
-        kind: from `MediaFilter.kind`.
-        data: the file.
+        entry_key: key of the entry, as for MediaRow.
+        kind: kind from `MediaFilter.kind`.
+        data: content of the file.
 
     Raises:
         DataError: as `media_row`.
@@ -184,7 +185,7 @@ def misnamed(row: MediaRow, form: str = "") -> str:
     """The format of a file whose name says another one; empty if they agree.
 
     Args:
-        row: of the file.
+        row: row of the file.
         form: the format of a video or of sound, from `read_av`; that of an image is in its row.
 
     >>> misnamed(MediaRow("a.png", "image", '{"width":1,"height":1,"format":"JPEG","mode":"RGB"}'))

@@ -24,7 +24,7 @@ def missing_bytes(data: bytes) -> int:
     """The bytes that a media file lacks, by its own headers; 0 if it is whole, or if they do not tell.
 
     Args:
-        data: the file.
+        data: content of the file.
 
     >>> wav = b"RIFF" + (40).to_bytes(4, "little") + b"WAVE" + b"data" + (28).to_bytes(4, "little") + bytes(28)
     >>> missing_bytes(wav), missing_bytes(wav[:-8]), missing_bytes(b"text")

@@ -108,7 +108,7 @@ def compose_metadataset(splits: Mapping[str, DatasetReference | Blend | Epoch]) 
     """The file of a metadataset.
 
     Args:
-        splits: what each split is made of, such as `train` and `val`.
+        splits: parts of each split, by its name, such as `train` and `val`.
 
     Raises:
         RecipeError: there is no split; a blend is empty, or has a share that is not a finite number above zero; or a

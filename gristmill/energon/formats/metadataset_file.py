@@ -18,7 +18,7 @@ class Node(msgspec.Struct, forbid_unknown_fields=True):
     """A dataset or a group of them. Exactly one of `path`, `join`, `blend` and `blend_epochized` is given.
 
     Attributes:
-        path: of a dataset or of another metadataset, relative to the file.
+        path: path of a dataset or of another metadataset, relative to the file.
         join: datasets whose samples are joined one by one.
         blend: datasets drawn by `weight`.
         blend_epochized: datasets read `repetitions` times.
@@ -55,7 +55,7 @@ def read_metadataset(data: bytes, where: str) -> dict[str, Node]:
     """The splits of a metadataset.
 
     Args:
-        data: the file.
+        data: content of the file.
         where: its path, for messages.
 
     Raises:

@@ -23,8 +23,8 @@ class SampleField:
     """A field of a sample type.
 
     Attributes:
-        name: as the trainer's code calls it.
-        kind: what it holds.
+        name: name as the trainer's code calls it.
+        kind: kind of the field's values.
         required: whether a sample without it cannot be made.
     """
 
@@ -38,9 +38,9 @@ class SampleType:
     """A type of samples.
 
     Attributes:
-        name: of the class, such as `CaptioningSample`.
-        module: where Energon 7.4.1 has the class.
-        fields: in the order of the class.
+        name: name of the class, such as `CaptioningSample`.
+        module: name of the module in which Energon 7.4.1 has the class.
+        fields: fields in the order of the class.
         home: the module whose file declares the class.
     """
 
@@ -162,8 +162,8 @@ def fits(kind: FieldKind, value: object) -> bool:
     """Whether a JSON value may be what a field of this kind holds. Images, videos and other media are no JSON values.
 
     Args:
-        kind: of the field.
-        value: from JSON.
+        kind: kind of the field.
+        value: value from JSON.
 
     >>> fits("numbers", [[0, 0.5], [1, 1]]), fits("numbers", [True]), fits("integer", 2.0), fits("classes", ["title"])
     (True, False, False, True)

@@ -44,7 +44,7 @@ def split_by_ratio(
 
     Args:
         shards: all of them, in order.
-        ratios: of each split; 0 or more, one of them above 0.
+        ratios: ratio of each split; 0 or more, one of them above 0.
         shuffle: whether they are shuffled first, always in the same way.
 
     Raises:
@@ -128,7 +128,7 @@ def read_split(data: bytes, where: str) -> SplitFile:
     """The content of a split file, its names without braces.
 
     Args:
-        data: the file.
+        data: content of the file.
         where: its path, for messages.
 
     Raises:

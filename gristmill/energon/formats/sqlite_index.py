@@ -64,7 +64,7 @@ class DuplicateKey(DuplicateId):
     """A sample key occurs twice in a dataset.
 
     Args:
-        key: of both samples.
+        key: key of both samples.
         first: shard, and number of the sample in it, counted from 0.
         second: the same of the other sample.
     """
@@ -84,7 +84,7 @@ class SqliteIndexWriter:
     """Writes an `index.sqlite`. Call `finish` at the end, then `close`; a file without `finish` is to be removed.
 
     Args:
-        path: of a file that does not exist yet, on a local disk.
+        path: path of a file that does not exist yet, on a local disk.
         shards: names of the shards, in the order of `.info.json`: the position of a shard is its `tar_file_id`.
 
     Raises:
@@ -112,7 +112,7 @@ class SqliteIndexWriter:
 
         Args:
             tar_file_id: position of the shard.
-            samples: of the shard.
+            samples: samples of the shard.
 
         Raises:
             DuplicateKey: one of their keys is in the index; the message names both places.
@@ -151,9 +151,9 @@ def add_media(path: Path, rows: Iterable[MediaRow], filters: Iterable[MediaFilte
     """Adds media metadata to an index; what it says about the same entry, and the same filter, is replaced.
 
     Args:
-        path: of the index, on a local disk; made if it does not exist.
-        rows: of the media files.
-        filters: how they were selected.
+        path: path of the index, on a local disk; made if it does not exist.
+        rows: rows of the media files.
+        filters: filters that selected them.
         created: the time that the filters get, UTC, such as `2025-01-01 12:00:00`.
 
     >>> import tempfile
@@ -186,7 +186,7 @@ def index_rows(path: Path, table: str) -> Iterator[tuple[str | int, ...]]:
     """The rows of a table in a fixed order. Numbers of filters and the times when they were made are left out.
 
     Args:
-        path: of the index.
+        path: path of the index.
         table: `samples`, `sample_parts`, `media_metadata` or `media_filters`.
 
     Raises:
@@ -211,7 +211,7 @@ def missing_samples(path: Path, samples: Iterable[tuple[int, str]]) -> Iterator[
     """The samples that an index does not have.
 
     Args:
-        path: of the index.
+        path: path of the index.
         samples: `tar_file_id` and key of each.
 
     Raises:
@@ -328,7 +328,7 @@ def index_digest(path: Path) -> str:
 
 
 def index_schema(path: Path) -> list[str]:
-    """How the tables and indexes of a file are declared, in a fixed order.
+    """The declarations of the tables and indexes of a file, in a fixed order.
 
     Raises:
         DataError: the file is not a database.

@@ -18,10 +18,10 @@ def check_edits(store: Store, texts: Mapping[str, bytes], split: Split | None) -
     """Refuses to replace a file that a person may have edited.
 
     Args:
-        store: of the dataset.
-        texts: the files that will be written, by their paths.
-        split: if it is given, the split file is replaced if it is the one that the same options make of the shards that
-            it names: then nobody has edited it.
+        store: store of the dataset.
+        texts: content of the files that will be written, by their paths.
+        split: split that the same options make. If it is given, the split file is replaced if it is made from the
+            shards that it names: then nobody has edited it.
 
     Raises:
         RecipeError: a file is there with another content.
@@ -49,8 +49,8 @@ def changed_shards(store: Store, shards: Sequence[WalkedShard]) -> list[Flaw]:
     """The shards that somebody has written to since they were walked over. No index is made of half a shard.
 
     Args:
-        store: of the dataset.
-        shards: what was found in them.
+        store: store of the dataset.
+        shards: walked shards.
     """
     etags = {entry.path: entry.etag for entry in listed(store)}
     what, mend = "it was changed while it was read", "wait until nobody writes to it, then run again"

@@ -23,7 +23,7 @@ class DatasetPath(NamedTuple):
 
     Attributes:
         lake: the folder or the bucket's prefix that holds it. A folder whose files name others above it is a view.
-        name: of the JSONL file in it; empty for a folder.
+        name: name of the JSONL file in it; empty for a folder.
     """
 
     lake: Lake | ViewedFolder
@@ -44,7 +44,7 @@ def open_dataset(url: str, options: Mapping[str, str], root: str = "") -> Datase
 
     Args:
         url: a `.jsonl` file or a folder, or `s3://bucket/prefix` of one.
-        options: of the bucket's client.
+        options: options of the bucket's client.
         root: the folder that holds the dataset and all its shards. Empty: the dataset's own folder; for a release of an
             export, the folder of the export.
 
@@ -84,7 +84,7 @@ def listed(store: Store) -> list[Entry]:
 
 
 def path_order(path: str) -> list[str]:
-    """What the real tool sorts shards by: folder by folder, so that all of a folder come together.
+    """The key by which the real tool sorts shards: folder by folder, so that all of a folder come together.
 
     >>> sorted(["a-b/0.tar", "a.tar", "a/0.tar"], key=path_order)
     ['a/0.tar', 'a-b/0.tar', 'a.tar']
@@ -103,7 +103,7 @@ def is_release(dataset: DatasetPath) -> bool:
 
 
 def kind_of(dataset: DatasetPath, store: Store) -> DatasetKind:
-    """What a dataset is: a JSONL file, a folder with tars, or a folder of other files.
+    """The kind of a dataset: a JSONL file, a folder with tars, or a folder of other files.
 
     Raises:
         DataError: the folder is empty.

@@ -40,8 +40,8 @@ class DatasetFile(NamedTuple):
     """What was read of a `dataset.yaml`.
 
     Attributes:
-        flaws: what is wrong with it.
-        places: from its field map; empty without one.
+        flaws: flaws in it.
+        places: parts from which each field is read, from the field map; empty without one.
         inner: the fields that are read from inside of JSON, such as `json[caption]`, each with all its places.
     """
 
@@ -54,8 +54,11 @@ def read_dataset_file(data: bytes, path: str) -> DatasetFile:
     """Checks a `dataset.yaml`.
 
     Args:
-        data: the file.
-        path: of the file, for messages.
+        data: content of the file.
+        path: path of the file, for messages.
+
+    Returns:
+        The content of the file, and its flaws.
 
     >>> typed = "{sample_type: {__module__: megatron.energon, __class__: TextSample}, field_map: {text: txt}}"
     >>> read_dataset_file(typed.encode(), "dataset.yaml")
@@ -72,11 +75,11 @@ def read_dataset_file(data: bytes, path: str) -> DatasetFile:
 
 
 def part_flaws(path: str, places: Places, shards: Sequence[WalkedShard]) -> Iterator[Flaw]:
-    """Fields of a field map whose part no sample has, or some lack. The loader drops such samples, and logs each.
+    """The flaws of fields whose part no sample has, or some lack. The loader drops such samples, and logs each.
 
     Args:
-        path: of the `dataset.yaml`.
-        places: from `read_dataset_file`.
+        path: path of the `dataset.yaml`.
+        places: parts from which each field is read, from `read_dataset_file`.
         shards: walked over with these places.
     """
     total = sum(shard.samples for shard in shards)
@@ -96,15 +99,15 @@ def part_flaws(path: str, places: Places, shards: Sequence[WalkedShard]) -> Iter
 
 
 def first_sample_flaws(store: Store, typed: DatasetFile, path: str, shards: Sequence[WalkedShard]) -> Iterator[Flaw]:
-    """Fields that are read from inside of JSON, and that the first sample does not have there.
+    """The flaws of fields that are read from inside of JSON, and that the first sample does not have there.
 
     The content of other samples is not read. The loader drops each sample without the value, and logs it.
 
     Args:
-        store: of the dataset.
-        typed: from `read_dataset_file`.
-        path: of the `dataset.yaml`.
-        shards: of the dataset.
+        store: store of the dataset.
+        typed: file that was read, from `read_dataset_file`.
+        path: path of the `dataset.yaml`.
+        shards: shards of the dataset.
     """
     entry = store.head(shards[0].shard) if typed.inner and shards and not refuses(shards[0].flaws) else None
     batch = next(iter(open_walk(store, entry)), None) if entry else None

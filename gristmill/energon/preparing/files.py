@@ -23,8 +23,8 @@ def write_pieces(store: Store, path: str, pieces: Iterable[bytes]) -> None:
     In a folder it takes no lock: everyone who prepares these tars writes the same bytes.
 
     Args:
-        store: of the dataset.
-        path: of the file.
+        store: store of the dataset.
+        path: path of the file.
         pieces: its bytes.
 
     Raises:
@@ -54,9 +54,9 @@ def write_file(store: Store, path: str, file: Path) -> None:
     """Copies a file of this machine into a dataset.
 
     Args:
-        store: of the dataset.
-        path: in the dataset.
-        file: on this machine.
+        store: store of the dataset.
+        path: path in the dataset.
+        file: path on this machine.
 
     Raises:
         StoreError: as `write_pieces`.
@@ -81,9 +81,9 @@ def fetch(store: Store, path: str, file: Path) -> None:
     """Copies a file of a dataset to this machine.
 
     Args:
-        store: of the dataset.
-        path: in the dataset.
-        file: on this machine.
+        store: store of the dataset.
+        path: path in the dataset.
+        file: path on this machine.
 
     Raises:
         StoreError: the file does not exist, or cannot be copied.
@@ -101,7 +101,7 @@ def scratch_folder(tmp: str | None) -> Iterator[Path]:
     """A folder of this machine for files of a run, removed at its end.
 
     Args:
-        tmp: where it is made; None: the usual place of this machine.
+        tmp: folder where it is made; None: the usual place of this machine.
 
     Raises:
         StoreError: a file in it cannot be written, for example because the disk is full.
@@ -123,7 +123,7 @@ def alone(store: Store) -> Iterator[None]:
     A bucket has no such lock, nor have some network file systems.
 
     Args:
-        store: of the dataset.
+        store: store of the dataset.
 
     Raises:
         StoreError: another process is preparing the folder.

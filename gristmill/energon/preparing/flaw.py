@@ -10,10 +10,10 @@ class Flaw(NamedTuple):
     """Something found in a dataset.
 
     Attributes:
-        path: of the file, relative to the dataset.
-        what: what is wrong.
-        mend: what a person can do about it; empty if `what` says it.
-        place: where in the file: a line, a sample's key; empty if the whole file is meant.
+        path: path of the file, relative to the dataset.
+        what: description of the fault.
+        mend: advice for a person; empty if `what` says it.
+        place: place in the file: a line, a sample's key; empty if the whole file is meant.
         warning: whether the dataset can be used nevertheless.
 
     >>> print(Flaw("a.jsonl", "its JSON is not valid", "repair or remove it", "line 3"))
@@ -35,8 +35,8 @@ def flaw_of(error: DataError, path: str) -> Flaw:
     """The flaw of a file that cannot be read.
 
     Args:
-        error: why; its message names the mend.
-        path: of the file.
+        error: error with the reason; its message names the mend.
+        path: path of the file.
     """
     return Flaw(path, str(error).removeprefix(f"{path}: "))
 

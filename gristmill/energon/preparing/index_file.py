@@ -28,8 +28,8 @@ def build_index(path: Path, shards: Sequence[WalkedShard]) -> list[Flaw]:
     """Writes the samples and the parts of all shards into a new index.
 
     Args:
-        path: of the index.
-        shards: in the order of their ids.
+        path: path of the index.
+        shards: shards in the order of their ids.
 
     Returns:
         Keys that occur twice, each with both places. If there is one, the index is not complete.
@@ -56,7 +56,7 @@ def drop_absent(new: Path, old: Path, left_out: Iterable[str], shards: Sequence[
         new: the index.
         old: the older one.
         left_out: shards, and samples as `shard/key`.
-        shards: in the order of their ids.
+        shards: names of the shards in the order of their ids.
 
     Raises:
         DataError: the older index cannot be read.
@@ -143,7 +143,7 @@ def as_index_of_dataset(copy: Path) -> Iterator[None]:
     """Lets an error about a copy of an index name the index of the dataset, for nobody finds the copy.
 
     Args:
-        copy: on this machine.
+        copy: path of the copy on this machine.
 
     Raises:
         DataError: the error, with the other name.

@@ -20,7 +20,7 @@ from gristmill.lake.store.protocol import Store
 def info_lines(
     dataset: DatasetPath, split_config: str = SPLIT_YAML, dataset_config: str = DATASET_YAML
 ) -> Iterator[str]:
-    """What is known of a dataset, line by line. Only its own files are read, no shard.
+    """The lines that say what is known of a dataset. Only its own files are read, no shard.
 
     Args:
         dataset: a JSONL file or a folder.

@@ -25,7 +25,7 @@ class JsonlScan(NamedTuple):
     Attributes:
         samples: number of lines that are samples.
         flaws: bad lines.
-        offsets: of the samples and of the file's end; of a file without a flaw.
+        offsets: offsets of the samples and of the file's end; of a file without a flaw.
     """
 
     samples: int
@@ -37,8 +37,11 @@ def scan_jsonl(store: Store, name: str) -> JsonlScan:
     """Reads a JSONL file, and parses each line.
 
     Args:
-        store: that holds it.
-        name: of the file.
+        store: store of the file.
+        name: name of the file.
+
+    Returns:
+        The number of samples, the flaws, and the offsets.
 
     Raises:
         StoreError: the store does not answer.
@@ -97,6 +100,9 @@ def prepare_jsonl(dataset: DatasetPath) -> JsonlScan:
 def lint_jsonl(dataset: DatasetPath) -> JsonlScan:
     """Checks each line of a JSONL file, and that its index is the one that these lines have.
 
+    Returns:
+        The scan, with the flaws of the index.
+
     Raises:
         StoreError: the store does not answer.
     """
@@ -106,12 +112,12 @@ def lint_jsonl(dataset: DatasetPath) -> JsonlScan:
 
 
 def offsets_of(store: Store, path: str, again: str) -> Offsets | Flaw:
-    """The offsets in an index of samples, or what is wrong with it.
+    """The offsets in an index of samples, shape (n + 1,), or what is wrong with it.
 
     Args:
-        store: of the dataset.
-        path: of the index.
-        again: what a person does if it is missing.
+        store: store of the dataset.
+        path: path of the index.
+        again: advice for a person if it is missing.
 
     Raises:
         StoreError: the store does not answer.

@@ -36,7 +36,7 @@ class LintOptions(NamedTuple):
     """What a check is asked for.
 
     Attributes:
-        splits: that must have a shard, if the split file names them.
+        splits: names of splits that must have a shard, if the split file names them.
         dataset_config: name of the file that says how samples are made.
         split_config: name of the split file.
         workers: number of processes.
@@ -55,8 +55,8 @@ def lint_tars(dataset: DatasetPath, options: LintOptions, watch: Watch) -> tuple
 
     Args:
         dataset: the folder.
-        options: what is asked for.
-        watch: takes each shard when it was walked over.
+        options: options that say what is asked for.
+        watch: function that takes each shard when it was walked over.
 
     Returns:
         What was found in each shard, and all flaws.

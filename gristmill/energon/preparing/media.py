@@ -38,9 +38,12 @@ def add_tar_media(dataset: DatasetPath, media: MediaFilter, workers: int, tmp: s
 
     Args:
         dataset: the folder.
-        media: which members are media.
+        media: filter that says which members are media.
         workers: number of processes.
         tmp: a folder of this machine for the index while it is built.
+
+    Returns:
+        The walked shards, the flaws, and the number of media.
 
     Raises:
         DataError: the dataset is not prepared, or its index cannot be read.
@@ -73,9 +76,12 @@ def add_file_media(dataset: DatasetPath, media: MediaFilter, workers: int, tmp: 
 
     Args:
         dataset: the folder.
-        media: which files are media.
+        media: filter that says which files are media.
         workers: number of processes.
-        tmp: as `add_tar_media`.
+        tmp: folder for scratch files, as for `add_tar_media`.
+
+    Returns:
+        The flaws, and the number of media.
 
     Raises:
         RecipeError: no file is selected, for example because the folder has only tars that are not prepared.

@@ -242,7 +242,7 @@ def split_names(text: str) -> tuple[str, ...]:
     """The names that `--split-parts` of `lint` and `preview` gives.
 
     Args:
-        text: as in `train, val`.
+        text: value of the option, as in `train, val`.
 
     >>> split_names("train, val"), split_names("")
     (('train', 'val'), ())

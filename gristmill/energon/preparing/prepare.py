@@ -41,11 +41,11 @@ class PrepareOptions(NamedTuple):
     """What a preparation is asked for.
 
     Attributes:
-        ratio: of each split; empty without one.
-        patterns: of each split, a regular expression; empty without one.
+        ratio: ratio of each split; empty without one.
+        patterns: regular expressions of the splits; empty without one.
         exclude: a regular expression of tars to leave out.
         shuffle: whether the tars are shuffled before they are split by ratio.
-        media: which members get media metadata.
+        media: filter that says which members get media metadata.
         workers: number of processes.
         overwrite: whether files that are there already are replaced.
         renew: whether a prepared folder is prepared again. Its `split.yaml` is replaced only if it says what these
@@ -77,8 +77,8 @@ class Prepared(NamedTuple):
     """The result of a preparation.
 
     Attributes:
-        shards: in the order of their ids.
-        flaws: what was found.
+        shards: walked shards in the order of their ids.
+        flaws: flaws that were found.
         written: whether files were written; False if a flaw is more than a warning.
         media: number of media files with metadata.
         media_flaws: media files that cannot be read. They have no metadata; all else was written.
@@ -102,9 +102,12 @@ def prepare_tars(dataset: DatasetPath, options: PrepareOptions, crude: bytes, wa
 
     Args:
         dataset: the folder.
-        options: what is asked for.
-        crude: the `dataset.yaml` of crude samples.
-        watch: takes each shard when it was walked over.
+        options: options that say what is asked for.
+        crude: content of the `dataset.yaml` of crude samples.
+        watch: function that takes each shard when it was walked over.
+
+    Returns:
+        The walked shards and the flaws, and whether it was written.
 
     Raises:
         RecipeError: it is prepared already, files that a person may have edited would be replaced, or an option is not
@@ -157,7 +160,10 @@ def prepare_indexes(dataset: DatasetPath, options: PrepareOptions, watch: Watch)
     Args:
         dataset: the folder.
         options: only workers and tmp are used.
-        watch: takes each shard when it was walked over.
+        watch: function that takes each shard when it was walked over.
+
+    Returns:
+        The walked shards and the flaws, and whether it was written.
 
     Raises:
         DataError: it is not prepared, or its `.info.json` is wrong.

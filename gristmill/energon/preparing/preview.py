@@ -23,7 +23,8 @@ def preview_lines(dataset: DatasetPath, most: int, splits: Sequence[str] = ()) -
     Args:
         dataset: a JSONL file or a folder of tars; it need not be prepared.
         most: number of samples; of each split, if some are given.
-        splits: of a prepared folder of tars; empty: the shards in their order, whatever split they are in.
+        splits: names of splits of a prepared folder of tars; empty: the shards in their order, whatever split they are
+            in.
 
     Raises:
         RecipeError: it is a folder without tars, or it does not have these splits.

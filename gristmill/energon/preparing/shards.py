@@ -41,8 +41,8 @@ class ShardTask(msgspec.Struct, frozen=True):
         lake: the dataset's folder.
         shard: path of the tar in it.
         rows: path on this machine, where the rows are kept.
-        media: which members are media; None if that is not asked.
-        wanted: for each field of a field map, the parts that it is read from.
+        media: filter that says which members are media; None if that is not asked.
+        wanted: parts from which a field is read, for each field of a field map.
     """
 
     lake: Lake | ViewedFolder
@@ -70,16 +70,16 @@ class WalkedShard(msgspec.Struct):
     Attributes:
         shard: its path.
         rows: path of the file with its rows.
-        size: of the tar in bytes.
-        etag: of the tar before it was read.
+        size: size of the tar in bytes.
+        etag: etag of the tar before it was read.
         digest: SHA-256 of its samples, in hex; media do not change it.
         samples: number of samples.
         parts: number of files by the name of their part, at most about 50 names.
         ignored: members that are no part of a sample, by reason.
         media: number of media files with metadata.
-        flaws: what is wrong with it.
+        flaws: flaws in it.
         media_flaws: media files that cannot be read, or are not what their names say.
-        lacking: for each field of the task, the samples that have none of its parts.
+        lacking: samples without any of its parts, for each field of the task.
     """
 
     shard: str
@@ -113,7 +113,7 @@ def find_shards(store: Store, exclude: str | None = None) -> tuple[list[str], li
     """The tars of a folder in the order of their paths, and what is wrong with their names.
 
     Args:
-        store: of the dataset.
+        store: store of the dataset.
         exclude: a regular expression; tars in whose path it is found are left out.
 
     Raises:
@@ -144,7 +144,7 @@ def no_shard(path: str) -> Flaw | None:
     The real tool takes `.tgz` for a shard, which its loader then cannot read. It passes over the others.
 
     Args:
-        path: of a file that is no shard.
+        path: path of a file that is no shard.
 
     >>> print(no_shard("A.TAR"))
     A.TAR: it is passed over, for the name of a shard ends in .tar (rename it)
@@ -166,7 +166,7 @@ def no_shard(path: str) -> Flaw | None:
 
 
 def walk_shards(tasks: Sequence[ShardTask], workers: int) -> Iterator[WalkedShard]:
-    """Walks over shards, and gives what was found in the order of the tasks.
+    """The results of walking over shards, in the order of the tasks.
 
     Args:
         tasks: the shards.
@@ -182,6 +182,9 @@ def walk_shard(task: ShardTask) -> WalkedShard:
     """Walks over one shard, and keeps its rows in a file.
 
     A tar that cannot be read to its end is a flaw, and so is one without a sample.
+
+    Returns:
+        The result of the walk.
     """
     store = task.lake.store()
     found = WalkedShard(task.shard, task.rows, lacking=[Lacking() for _ in task.wanted])
@@ -224,8 +227,8 @@ def open_walk(store: Store, entry: Entry) -> TarWalk:
     """The walk over a shard.
 
     Args:
-        store: of the dataset.
-        entry: of the shard.
+        store: store of the dataset.
+        entry: entry of the shard.
     """
 
     def read(start: int, length: int) -> bytes:
@@ -280,10 +283,10 @@ def check_media(path: str, entry_key: str, kind: MediaKind, data: bytes) -> tupl
     """The row of a media file and its flaw; either may be None.
 
     Args:
-        path: of the file that holds it, for the flaw.
+        path: path of the file that holds it, for the flaw.
         entry_key: its name in the dataset.
-        kind: of the media.
-        data: the file.
+        kind: kind of the media.
+        data: content of the file.
     """
     place = "" if path == entry_key else repr(entry_key)
     try:
@@ -320,7 +323,7 @@ def kept_rows(rows: Path) -> Iterator[tuple[Samples, list[MediaRow]]]:
 
 
 def kept_offsets(rows: Path) -> Iterator[np.ndarray[tuple[int], np.dtype[np.int64]]]:
-    """The n + 1 offsets of the index of a shard that was walked over, in batches.
+    """The n + 1 offsets of the index of a shard that was walked over, in batches of shape (k,).
 
     Args:
         rows: path of the file with the rows.

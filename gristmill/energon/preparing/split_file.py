@@ -34,13 +34,13 @@ def find_split(store: Store, name: str) -> tuple[str, bytes | None]:
 
 
 def split_file_flaws(path: str, split: SplitFile, counts: Mapping[str, int], splits: Collection[str]) -> Iterator[Flaw]:
-    """What is wrong with a split file.
+    """The flaws of a split file.
 
     Args:
-        path: of the file, for messages.
+        path: path of the file, for messages.
         split: its content.
         counts: samples of each shard of the dataset.
-        splits: that must have a shard, if the file names them.
+        splits: names of splits that must have a shard, if the file names them.
     """
     excluded = set(split.exclude)
     if "train" not in split.split_parts:
@@ -71,13 +71,13 @@ def _exclude_flaws(path: str, split: SplitFile, counts: Mapping[str, int]) -> It
 
 
 def sample_flaws(path: str, split: SplitFile, counts: Mapping[str, int], index: Path) -> Iterator[Flaw]:
-    """Excluded samples that are in no shard, and splits whose samples are all excluded.
+    """The flaws of excluded samples that are in no shard, and of splits whose samples are all excluded.
 
     Args:
-        path: of the file, for messages.
+        path: path of the file, for messages.
         split: its content.
         counts: samples of each shard, in the order of their ids.
-        index: of the shards.
+        index: path of the index of the shards.
     """
     ids = {shard: number for number, shard in enumerate(counts)}
     shards = list(counts)
@@ -100,7 +100,7 @@ def excluded_sample(entry: str, counts: Mapping[str, int]) -> tuple[str, str]:
     """The shard and the key of an excluded sample; both empty if it is that of no shard.
 
     Args:
-        entry: of the excluded.
+        entry: name of the excluded sample.
         counts: samples of each shard.
 
     >>> excluded_sample("a/0.tar/tom/1", {"a/0.tar": 3}), excluded_sample("0.tar", {"0.tar": 3})
@@ -115,7 +115,7 @@ def excluded_sample(entry: str, counts: Mapping[str, int]) -> tuple[str, str]:
 
 
 def read_samples(split: SplitFile, part: str, counts: Mapping[str, int]) -> int:
-    """Number of samples that a loader reads of a split: without the excluded ones.
+    """The number of samples that a loader reads of a split: without the excluded ones.
 
     Args:
         split: the split file.

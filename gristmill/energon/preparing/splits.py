@@ -65,7 +65,7 @@ def make_splits(
 
     Args:
         shards: all of them, in order.
-        ratio: of each split; not used if there are patterns.
+        ratio: ratio of each split; not used if there are patterns.
         patterns: name of a split and its regular expression.
         shuffle: whether the shards are shuffled before a split by ratio.
 

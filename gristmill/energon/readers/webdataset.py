@@ -44,14 +44,14 @@ class WebdatasetSamples(Reader):
 
     Attributes:
         source: name of the source.
-        text: where the text is, as in Energon's field maps: `txt`, `json[caption]`, or several with commas, of which
+        text: place of the text, as in Energon's field maps: `txt`, `json[caption]`, or several with commas, of which
             the first that a sample has is taken.
         keep: parts of JSON that are kept. The fields of `json` become metadata of their own, without the one that gives
             the text; another part becomes one field with its name.
         media_key: the metadata's field for the names of media; it is absent if a sample has none.
         exported: whether keys were made of ids by an export of ours; then documents get their ids back.
         shard_in_id: whether ids begin with the path of the tar. Without it, keys must be distinct in all tars.
-        metadata: of every document; what the sample says takes precedence.
+        metadata: metadata of every document; what the sample says takes precedence.
         added: the time of acquisition of all documents.
     """
 

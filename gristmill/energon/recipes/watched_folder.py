@@ -29,7 +29,7 @@ class WatchedFolder:
     Attributes:
         name: name of the folder in Dagster.
         path: the folder, as an absolute path, or `s3://bucket/prefix`. A bucket is reached as the lake is.
-        description: for people.
+        description: description for people.
         split_ratio: shares of train, val and test, such as `(8, 1, 1)`.
         split_parts: the splits, each with a regular expression from the beginning of the path of a tar. Give this or
             `split_ratio`; neither, if `split.yaml` is kept as it is.
@@ -40,7 +40,7 @@ class WatchedFolder:
         media_by_extension: whether files with the usual endings get media metadata.
         sample_type: Energon's sample type, such as `CaptioningSample`. Empty: a `dataset.yaml` is kept, or else one of
             crude samples is written.
-        field_map: which part of a sample becomes which field of the sample type.
+        field_map: parts of a sample that become the fields of the sample type, by field.
         force_overwrite: whether `split.yaml` and `dataset.yaml` are replaced even if a person has edited them.
         quiet: seconds for which the list of files must stay the same before a run is requested.
         marker: name of the file, such as `_SUCCESS`, without which nothing is prepared; None: without a marker.

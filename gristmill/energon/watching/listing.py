@@ -34,13 +34,13 @@ class FolderWatch(msgspec.Struct):
 
     Attributes:
         of: digest of the recipe; if it differs, the watch begins anew.
-        started: when the list that is under way was begun, in seconds.
+        started: time when the list that is under way was begun, in seconds.
         seen: its files so far.
         position: path of its last file; empty if no list is under way.
         ahead: path of the file after that.
-        digest: of the last complete list; None before the first.
-        since: when the first of the complete lists in a row that agree ended.
-        lists: how many lists in a row agree.
+        digest: digest of the last complete list; None before the first.
+        since: time when the first of the complete lists in a row that agree ended.
+        lists: number of lists in a row that agree.
     """
 
     of: str = ""
@@ -59,7 +59,7 @@ class FolderWatch(msgspec.Struct):
 
         Args:
             folder: the recipe.
-            store: of the folder.
+            store: store of the folder.
             now: the time in seconds.
             late: whether the time of this tick is up.
 
@@ -116,7 +116,7 @@ class FolderWatch(msgspec.Struct):
 
 
 def state_of(folder: WatchedFolder, seen: Seen) -> str:
-    """What a run is requested for: the recipe and the files. A run is requested once for a state.
+    """The state for which a run is requested: the recipe and the files. A run is requested once for a state.
 
     Args:
         folder: the recipe.

@@ -24,9 +24,9 @@ class FolderPrepared(NamedTuple):
 
     Attributes:
         files: number of tars, or of JSONL files.
-        samples: in all of them.
+        samples: number of samples in all of them.
         media: number of media files with metadata.
-        warnings: what was found and does not keep the folder from being used.
+        warnings: flaws that do not keep the folder from being used.
     """
 
     files: int
@@ -67,7 +67,10 @@ def prepare_folder(
         folder: the recipe.
         dataset: its folder.
         workers: number of processes.
-        tell: takes all that was found, also before an error.
+        tell: function that takes all that was found, also before an error.
+
+    Returns:
+        The result, with what was found.
 
     Raises:
         RecipeError: the options do not fit the folder, or a file that a person has edited would be replaced.

@@ -10,8 +10,8 @@ def damaged(tar: str, offset: int, reason: str) -> DataError:
 
     Args:
         tar: name of the tar.
-        offset: of the header.
-        reason: what is wrong with it.
+        offset: offset of the header.
+        reason: description of the fault.
     """
     return DataError(f"{tar}: damaged: the header at byte {offset}: {reason}; acquire it again")
 
@@ -36,10 +36,10 @@ class Extended:
         """Takes in one extended header. What an earlier one says goes before what a later one says.
 
         Args:
-            kind: of the header.
+            kind: type flag of the header, one byte.
             content: its content.
             tar: its name, for messages.
-            offset: of the header in the tar.
+            offset: offset of the header in the tar.
         """
         if kind == b"L":
             name = text_of(content.partition(b"\0")[0], tar, offset)
@@ -67,7 +67,7 @@ def pax_records(content: bytes, malformed: Callable[[int], DataError]) -> tuple[
 
     Args:
         content: content of the header.
-        malformed: gives the error of a record that is not valid, by its offset in the content.
+        malformed: function that gives the error of a record that is not valid, by its offset in the content.
 
     Returns:
         The value of each key, and the offset in bytes behind the last record: of the end, or of zeros.
@@ -102,9 +102,9 @@ def text_of(raw: bytes, tar: str, offset: int) -> str:
     """A name as text.
 
     Args:
-        raw: the name.
+        raw: bytes of the name.
         tar: name of the tar, for messages.
-        offset: of the header that has it, for messages.
+        offset: offset of the header that has it, for messages.
 
     Raises:
         DataError: it is not UTF-8.

@@ -15,8 +15,8 @@ def check_sums(tar: str, blocks: NDArray[np.uint8], offsets: list[int]) -> None:
 
     Args:
         tar: name of the tar, for messages.
-        blocks: the headers, n x 512.
-        offsets: of the headers, for messages.
+        blocks: bytes of the headers, uint8, shape (n, 512).
+        offsets: offsets of the headers, for messages.
 
     Raises:
         DataError: one of them does not fit the bytes of its header; the message names the first such header.

@@ -42,10 +42,10 @@ class TarMembers(NamedTuple):
 
     Attributes:
         starts: offset of each member's first header: an extended one if it has one, else its own.
-        offsets: of their contents.
-        sizes: of their contents, in bytes.
-        names: of the members.
-        ignored: why a member is no part of a sample, by its place in the columns; regular files are not in it.
+        offsets: offsets of their contents.
+        sizes: sizes of their contents, in bytes.
+        names: names of the members.
+        ignored: reason why a member is no part of a sample, by its place in the columns; regular files are not in it.
     """
 
     starts: list[int]
@@ -84,9 +84,9 @@ def file_at(read: RangeReader, size: int, name: str, span: tuple[int, int]) -> t
     """The name and the size in bytes of the regular file whose content begins at an offset; None if none does.
 
     Args:
-        read: gives bytes of the tar.
-        size: of the tar in bytes.
-        name: of the tar, for messages.
+        read: function that gives bytes of the tar.
+        size: size of the tar in bytes.
+        name: name of the tar, for messages.
         span: offset of a header, and the offset of the content: the headers between them are read.
 
     Raises:

@@ -34,7 +34,7 @@ def split_name(name: str) -> tuple[str, str] | None:
     """The key and the part of a member's name; None if the loader passes over it.
 
     Args:
-        name: of a regular file in a tar.
+        name: name of a regular file in a tar.
 
     >>> split_name("cats/tom.seg.png"), split_name("dir.v1/.hidden.json"), split_name("__meta__/a.json")
     (('cats/tom', 'seg.png'), None, None)
@@ -83,7 +83,7 @@ def document_id(key: str) -> str:
     """The id that `safe_key` made a key of.
 
     Args:
-        key: from `safe_key`.
+        key: key from `safe_key`.
 
     Raises:
         DataError: `safe_key` does not make such a key.
@@ -188,7 +188,7 @@ def unusable_characters(path: str) -> str:
     Shard names are brace-expanded, and `#`, `%` and `?` in a path break random access.
 
     Args:
-        path: of a shard, relative to its dataset.
+        path: path of a shard, relative to its dataset.
 
     >>> unusable_characters("train{1}/50%.tar"), unusable_characters("train/a.tar")
     ('{}%', '')

@@ -24,12 +24,12 @@ class Samples(NamedTuple):
 
     Attributes:
         first: number of the first of them in its tar, counted from 0.
-        keys: of the samples, n.
+        keys: keys of the samples, n.
         starts: n + 1 offsets in bytes: of the first header of each sample, and of the end of the last.
         part_samples: number in its tar of the sample of each part, m.
-        part_names: of the parts, m, in the order of the tar.
-        part_offsets: of the content of each part in bytes, m.
-        part_sizes: of the content of each part in bytes, m.
+        part_names: names of the parts, m, in the order of the tar.
+        part_offsets: offset of the content of each part in bytes, m.
+        part_sizes: size of the content of each part in bytes, m.
     """
 
     first: int
@@ -74,10 +74,10 @@ def index_bytes(offsets: Sequence[int] | ArrayLike) -> bytes:
 
 
 def read_index(data: bytes, where: str) -> Offsets:
-    r"""The offsets of an index: n + 1 for n samples.
+    r"""The offsets of an index, shape (n + 1,) for n samples.
 
     Args:
-        data: the file.
+        data: content of the file.
         where: its path, for messages.
 
     Raises:

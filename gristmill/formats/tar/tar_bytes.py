@@ -21,9 +21,9 @@ class TarBytes:
     """The bytes of one tar, read by their place.
 
     Args:
-        read: gives bytes of the tar.
-        size: of the tar in bytes.
-        name: of the tar, for messages.
+        read: function that gives bytes of the tar.
+        size: size of the tar in bytes.
+        name: name of the tar, for messages.
     """
 
     def __init__(self, read: RangeReader, size: int, name: str) -> None:
@@ -48,9 +48,9 @@ class TarBytes:
         """Bytes that must be there.
 
         Args:
-            offset: of the first of them.
+            offset: offset of the first of them.
             length: number of bytes.
-            inside: what they belong to, for the message.
+            inside: name of what they belong to, for the message.
 
         Returns:
             All of them.
@@ -78,7 +78,7 @@ class TarBytes:
         """Checks the end of the archive: two blocks of zeros or more, and nothing else behind them.
 
         Args:
-            offset: of the first block of zeros.
+            offset: offset of the first block of zeros.
 
         Raises:
             DataError: a block is missing, or more follows.

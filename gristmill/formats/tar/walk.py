@@ -61,9 +61,9 @@ class TarWalk:
     "folder", "link", "device or FIFO", "unknown kind", "no key in its name". They belong to the sample before them.
 
     Args:
-        read: gives bytes of the tar: `read(offset, length)`.
-        size: of the tar in bytes.
-        name: of the tar, for messages.
+        read: function that gives bytes of the tar: `read(offset, length)`.
+        size: size of the tar in bytes.
+        name: name of the tar, for messages.
 
     Attributes:
         samples: number of samples so far.

@@ -37,7 +37,7 @@ class TarWriter:
     """Writes samples into a tar, and collects their index.
 
     Args:
-        write: takes the bytes of the tar, in order.
+        write: function that takes the bytes of the tar, in order.
 
     Attributes:
         size: bytes that have been written so far.
@@ -64,7 +64,7 @@ class TarWriter:
         """Writes a sample.
 
         Args:
-            key: of the sample, such as `safe_key` gives it. It is to be unique in the dataset, which is not checked
+            key: key of the sample, such as `safe_key` gives it. It is to be unique in the dataset, which is not checked
                 here; only the sample before must have another one.
             parts: the name and the content of each part, at least one.
 

@@ -27,7 +27,7 @@ class CheckedLeaves(NamedTuple):
 
 
 def check_tars(dataset: DatasetPath, options: LintOptions, watch: Watch) -> tuple[list[WalkedShard], list[Flaw]]:
-    """Checks a prepared dataset of tars, or a release of an export. See lint_tars().
+    """The walked shards of a prepared dataset of tars, or of a release of an export, and their flaws. See lint_tars().
 
     A release is mended by its recipe, so its flaws name another mend. Its splits may be empty, but for `train`.
     """
@@ -44,7 +44,10 @@ def check_metadataset(metadataset: MetadatasetPath, options: LintOptions, watch:
     Args:
         metadataset: the file.
         options: workers and tmp are used.
-        watch: takes each shard when it was walked over.
+        watch: function that takes each shard when it was walked over.
+
+    Returns:
+        The number of datasets and samples, and the flaws.
 
     Raises:
         StoreError: the store does not answer.

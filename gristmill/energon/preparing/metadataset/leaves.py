@@ -23,7 +23,7 @@ class MetadatasetPath(NamedTuple):
 
     Attributes:
         root: the folder that names in it never leave.
-        path: of the file, below the root.
+        path: path of the file, below the root.
     """
 
     root: Lake
@@ -44,16 +44,16 @@ class Leaf(NamedTuple):
     """A dataset that a metadataset names.
 
     Attributes:
-        split: of the metadataset.
+        split: name of the split of the metadataset.
         name: path of the dataset, relative to the metadataset.
         dataset: the dataset; None if it cannot be looked at from here.
-        why: why it cannot.
+        why: reason why the dataset cannot be looked at.
         part: the split to read there.
-        share: of the samples of the split, from 0 to 1; None without a blend.
-        times: how often it is read in an epoch; None without an epoch.
+        share: share of the samples of the split, from 0 to 1; None without a blend.
+        times: number of times that it is read in an epoch; None without an epoch.
         split_config: name of its split file.
         aux: addresses of its auxiliary sources, relative to the metadataset that names them, by name.
-        folder: of that metadataset, below the root.
+        folder: path of the folder of that metadataset, below the root.
     """
 
     split: str
@@ -73,7 +73,7 @@ def open_metadataset(url: str, options: Mapping[str, str], root: str = "") -> Me
 
     Args:
         url: the path, or `s3://bucket/prefix/...`.
-        options: of the bucket's client.
+        options: options of the bucket's client.
         root: the folder that names in it never leave; empty: its own folder, or for an export that of the export.
 
     Raises:
@@ -169,7 +169,7 @@ def place_of(root: Lake, folder: str, name: str) -> tuple[str, str]:
 
     Args:
         root: the folder that names never leave.
-        folder: of the metadataset, below the root.
+        folder: path of the folder of the metadataset, below the root.
         name: relative to the metadataset, or an address.
 
     >>> place_of(Lake("/lake"), "index", "../tales/a.jsonl")

@@ -25,7 +25,7 @@ class ViewedFolder(msgspec.Struct, frozen=True):
     """The address of such a folder. It holds no secrets.
 
     Attributes:
-        root: what names of files never leave.
+        root: lake that names of files never leave.
         folder: below the root, without a slash at its ends; empty: the root.
     """
 
@@ -74,7 +74,7 @@ def folder_below(root: Lake, url: str) -> str:
 
     Args:
         root: the root.
-        url: of the folder, absolute.
+        url: address of the folder, absolute.
 
     Raises:
         RecipeError: the folder is not below the root.
@@ -92,7 +92,7 @@ def path_below_root(folder: str, name: str) -> str:
     """The path below the root of a file that another file names.
 
     Args:
-        folder: of the file that has the name, below the root.
+        folder: path of the folder of the file that has the name, below the root.
         name: relative to the folder. It may begin with `../`, again and again.
 
     Raises:
@@ -117,7 +117,7 @@ def check_name(store: Store, name: str) -> None:
     """Checks a name that a file of a dataset gives for another file.
 
     Args:
-        store: of the dataset.
+        store: store of the dataset.
         name: relative to the dataset.
 
     Raises:
@@ -133,7 +133,7 @@ class FolderView(ReadOnly):
     """A folder of a store. It is a Store that only reads: methods that write or delete raise StoreError.
 
     Args:
-        store: of the root.
+        store: store of the root.
         folder: below the root, without a slash at its ends.
     """
 
