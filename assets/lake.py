@@ -50,7 +50,7 @@ def lake_asset(catalogue: Catalogue, checks: Mapping[str, Sequence[str]], whole:
         store, instance = lake.store(), context.instance
         with failures(lake):
             check_lake(instance, store)
-            totals = lake_totals(store, catalogue.sources)
+            totals = lake_totals(store, catalogue)
         arrived = dict(_arrived(instance, catalogue))
         red = [
             *red_of(instance, dict(catalogue.slices()), whole, checks),

@@ -1,6 +1,6 @@
 """What a lake holds, in totals: from the heads of its ledgers alone."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from gristmill.errors import DataError, visible
@@ -9,8 +9,9 @@ from gristmill.lake.asset_kinds import DOCUMENTS, TOKEN_CACHE, names_of
 from gristmill.lake.ledger.files import list_ledgers, read_head
 from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.store.protocol import Store
-from gristmill.recipes.source import Source
-from gristmill.stages.mixing.index import index_path, read_index
+from gristmill.pipeline.expected_tokens import closed_now
+from gristmill.recipes.catalogue import Catalogue
+from gristmill.stages.mixing.index import Index, index_path, read_index
 from gristmill.text.natural_order import newest
 from gristmill.threads import thread_pool
 
@@ -51,7 +52,7 @@ class LakeTotals:
         sources: the documents of each source in its newest version, by its name. If its snapshots replace each other,
             they are those of the newest edition.
         tokens: the tokens of each token cache, by mix and tokenizer: those that its index names. Without an index,
-            those of all its slices.
+            those that it would name now; of a mix that is on no shelf, those of all slices.
         all: everything that has a ledger.
         unread: reasons why the heads of some ledgers cannot be read, by their paths.
     """
@@ -62,12 +63,12 @@ class LakeTotals:
     unread: dict[str, str] = field(default_factory=dict)
 
 
-def lake_totals(store: Store, sources: Mapping[str, Source]) -> LakeTotals:
+def lake_totals(store: Store, catalogue: Catalogue) -> LakeTotals:
     """Reads the head of each ledger of a lake, and the indexes of its token caches.
 
     Args:
         store: the lake.
-        sources: the recipes, by name.
+        catalogue: recipes of the lake.
 
     Returns:
         The numbers of the lake.
@@ -75,6 +76,7 @@ def lake_totals(store: Store, sources: Mapping[str, Source]) -> LakeTotals:
     Raises:
         StoreError: the lake did not answer.
     """
+    sources = catalogue.sources
     found = LakeTotals({name: Totals() for name in sources})
     documents: dict[str, dict[str, Ledger]] = {name: {} for name in sources}
     for place, ledger in _heads(store, found.unread):
@@ -93,13 +95,22 @@ def lake_totals(store: Store, sources: Mapping[str, Source]) -> LakeTotals:
         found.sources[name].snapshots |= set(filled)
     for (mix, tokenizer), cache in found.tokens.items():
         try:
-            index = read_index(store, cache_index(mix, tokenizer))
+            index = _index_of(store, catalogue, mix, tokenizer)
         except DataError as error:
             found.unread[index_path(cache_index(mix, tokenizer))] = visible(str(error))
             continue
         if index is not None:
             cache.rows, cache.tokens = index.totals.get("rows", 0), index.totals.get("tokens", 0)
     return found
+
+
+def _index_of(store: Store, catalogue: Catalogue, mix: str, tokenizer: str) -> Index | None:
+    """The index of a token cache, or as it would be closed now; None if it has none, and its mix is on no shelf."""
+    asset = cache_index(mix, tokenizer)
+    index = read_index(store, asset)
+    if index is None and mix in catalogue.mixes:
+        return closed_now(store, catalogue.sources, catalogue.mixes[mix], asset).content
+    return index
 
 
 def _heads(store: Store, unread: dict[str, str]) -> Iterator[tuple[Place, Ledger]]:

@@ -50,6 +50,7 @@ class TextFiles(Reader):
         metadata: metadata of every document; groups take precedence.
         front_matter: whether Markdown may begin with front matter. It becomes the metadata's `front_matter`: an object
             whose values are strings as they are written, or lists and objects of such. The text begins behind it.
+            An empty block stays in the text: it may be two rules.
         title: whether the title of Markdown becomes the metadata's `title`: that of the front matter, or the first
             heading.
         added: the time of acquisition of all documents.
