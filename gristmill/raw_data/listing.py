@@ -12,7 +12,7 @@ from gristmill.lake.store.plain_files import NO_TARGET, Unlisted
 from gristmill.lake.store.protocol import Entry, Store
 from gristmill.raw_data.scan import listed, not_mounted, raw_top, shown
 from gristmill.raw_data.shard_names import clash
-from gristmill.recipes.raw_rules import is_hidden
+from gristmill.recipes.raw_rules import check_readable, is_hidden
 from gristmill.recipes.source import OneToOne, Source, Split
 
 
@@ -145,22 +145,24 @@ def by_shard(source: Source, listing: RawListing) -> dict[str, list[str]]:
         Sorted names by sorted shard.
 
     Raises:
-        DataError: the name of a raw object cannot be a shard's name. Or, of a one-to-one source, two raw objects would
-            have the same shard, or one a folder where the other has a file.
+        DataError: a raw object or checksum file has a name that no store reads, or that cannot be a shard's. Or, of a
+            one-to-one source, two raw objects would have the same shard, or one a folder where the other has a file.
     """
+    files = listing.checksums | listing.entries
 
     def whole(name: str) -> str:
-        return shown(source, listing.entries[name].path)
+        return shown(source, files[name].path)
 
     shards: dict[str, list[str]] = {}
     wrong: list[str] = []
-    for name in listing.entries:
+    for name in files:
         try:
-            shard = source.shards.shard(name)
+            shard = source.shards.shard(name) if name in listing.entries else check_readable(name)
         except DataError as error:
             wrong.append(f"{whole(name)}: {error}")
             continue
-        shards.setdefault(shard, []).append(name)
+        if name in listing.entries:
+            shards.setdefault(shard, []).append(name)
     if wrong:
         more = f"; likewise {len(wrong) - 1} more names in this snapshot" if len(wrong) > 1 else ""
         raise DataError(wrong[0] + more)

@@ -19,7 +19,7 @@ from gristmill.raw_data.endings import count_ending
 from gristmill.raw_data.left_links import without_left_links
 from gristmill.raw_data.roots import raw_address
 from gristmill.raw_data.shard_names import NameWatch, one_on_disk, twins
-from gristmill.recipes.raw_rules import is_hidden
+from gristmill.recipes.raw_rules import check_readable, is_hidden
 from gristmill.recipes.source import OneToOne, Source
 
 NAMED = 20
@@ -204,20 +204,20 @@ class RawScan(msgspec.Struct):
                 return
             seen = self._new(source, snapshot)
         below = name.removeprefix(source.partition.prefix(snapshot))
-        if source.wants(below):
-            seen.add(name, entry)
-            self._check_name(source, snapshot, name, below)
-        elif source.is_marker(below):
+        data = source.wants(below)
+        if source.is_marker(below):
             seen.marked = True
-        elif source.is_checksums(below):
-            seen.add(name, entry, data=False)
+        elif data or source.is_checksums(below):
+            seen.add(name, entry, data=data)
+            if data or not is_hidden(below):
+                self._check_name(source, snapshot, name, below, data=data)
         else:
             self.dotted.add(name) if is_hidden(below) else count_ending(self.unmatched, below)
 
-    def _check_name(self, source: Source, snapshot: str, name: str, below: str) -> None:
-        """Holds a snapshot back if an object cannot become a shard, or not beside another object."""
+    def _check_name(self, source: Source, snapshot: str, name: str, below: str, *, data: bool) -> None:
+        """Holds a snapshot back if an object cannot be read, cannot become a shard, or not beside another object."""
         try:
-            shard = source.shards.shard(below)
+            shard = source.shards.shard(below) if data else check_readable(below)
         except DataError as error:
             if snapshot not in self.held or snapshot in self.faulty:
                 self.faulty[snapshot] = self.faulty.get(snapshot, 0) + 1
@@ -225,7 +225,7 @@ class RawScan(msgspec.Struct):
             return
         if not name.isprintable() and _CONTROL.search(name):
             self.control.add(name)
-        if isinstance(source.shards, OneToOne):
+        if data and isinstance(source.shards, OneToOne):
             start = name[: len(name) - len(below) + len(shard)]
             other = self.names.look(snapshot, shard, name, start)
             if other is not None:

@@ -7,9 +7,10 @@ from typing import Annotated, Any
 import xxhash
 from msgspec import Meta
 
-from gristmill.errors import RecipeError
+from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.lake.address import check_shard
 from gristmill.lake.rows.raw_parts import RawPart, cut, object_of, part_name
+from gristmill.lake.store.protocol import check_path
 from gristmill.recipes.option_types import check_pattern, check_types
 from gristmill.recipes.reader import Reader
 from gristmill.text.desktop_names import is_of_desktop
@@ -25,6 +26,26 @@ def is_hidden(name: str) -> bool:
     [True, True, False]
     """
     return name.startswith(".") or "/." in name or is_of_desktop(name)
+
+
+def check_readable(name: str) -> str:
+    """Checks that a store reads an object of this name, and returns it unchanged.
+
+    Args:
+        name: name of a raw object below its snapshot.
+
+    Returns:
+        The name.
+
+    Raises:
+        DataError: no store reads it, though it may list it.
+    """
+    try:
+        return check_path(name)
+    except StoreError:
+        raise DataError(
+            "a name has no backslash, no NUL, and no part that is empty, '.' or '..'; rename the raw object"
+        ) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,11 +172,14 @@ class Hashed:
         Args:
             name: its name below the snapshot.
 
+        Raises:
+            DataError: no store reads an object of this name.
+
         >>> [Hashed(24).shard(name) for name in ("a.jsonl.gz", "b.jsonl.gz")]
         ['16', '05']
         """
         width = max(2, len(str(self.count - 1)))
-        return f"{xxhash.xxh3_64_intdigest(name.encode()) % self.count:0{width}d}"
+        return f"{xxhash.xxh3_64_intdigest(check_readable(name).encode()) % self.count:0{width}d}"
 
     def parameters(self) -> list[Any]:
         """The parameters in a recipe, as JSON."""

@@ -18,7 +18,7 @@ from dagster_kit import BLEND_LETTERS, COUNT_V0, JOURNEY, LETTERS_V0, LETTERS_V1
 from testkit import Mill, packed
 
 from gristmill.__main__ import main
-from gristmill.lake.address import blocklist_path, place
+from gristmill.lake.address import blocklist_path, place, raw_folder
 from gristmill.stages.mixing.index import read_index
 
 
@@ -62,6 +62,22 @@ def test_a_source_is_made_from_raw_to_its_sets_and_then_left_alone(command: Comm
     assert command("letters") == (0, ["everything is up to date"], "")
     assert command.mill.stamps() == before
     assert main(["plan", "--source", "letters"]) == 1  # the mix is still to be made
+
+
+def test_plan_and_make_refuse_a_raw_name_that_no_store_reads_in_the_same_words(
+    command: Command, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GRISTMILL_SHELVES", "testshelf")
+    folder = raw_folder("notes", "2024")  # of a source with Hashed(3)
+    (command.mill.root / folder).mkdir(parents=True)
+    for name in ("a.txt", "a\\b.txt"):
+        (command.mill.root / folder / name).write_bytes(b"1 word")
+    why = "a name has no backslash, no NUL, and no part that is empty, '.' or '..'; rename the raw object"
+    said = f"sources/notes/v0/documents (2024): {folder}a\\b.txt: {why}\n"
+    assert main(["plan", "-", "--source", "notes"]) == 1
+    assert f"wrong    {said}" in capsys.readouterr().out
+    code, lines, error = command("notes")
+    assert (code, f"{lines[0]}\n", error.count(said)) == (1, f"FAILED {said}", 1)
 
 
 def test_only_the_snapshots_that_are_named_are_made(command: Command) -> None:

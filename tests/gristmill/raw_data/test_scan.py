@@ -30,8 +30,9 @@ from gristmill.raw_data import scan as raw_pass
 from gristmill.raw_data.listing import by_shard, list_raw
 from gristmill.raw_data.scan import EMPTY, RawScan, Seen, present, scan_raw
 from gristmill.raw_data.watch import Watch, dump_watch, load_watch
+from gristmill.readers.jsonl import JsonLines
 from gristmill.recipes.raw_object import Converted, RawObject
-from gristmill.recipes.source import Everything, Folders, Matching, Source
+from gristmill.recipes.source import Everything, Folders, Hashed, Matching, OneToOne, Source, Split
 
 TOP = "sources/pages/raw/"
 
@@ -329,6 +330,61 @@ def test_names_that_cannot_be_shards_side_by_side_hold_back_their_snapshot(
             by_shard(PAGES, list_raw(PAGES, mill.store, "t"))
     else:
         assert len(by_shard(PAGES, list_raw(PAGES, mill.store, "t"))) == len(names)
+
+
+HOSTILE = [
+    "a\\b.txt",
+    "d\\e/a.txt",
+    "a\nb.txt",
+    "a%b.txt",
+    "...txt",
+    "é.txt",
+    " .txt",
+    "a#b/c?.txt",
+    "\u2028.txt",
+    "~.txt",
+]
+
+
+@pytest.mark.parametrize(
+    ("where", "partition"),
+    [(TOP, Folders()), (TOP, Matching("^(?P<snapshot>s)/")), ("", Folders()), ("", Everything())],
+)
+@pytest.mark.parametrize("shards", [OneToOne(), Hashed(2), Split(bytes=1)])
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_name_is_refused_by_the_scan_and_by_the_run_or_its_object_is_read(
+    tmp_path: Path, where: str, partition: Folders | Matching | Everything, shards: OneToOne | Hashed, name: str
+) -> None:
+    raw = tmp_path / where
+    source = replace(PAGES, convert=JsonLines(source="pages"), shards=shards, partition=partition)
+    source = source if where else replace(source, raw=str(raw))
+    for each in ("ok.txt", name):
+        (raw / "s" / each).parent.mkdir(parents=True, exist_ok=True)
+        (raw / "s" / each).write_bytes(b"12")
+    store = FolderStore(str(tmp_path), foreign=not where)
+    (snapshot,) = scan_raw(source, store).seen
+    held = ticks(store, itertools.repeat(1), source).held
+    listing = list_raw(source, store, snapshot)
+    if not held:
+        assert sum(map(len, by_shard(source, listing).values())) == len(listing.entries)
+        assert {store.read(entry.path) for entry in listing.entries.values()} == {b"12"}
+        return
+    assert re.match(rf"s/{re.escape(name)}: .*; rename the raw object$", held[snapshot])
+    with pytest.raises(DataError, match=re.escape(held[snapshot])):
+        by_shard(source, listing)
+
+
+@pytest.mark.parametrize("shards", [OneToOne(), Hashed(2)])
+def test_a_checksum_file_that_no_store_reads_holds_back_its_snapshot(mill: Mill, shards: OneToOne | Hashed) -> None:
+    source = replace(PAGES, shards=shards, checksums=r"SUMS$")
+    fill(mill.store)
+    (mill.root / TOP / "t" / "a\\SUMS").write_bytes(b"")
+    (mill.root / TOP / "t" / ".\\SUMS").write_bytes(b"")
+    found = scan_raw(source, mill.store)
+    assert list(found.held) == ["t"]
+    assert found.held["t"].startswith("t/a\\SUMS: a name has no backslash")
+    with pytest.raises(DataError, match=re.escape(TOP + found.held["t"])):
+        by_shard(source, list_raw(source, mill.store, "t"))
 
 
 def test_without_its_mount_marker_a_source_is_not_there(mill: Mill) -> None:

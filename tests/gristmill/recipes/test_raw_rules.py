@@ -1,7 +1,7 @@
 import pytest
 
-from gristmill.errors import RecipeError
-from gristmill.recipes.raw_rules import Everything, Folders, Matching
+from gristmill.errors import DataError, RecipeError
+from gristmill.recipes.raw_rules import Everything, Folders, Hashed, Matching, OneToOne, Split
 
 
 @pytest.mark.parametrize(
@@ -27,3 +27,10 @@ def test_a_rule_gives_the_snapshot_of_a_name(
 def test_a_pattern_needs_its_group() -> None:
     with pytest.raises(RecipeError, match=r"Matching: pattern is 'x'; give it a group \(\?P<snapshot>...\)"):
         Matching("x")
+
+
+@pytest.mark.parametrize("rule", [OneToOne(), Hashed(2), Split()])
+@pytest.mark.parametrize("name", ["a\\b", "a\x00b", "/a", "a//b", "a/../b", "a/./b", "a/", "..", ""])
+def test_no_rule_takes_a_name_that_no_store_reads(rule: OneToOne | Hashed | Split, name: str) -> None:
+    with pytest.raises(DataError, match=r"rename the raw object$"):
+        rule.shard(name)
