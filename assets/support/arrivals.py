@@ -150,7 +150,8 @@ def _in_words(seen: Seen, last_version: str | None, changes: RawChanges | None) 
         return f"{FOUND}: {files}; documents were made of it before Dagster knew of it"
     if last_version in {None, EMPTY}:
         return f"new: {files}"
-    return f"changed: {f'{differs}; ' if differs else ''}{files} now"
+    touched = changes is not None and changes.again and not (changes.new or changes.changed or changes.gone)
+    return f"{'touched' if touched else 'changed'}: {f'{differs}; ' if differs else ''}{files} now"
 
 
 def _facts(seen: Seen, words: str, changes: RawChanges | None) -> dict[str, Any]:

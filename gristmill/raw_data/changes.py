@@ -18,18 +18,30 @@ MOST = 20_000
 """Most objects of a snapshot that are compared: a tick of a sensor has no time for more."""
 
 
+WORDS = {"again": "to look at (other stamp, same size)"}
+"""Words for changes whose fields are not words for people."""
+
+
 class RawChanges(NamedTuple):
     """The names of raw objects below their snapshot, sorted.
 
     Attributes:
         new: objects that the documents were not made from.
-        changed: objects with another size or etag.
+        changed: objects with another size, or with other bytes, as a look at the snapshot has found.
         gone: objects that the documents were made from, and that are there no longer.
+        again: objects with another stamp and the same size, as in a copied lake: only a run that reads them can tell
+            whether they have changed.
     """
 
     new: Sequence[str] = ()
     changed: Sequence[str] = ()
     gone: Sequence[str] = ()
+    again: Sequence[str] = ()
+
+    @property
+    def named(self) -> Mapping[str, Sequence[str]]:
+        """The names of the objects, by what happened to them, in words."""
+        return {WORDS.get(field, field): names for field, names in self._asdict().items()}
 
     def __str__(self) -> str:
         """The numbers in words, without those that are 0.
@@ -38,8 +50,10 @@ class RawChanges(NamedTuple):
         '1 file new, 2 gone'
         >>> str(RawChanges([], [], ["c.jsonl", "d.jsonl"]))
         '2 files gone'
+        >>> str(RawChanges(again=["c.jsonl", "d.jsonl"]))
+        '2 files to look at (other stamp, same size)'
         """
-        counts = [(len(names), what) for what, names in self._asdict().items() if names]
+        counts = [(len(names), what) for what, names in self.named.items() if names]
         words = [f"{count:,} {what}" for count, what in counts]
         if counts:
             (count, what), plural = counts[0], "" if counts[0][0] == 1 else "s"
@@ -48,7 +62,7 @@ class RawChanges(NamedTuple):
 
     def rows(self, most: int) -> Iterator[Mapping[str, str]]:
         """A row for each object, at most so many: its name, and what happened to it."""
-        named = [(name, what) for what, names in self._asdict().items() for name in names]
+        named = [(name, what) for what, names in self.named.items() for name in names]
         yield from ({"file": name, "change": what} for name, what in sorted(named)[:most])
 
 
@@ -76,8 +90,10 @@ def find_changes(source: Source, lake: Store, raw: Store, snapshot: str, seen: S
     if not read:
         return None
     both = sorted(entries.keys() & read.keys())
-    changed = [name for name in both if not _is_same(read[name], entries[name], seen)]
-    return RawChanges(sorted(entries.keys() - read.keys()), changed, sorted(read.keys() - entries.keys()))
+    differ = [name for name in both if not _is_same(read[name], entries[name], seen)]
+    again = [name for name in differ if _is_unsure(read[name], entries[name])]
+    changed = sorted(set(differ) - set(again))
+    return RawChanges(sorted(entries.keys() - read.keys()), changed, sorted(read.keys() - entries.keys()), again)
 
 
 def _objects(source: Source, named: Mapping[str, Stamp]) -> Mapping[str, Stamp]:
@@ -88,3 +104,8 @@ def _objects(source: Source, named: Mapping[str, Stamp]) -> Mapping[str, Stamp]:
 def _is_same(read: RawVersion, entry: Entry, seen: Seen) -> bool:
     """Whether an object is as it was read. If a look has found other bytes of the same size, the ctime tells."""
     return read.same(entry) if seen.rewritten else (read.size, read.etag) == (entry.size, entry.etag)
+
+
+def _is_unsure(read: RawVersion, entry: Entry) -> bool:
+    """Whether only the bytes of an object that differs can tell: its tag is another, but not its size."""
+    return read.size == entry.size and read.etag != entry.etag

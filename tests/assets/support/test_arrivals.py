@@ -77,6 +77,8 @@ def test_a_report_says_what_has_happened_to_the_snapshot(works: Works) -> None:
         (Seen(objects=3, bytes=40, digest=4), RawChanges()),
         (Seen(), RawChanges([], [], ["b"])),
         (Seen(objects=1, bytes=12, digest=2), RawChanges(["b"], [], [])),
+        (Seen(objects=1, bytes=12, digest=5), RawChanges(again=["b"])),
+        (Seen(objects=2, bytes=12, digest=6), RawChanges(["c"], again=["b"])),
     ]
     found = report(works.instance, source, {"2023": given[0][0]}, compare=lambda *_: RawChanges())
     assert found["2023"].startswith("found: 2 files, 1.5 kB; documents were made of it")
@@ -91,6 +93,8 @@ def test_a_report_says_what_has_happened_to_the_snapshot(works: Works) -> None:
         "changed: 3 files, 40 bytes now",
         "vanished: 1 file gone",
         "new: 1 file, 12 bytes",
+        "touched: 1 file to look at (other stamp, same size); 1 file, 12 bytes now",
+        "changed: 1 file new, 1 to look at (other stamp, same size); 2 files, 12 bytes now",
     ]
 
 

@@ -28,7 +28,7 @@ def changes(mill: Mill, **other: object) -> RawChanges | None:
 
 
 def test_nothing_differs_after_the_documents_were_made(mill: Mill) -> None:
-    assert changes(mill) == ([], [], [])
+    assert changes(mill) == ([], [], [], [])
 
 
 def test_objects_are_new_changed_and_gone(mill: Mill) -> None:
@@ -37,7 +37,7 @@ def test_objects_are_new_changed_and_gone(mill: Mill) -> None:
     mill.store.delete([raw_folder("pages", SNAPSHOT) + "c.jsonl.gz"])
     found = changes(mill)
     assert found is not None
-    assert tuple(found) == (["d.jsonl.gz"], ["b.jsonl.gz"], ["c.jsonl.gz"])
+    assert tuple(found) == (["d.jsonl.gz"], ["b.jsonl.gz"], ["c.jsonl.gz"], [])
     assert str(found) == "1 file new, 1 changed, 1 gone"
     assert list(found.rows(2)) == [
         {"file": "b.jsonl.gz", "change": "changed"},
@@ -45,9 +45,20 @@ def test_objects_are_new_changed_and_gone(mill: Mill) -> None:
     ]
 
 
+def test_objects_with_other_stamps_and_the_same_sizes_are_to_look_at(mill: Mill) -> None:
+    for name in ("a", "b"):
+        os.utime(mill.root / raw_folder("pages", SNAPSHOT) / f"{name}.jsonl.gz", ns=(0, 0))
+    mill.raw("c.jsonl.gz", make_documents(7))
+    found = changes(mill)
+    assert found is not None
+    assert tuple(found) == ([], ["c.jsonl.gz"], [], ["a.jsonl.gz", "b.jsonl.gz"])
+    assert str(found) == "1 file changed, 2 to look at (other stamp, same size)"
+    assert [row["change"] for row in found.rows(3)] == [*["to look at (other stamp, same size)"] * 2, "changed"]
+
+
 def test_of_a_vanished_snapshot_everything_is_gone(mill: Mill) -> None:
     mill.store.delete([entry.path for entry in mill.store.list(raw_folder("pages", SNAPSHOT))])
-    assert changes(mill) == ([], [], ["a.jsonl.gz", "b.jsonl.gz", "c.jsonl.gz"])
+    assert changes(mill) == ([], [], ["a.jsonl.gz", "b.jsonl.gz", "c.jsonl.gz"], [])
 
 
 def test_objects_with_another_ctime_count_only_if_a_look_has_found_other_bytes(mill: Mill) -> None:
@@ -55,8 +66,8 @@ def test_objects_with_another_ctime_count_only_if_a_look_has_found_other_bytes(m
     status = path.stat()
     path.chmod(0o640)
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert changes(mill) == ([], [], [])
-    assert changes(mill, rewritten="a mark") == ([], ["b.jsonl.gz"], [])
+    assert changes(mill) == ([], [], [], [])
+    assert changes(mill, rewritten="a mark") == ([], ["b.jsonl.gz"], [], [])
 
 
 def test_before_any_run_nobody_knows(tmp_path: Path) -> None:
