@@ -21,6 +21,7 @@ from assets.jobs import jobs
 from assets.lake import lake_asset, lake_schedule
 from assets.mixes import mix_assets, mix_index_asset
 from assets.models import folder_asset_of
+from assets.packaged import rows_assets
 from assets.pausing import pausing_jobs
 from assets.previews import preview_asset
 from assets.purge import purge_job, purge_schedule
@@ -70,6 +71,7 @@ def steps_of(catalogue: Catalogue) -> list[StepAssets]:
         for version in source.versions:
             steps += carried_assets(catalogue, source, version)
             steps += dedupe_assets(catalogue, source, version)
+            steps += rows_assets(catalogue, source, version)
         steps += [adoption_assets(source, each.version, each.name) for each in source.adopted]
     for mix in catalogue.mixes.values():
         steps += mix_assets(mix)

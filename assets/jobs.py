@@ -81,6 +81,7 @@ def _journey(catalogue: Catalogue, source: Source) -> tuple[str, list[str]]:
         journey += [FINGERPRINTS.at(dedupe=name, source=source.name) for name in sorted(by_dedupe)]
         sets = (name for name in catalogue.sets_of(source, version) if name not in by_dedupe)
         journey += [attributes_asset(source.name, version, name) for name in sets]
+        journey += [kind.at(recipe=each.name, source=source.name) for kind, each in catalogue.rows_of(source, version)]
     return f"One snapshot of {source.name}, from raw to {source.current} with its attribute sets", journey
 
 

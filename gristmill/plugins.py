@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 HOME = "gristmill"
-KINDS = ("readers", "taggers", "transforms", "exports", "engines", "checks", "commands")
+KINDS = ("readers", "taggers", "transforms", "exports", "engines", "checks", "commands", "asset_kinds")
 """What packages may add. The group of their entry points is `gristmill.readers`, and so on."""
 
 

@@ -188,7 +188,7 @@ PUBLIC = re.compile(
     r"gristmill\.(recipes|dolma\.recipes|energon\.(recipes|readers)|readers|text|taggers|transforms)(\.\w+)+"
     r"|gristmill\.(errors|api|lake\.rows\.(document|raw_spans))"
     # what docs/reference/compatibility.md calls provisional
-    r"|gristmill\.(engines\.kinds|execution\.(work|remote|checks|added_checks))"
+    r"|gristmill\.(engines\.kinds|execution\.(work|remote|checks|added_checks)|stages\.packaged\.kind)"
     r"|gristmill\.lake\.(address|asset_kinds|ledger\.model|store\.protocol)"
 )
 OURS = {"gristmill", "resources", "assets", "sensors", "definitions"}

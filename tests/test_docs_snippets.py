@@ -6,6 +6,7 @@ import gzip
 import importlib
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -224,9 +225,26 @@ def test_the_format_of_the_page_writes_lines_that_are_proven(project: Path, caps
     capsys.readouterr()
     assert main(["plugins"]) == 0
     shown = capsys.readouterr().out.splitlines()
-    assert f"{'exports':12}{'tabbed':22}mycorpus 0.1.0  mycorpus.formats.tabbed:TabbedCodec" in shown
+    assert f"{'exports':13}{'tabbed':22}mycorpus 0.1.0  mycorpus.formats.tabbed:TabbedCodec" in shown
     assert main(["make", "calm", "--engine", "waterwheel"]) == 0
-    assert f"{'transforms':12}{'calmer-1':22}mycorpus 0.1.0  mycorpus.transforms.shouting:CALMER" in shown
+    assert f"{'transforms':13}{'calmer-1':22}mycorpus 0.1.0  mycorpus.transforms.shouting:CALMER" in shown
+
+
+@pytest.mark.usefixtures("rows")
+def test_the_kind_of_the_page_makes_rows_that_are_proven(project: Path) -> None:
+    """In a process of its own: what kinds a lake has is known when Gristmill is imported."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join((str(project), str(ROOT)))}
+
+    def said(*words: str) -> str:
+        command = [sys.executable, "-m", "gristmill", *words]
+        return subprocess.run(command, env=environment, cwd=project, check=True, capture_output=True, text=True).stdout
+
+    assert "made lengths/hundreds-1/tales (2024): 3 rows in 3 shards" in said("make", "lake", "hundreds-1")
+    shard = project / "lake/lengths/hundreds-1/tales/2024/mill.txt.jsonl.gz"
+    assert gzip.decompress(shard.read_bytes()) == b'{"from":0,"documents":1}\n'
+    assert "1 of 1 ledgers proven, 0 findings" in said(
+        "verify", "lake", "--asset", "lengths/hundreds-1", "--remix", "1"
+    )
 
 
 @pytest.mark.usefixtures("rows")

@@ -70,6 +70,7 @@ class CodeReferences:
             ("tokenizer", (found.tokenizers,)),
             ("labels", (found.labels,)),
             ("model", (found.models,)),
+            ("recipe", tuple(found.rows.values())),
             ("source", (found.sources,)),
         ):
             yield from (shelf.get(names.get(field, "")) for shelf in shelves)

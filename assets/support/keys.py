@@ -41,7 +41,7 @@ def group_of(address: str) -> str:
     ('wiki_en_v1', 'tokens_blend_bpe_1', 'models')
     """
     names = names_of(address)
-    top, named, *_ = address.split("/")
+    top, named, *more = address.split("/")
     if "version" in names:
         return plain(f"{names['source']}-{names['version']}")
     if top == "token_caches":
@@ -50,7 +50,7 @@ def group_of(address: str) -> str:
         return plain(f"exports-{names['mix']}-{names['export']}")
     if top == "mixes":
         return plain(f"mix-{named}")
-    return plain(f"dedupe-{named}") if top == "dedupe" else top
+    return plain(f"{top}-{named}") if more else top
 
 
 def choice_of(word: str, names: Iterable[str]) -> dg.Enum:

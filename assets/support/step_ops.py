@@ -43,6 +43,7 @@ CLAIMS = {
     "checksums_match": "each raw object is there and has the hash that the checksum file beside it names",
     "ids_stable": "each document is in the version before, with the same id, in the same shard",
     "metadata_kept": "each document has the metadata that it has in the version before",
+    "rows_proven": "each row is a JSON object, and the counters of its shard follow from the rows",
     "row_alignment": "the same shards, rows and ids in the same order as the documents",
     "blocklist_respected": "no document that a blocklist of the stream names is in the slice",
     "export_complete": "each document of the slice is in exactly one file of its part, or was refused and counted",

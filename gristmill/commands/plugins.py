@@ -15,10 +15,11 @@ from gristmill.recipes.edits.transform import TRANSFORMS
 from gristmill.recipes.export_formats.formats import EXPORTS
 from gristmill.recipes.reader import READERS
 from gristmill.recipes.tagger import TAGGERS
+from gristmill.stages.kind import ASSET_KINDS
 
 HELP = "list what installed packages add, such as readers, taggers and commands"
 
-_DOORS: tuple[Door[Any], ...] = (READERS, TAGGERS, TRANSFORMS, EXPORTS, ENGINES, CHECKS, COMMANDS)
+_DOORS: tuple[Door[Any], ...] = (READERS, TAGGERS, TRANSFORMS, EXPORTS, ENGINES, CHECKS, COMMANDS, ASSET_KINDS)
 
 
 def declare(parser: ArgumentParser) -> None:
@@ -40,7 +41,7 @@ def run(arguments: Namespace) -> int:
     found = [(each, _why_not(door, each)) for door, each in listed]
     for plugin, why in found:
         values = {**plugin._asdict(), "version": plugin.version or VERSION, "problem": why}
-        line = "{kind:10}  {name:20}  {package} {version}  {value}".format_map(values)
+        line = "{kind:11}  {name:20}  {package} {version}  {value}".format_map(values)
         show(json.dumps(values, sort_keys=True) if arguments.json else f"{line}\n  WRONG  {why}" if why else line)
     return 1 if any(why for _, why in found) else 0
 

@@ -10,13 +10,13 @@ from gristmill.execution.finding import Finding
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place
 from gristmill.lake.asset_kind import AssetKind
-from gristmill.lake.asset_kinds import ATTRIBUTES, DOCUMENTS, EXPORT, MIX, TOKEN_CACHE, kind_of
+from gristmill.lake.asset_kinds import ATTRIBUTES, DOCUMENTS, EXPORT, MIX, PACKAGED, TOKEN_CACHE, kind_of
 from gristmill.lake.ledger.files import find_ledger
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.protocol import Store
 from gristmill.plugins import Door
 
-LOOKED_AT = (DOCUMENTS, ATTRIBUTES, MIX, TOKEN_CACHE, EXPORT)
+LOOKED_AT = (DOCUMENTS, ATTRIBUTES, MIX, TOKEN_CACHE, EXPORT, *PACKAGED)
 """The kinds of assets to which a check may be added. What only a resolution reads is published without them."""
 
 _OURS = frozenset({"result", "volume", "ids_unique_across"})

@@ -230,7 +230,7 @@ def assemble(
     if partition.unsure:
         _check_same_rows(place, read_state(store, place).table, shards)
     note = RunNote(
-        about=dict(about),
+        about={**about, **({"package": place.kind.package} if place.kind.package else {})},
         stamps={path: stamp for receipt in receipts for path, stamp in receipt.stamps.items()},
         raw={path: stamp for receipt in receipts for path, stamp in receipt.raw.items()},
         codes=partition.codes,

@@ -56,6 +56,7 @@ class AssetKind:
             all its names and contents; or `digest`: one digest of all that was compared.
         area: part of the lake in which a takedown finds documents in it; empty if it holds none.
         layer: layer of the kind in the tags of Dagster's assets and runs; an index has that of the kind that it closes.
+        package: name and version of the installed package that adds it; empty if it ships.
     """
 
     name: str
@@ -78,6 +79,7 @@ class AssetKind:
     reads: Literal["shards", "tables", "digest"] = "shards"
     area: str = ""
     layer: str = ""
+    package: str = ""
 
     @property
     def partitioned(self) -> bool:

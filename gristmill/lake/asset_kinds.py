@@ -5,12 +5,13 @@ here, and the stage that makes it. Code elsewhere asks this table; it compares n
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from gristmill.lake.asset_kind import AssetKind
+from gristmill.lake.asset_kind import RESERVED, AssetKind
+from gristmill.plugins import HOME, plugins_of
 
 
 def _whole(name: str, address: str, **fields: Any) -> AssetKind:
@@ -126,11 +127,47 @@ EXPORT = AssetKind(
 )
 EXPORT_INDEX = _whole("export index", "exports/{mix}/{export}/index", made_by="mixes/{mix}", closes=EXPORT)
 
-KINDS = (
+_SHIPPED = (
     RAW, DOCUMENTS, ATTRIBUTES, BLOCKLIST, LABELS, MODEL, FINGERPRINTS, HASH_RUNS, VERDICTS, CLUSTERS,
     MARKS, RESOLUTION, MIX, MIX_INDEX, TOKENIZER, TOKEN_CACHE, TOKEN_CACHE_INDEX,
     CONSOLIDATED, PACKING, EXPORT, EXPORT_INDEX,
 )  # fmt: skip
+
+_TAKEN = {*RESERVED, "releases", "withdrawn", "taggers", "transforms", "dedupes", "watched-folders"}
+_TAKEN |= {name for kind in _SHIPPED for name in (kind.name, kind.top.rstrip("/"))}
+"""Names that no package may give to a kind: those of other kinds, and of folders of lakes and shelves."""
+
+
+def may_be_added(name: str) -> bool:
+    """Whether a package may give a name to a kind. It is the first folder of what the kind makes.
+
+    >>> may_be_added("text-lengths"), may_be_added("sources"), may_be_added("a/b")
+    (True, False, False)
+    """
+    return name not in _TAKEN and re.fullmatch("[a-z0-9]+(-[a-z0-9]+)*", name) is not None
+
+
+def _packaged() -> Iterator[AssetKind]:
+    """The kinds that installed packages add: shards of rows, in a folder of their own. No package is imported."""
+    for each in plugins_of("asset_kinds"):
+        name = each.name
+        if each.package != HOME and may_be_added(name):
+            yield AssetKind(
+                name=name,
+                address=f"{name}/{{recipe}}/{{source}}",
+                ledger=f"{name}/{{recipe}}/ledgers/{{source}}/{{snapshot}}.json",
+                made_by=f"{name}/{{recipe}}",
+                checks=("rows_proven",),
+                area=name,
+                layer=name,
+                package=f"{each.package} {each.version}",
+            )
+
+
+PACKAGED = tuple({kind.name: kind for kind in _packaged()}.values())
+"""The kinds that installed packages add, by name. They stand behind those that ship, of which they may be made."""
+
+KINDS = (*_SHIPPED, *PACKAGED)
 """In the order in which they are made, verified and reported. Kinds below one first folder follow each other."""
 
 _TOPS = tuple(dict.fromkeys(kind.top for kind in KINDS))

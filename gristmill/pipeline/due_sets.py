@@ -30,6 +30,8 @@ class DueSets:
             key, parent = ("tokens", f"{names['mix']} by {names['tokenizer']}", "stream"), names["stream"]
         elif kind is EXPORT:
             key, parent = ("export", f"{names['mix']} as {names['export']}", "stream"), names["stream"]
+        elif kind and kind.package:
+            key, parent = (kind.name, names["recipe"], "source"), names["source"]
         else:
             return
         due = self._found.setdefault(key, _Due())

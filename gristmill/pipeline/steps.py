@@ -21,6 +21,7 @@ from gristmill.stages.export.step import ExportStep
 from gristmill.stages.fingerprints.step import FingerprintStep
 from gristmill.stages.mixing.carrying.step import CarryingStep
 from gristmill.stages.mixing.step import revision_step, stream_step
+from gristmill.stages.packaged.step import RowsStep
 from gristmill.stages.tagging.step import TaggingStep
 from gristmill.stages.token_cache.step import TokenCacheStep
 
@@ -62,6 +63,8 @@ def source_steps(
         for dedupe in catalogue.dedupes_of(source, version):
             yield FingerprintStep(dedupe, source.name, snapshot, shelves)
             yield DedupeLabelsStep(dedupe, source.name, snapshot, shelves)
+        for kind, declared in catalogue.rows_of(source, version):
+            yield RowsStep(kind, declared, source.name, snapshot, shelves)
 
 
 def carrying_steps(

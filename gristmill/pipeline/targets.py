@@ -6,7 +6,7 @@ from difflib import get_close_matches
 
 from gristmill.errors import RecipeError
 from gristmill.lake.address import tokenizer_asset
-from gristmill.lake.asset_kinds import DOCUMENTS, EXPORT, KINDS, LABELS, MIX, MODEL, TOKEN_CACHE, names_of
+from gristmill.lake.asset_kinds import DOCUMENTS, EXPORT, KINDS, LABELS, MIX, MODEL, PACKAGED, TOKEN_CACHE, names_of
 from gristmill.recipes.catalogue import Catalogue
 
 _OF_A_MIX = tuple(dict.fromkeys(kind.top for kind in KINDS if kind.made_by == MIX.made_by))
@@ -103,6 +103,7 @@ def _meanings(catalogue: Catalogue, word: str) -> dict[str, tuple[str, ...]]:
     if word in catalogue.exports:
         found["export"] = tuple(f"{EXPORT.top}{mix}/{word}" for mix in catalogue.exports[word].mixes)
     found |= dict(_by_hand(catalogue, word))
+    found |= {kind.name: (f"{kind.top}{word}",) for kind in PACKAGED if word in catalogue.rows.get(kind.name, {})}
     if sets := tuple(_sets(catalogue, word)):
         found["attribute set"] = sets
     for top in ("", DOCUMENTS.top, TOKEN_CACHE.top, EXPORT.top) if "/" in word and not found else ():
@@ -148,6 +149,7 @@ def _known(catalogue: Catalogue, word: str) -> str:
         "exports": catalogue.exports,
         "models": catalogue.models,
         "labelled sets": catalogue.labels,
+        **catalogue.rows,
     }
     shelves |= {kind: names for kind, names in others.items() if names}
     every = [*(name for shelf in shelves.values() for name in shelf), *addresses_of(catalogue)]

@@ -17,7 +17,8 @@ from gristmill.lake.address import (
     mix_asset,
     mix_index,
 )
-from gristmill.lake.asset_kinds import FINGERPRINTS
+from gristmill.lake.asset_kind import AssetKind
+from gristmill.lake.asset_kinds import FINGERPRINTS, PACKAGED
 from gristmill.plugins import Door
 from gristmill.recipes.code.digest import declare_again
 from gristmill.recipes.duplicates.dedupe import Dedupe
@@ -32,9 +33,11 @@ from gristmill.recipes.mixture.origin_columns import with_origins
 from gristmill.recipes.models.checks import check_models
 from gristmill.recipes.models.labelled_set import LabelledSet
 from gristmill.recipes.models.model import Model
+from gristmill.recipes.rows_recipe import RowsRecipe, read_rows_recipes, rows_problems
 from gristmill.recipes.selection import Selection, sql_unchecked
 from gristmill.recipes.shelf import known, read_shelf
 from gristmill.recipes.source import Source
+from gristmill.recipes.source_versions import check_there
 from gristmill.recipes.tagger import Tagger
 from gristmill.recipes.tokenizer import Tokenizer
 
@@ -57,6 +60,7 @@ class Catalogue:
         watched_folders: watched folders by name.
         dedupes: dedupes by name.
         transforms: transforms by name.
+        rows: recipes of the kinds that installed packages add, by kind and name.
     """
 
     sources: dict[str, Source]
@@ -69,6 +73,7 @@ class Catalogue:
     models: dict[str, Model] = field(default_factory=dict)
     dedupes: dict[str, Dedupe] = field(default_factory=dict)
     transforms: dict[str, Transform] = field(default_factory=dict)
+    rows: dict[str, dict[str, RowsRecipe]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Checks that every name in a recipe exists.
@@ -100,6 +105,13 @@ class Catalogue:
         for tokenizer in self.tokenizers.values():
             self._check_training(tokenizer)
         check_models(self.sources, self.taggers, self.labels, self.models)
+        self._check_rows()
+
+    def _check_rows(self) -> None:
+        """Checks the sources that recipes of installed packages name."""
+        for kind, recipes in self.rows.items():
+            for each in recipes.values():
+                check_there(each.versions, self.sources, f"{kind} {each.name!r}")
 
     def _check_taggers(self) -> None:
         """Checks the sources and the models that taggers name."""
@@ -189,7 +201,7 @@ class Catalogue:
             for each in self.sources.values()
             if each.renames
         ]
-        return found
+        return found + rows_problems()
 
     def taggers_of(self, source: Source, version: str) -> list[Tagger]:
         """The taggers of a dataset version.
@@ -214,6 +226,21 @@ class Catalogue:
             version: one of its versions.
         """
         return [each for each in self.dedupes.values() if each.versions.get(source.name) == version]
+
+    def rows_of(self, source: Source, version: str) -> Iterator[tuple[AssetKind, RowsRecipe]]:
+        """The recipes of kinds of installed packages that read the documents of a dataset version.
+
+        Args:
+            source: the source.
+            version: one of its versions.
+
+        Yields:
+            The kind, and the recipe.
+        """
+        for kind in PACKAGED:
+            for each in self.rows.get(kind.name, {}).values():
+                if each.versions.get(source.name) == version:
+                    yield kind, each
 
     def editions_of(self, dedupe: Dedupe) -> frozenset[str]:
         """The names of the sources of a dedupe recipe whose snapshots are editions, which replace each other."""
@@ -281,6 +308,8 @@ class Catalogue:
                     yield FINGERPRINTS.at(dedupe=dedupe.name, source=source.name), source.name
                 for name in self.sets_of(source, version):
                     yield attributes_asset(source.name, version, name), source.name
+                for kind, each in self.rows_of(source, version):
+                    yield kind.at(recipe=each.name, source=source.name), source.name
         for mix, stream in self.streams():
             yield mix_asset(mix.name, stream.key), stream.source
             for tokenizer in self.tokenizers_of(mix):
@@ -343,4 +372,5 @@ def _read(packages: tuple[str, ...]) -> Catalogue:
         models=read_shelf("models", Model, packages),
         dedupes=read_shelf("dedupes", Dedupe, packages),
         transforms=read_shelf("transforms", Transform, packages),
+        rows=read_rows_recipes(packages),
     )

@@ -19,6 +19,8 @@ from types import ModuleType
 from typing import TypeVar
 
 from gristmill.errors import RecipeError, is_failure, known_names, words_of
+from gristmill.lake.asset_kind import AssetKind
+from gristmill.lake.asset_kinds import PACKAGED
 from gristmill.plugins import plugins_of
 from gristmill.recipes.code.digest import declare, prepare_import
 
@@ -26,6 +28,17 @@ T = TypeVar("T")
 
 HOME = "gristmill"
 
+
+def shelf_of(kind: AssetKind) -> str:
+    """The name of the shelf of the recipes of a kind that a package adds.
+
+    Args:
+        kind: one of PACKAGED.
+    """
+    return kind.name.replace("-", "_")
+
+
+_ADDED = tuple(map(shelf_of, PACKAGED))
 KINDS = (
     "sources",
     "taggers",
@@ -37,6 +50,7 @@ KINDS = (
     "exports",
     "watched_folders",
     "transforms",
+    *_ADDED,
 )
 """The folders of a package that are shelves."""
 
@@ -57,7 +71,7 @@ def read_shelf(kind: str, declared: type[T], packages: Sequence[str] = (HOME,)) 
     for package in packages:
         declared_by: list[tuple[object, str]] = []
         prepare_import(package)
-        for module in _modules(f"{package}.{kind}", required=package == HOME):
+        for module in _modules(f"{package}.{kind}", required=package == HOME and kind not in _ADDED):
             recipe = _only(module, declared)
             name: str = recipe.name  # type: ignore[attr-defined]  # every shelf's type has a name
             twin = next((n for n in recipes if n.replace("-", "_") == name.replace("-", "_")), None)

@@ -13,12 +13,15 @@ from gristmill.execution.step import Step
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place
 from gristmill.lake.asset_kind import AssetKind
+from gristmill.lake.asset_kinds import kind_of, may_be_added
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.index_ledger import IndexLedger
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.store.protocol import Store
 from gristmill.plugins import Door
 from gristmill.recipes.catalogue import Catalogue
+from gristmill.recipes.rows_recipe import recipe_type
+from gristmill.shipped import SHIPPED
 
 
 class KnownPart(NamedTuple):
@@ -45,6 +48,16 @@ class WantedDocuments(NamedTuple):
 
     rows: Callable[[Input], Iterable[tuple[Pair, int]]]
     by_id: Mapping[str, Sequence[Pair]]
+
+    def read_by(self, row: Shard) -> Iterator[tuple[Pair, int]]:
+        """The documents in the shards of documents that a shard or part was made from, with their rows there.
+
+        Args:
+            row: row of the shard or part in the table of its ledger.
+        """
+        for read in row.inputs:
+            if (kind := kind_of(read.asset)) and kind.documents:
+                yield from self.rows(read)
 
 
 class HeldDocument(NamedTuple):
@@ -126,8 +139,12 @@ class KindBehaviour:
 
 ASSET_KINDS = Door[type[KindBehaviour]](
     "asset_kinds",
-    "a class below KindBehaviour",
-    lambda _, found: isinstance(found, type) and issubclass(found, KindBehaviour),
+    "a class below RowsKind with a `recipe`, by a name that no other folder has",
+    lambda name, found: (
+        isinstance(found, type)
+        and issubclass(found, KindBehaviour)
+        and (name in SHIPPED["asset_kinds"] or (recipe_type(found) is not None and may_be_added(name)))
+    ),
 )
 """The classes that answer, by the name of the kind."""
 

@@ -26,6 +26,7 @@ from gristmill.lake.asset_kinds import (
     rank_of,
 )
 from gristmill.lake.identity import Pair
+from gristmill.lake.ledger.absent_kinds import absent_kinds
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.ledger.model import Input
@@ -114,6 +115,8 @@ class Finder:
                 except GristmillError as error:
                     self.search.skip(area, _shown(there), error)
                 self._tell_stale(area, there)
+        for folder, why in absent_kinds(self._store):
+            self.search.skip(folder, folder, why)
         if self._left_out or list_assets(self._store, LABELS):
             self._read_texts()
         self._add(labelled_places(self._store, self._wanted, self.search))

@@ -29,6 +29,7 @@ from gristmill.lake.asset_kinds import (
     names_of,
     whole_asset_of,
 )
+from gristmill.lake.ledger.absent_kinds import absent_kinds
 from gristmill.lake.ledger.shard_sample import ShardSample
 from gristmill.lake.store.plain_files import Unlisted
 from gristmill.lake.store.protocol import Store
@@ -184,6 +185,11 @@ def audited_ledgers(
     paths = due_ledgers(store, prefix, say, None if beside is None else take, strays.append)
     if beside is not None:
         beside += [Finding(path, None, _BETWEEN, REMOVE_STRAY) for path in sorted(strays) if path.startswith(prefix)]
+        beside += (
+            Finding(folder, None, f"not proven: {why}", "install it, and verify again")
+            for folder, why in absent_kinds(store)
+            if folder.startswith(prefix) or prefix.startswith(folder)
+        )
         if not prefix:
             beside += audit_unledgered(store, say, shelves)
     return paths

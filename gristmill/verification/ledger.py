@@ -40,6 +40,7 @@ from gristmill.releases.pins import pins
 from gristmill.stages.kind import KnownPart, behaviour_of
 from gristmill.stages.models.ledger import FolderLedger, find_folder
 from gristmill.stages.tokenization.files import TokenizerLedger, read_tokenizer_ledger
+from gristmill.verification.shard import ShardProof
 
 
 class LedgerProof:
@@ -228,8 +229,20 @@ def part_findings(store: Store, partition: Place, say: Say) -> Iterator[Finding]
         return
     yield from proof.upstream()
     for row in proof.shards:
-        yield from guarded(store, partition.table, kind.findings(KnownPart(store, partition, row)))
-    yield from part_strays(store, partition, proof.shards, say)
+        wrong = [] if partition.kind.immutable else _shard_findings(store, partition, row)
+        yield from wrong or guarded(store, partition.table, kind.findings(KnownPart(store, partition, row)))
+    if partition.kind.immutable:
+        yield from part_strays(store, partition, proof.shards, say)
+    else:
+        yield from proof.strays(say)
+
+
+def _shard_findings(store: Store, partition: Place, row: Shard) -> list[Finding]:
+    """Findings on the bytes of a shard of rows. A damaged one is not decoded."""
+    shard = ShardProof(store, partition.shard(row.name), row)
+    for _ in shard.blocks():
+        pass
+    return shard.findings
 
 
 def part_strays(store: Store, partition: Place, shards: Sequence[Shard], say: Say) -> Iterator[Finding]:

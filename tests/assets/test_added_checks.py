@@ -1,11 +1,12 @@
 """The checks of an installed package, in Dagster: declared, done by the commit, and audited."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import dagster as dg
 import pytest
 from dagster_kit import LETTERS_V0, Works, letters
-from paths import ROOT
+from songs import lay
 
 from assets.support.keys import key_of
 from assets.support.step_ops import was_run
@@ -15,10 +16,10 @@ from gristmill.plugins import look_again
 
 
 @pytest.fixture
-def package() -> Iterator[None]:
+def package(tmp_path: Path) -> Iterator[None]:
     """The package with the checks `terse`, which blocks, and `titled`, which warns."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(ROOT / "tests" / "support" / "plugins")
+        patch.syspath_prepend(lay(tmp_path / "site"))
         look_again()
         yield
     look_again()

@@ -2,85 +2,14 @@
 
 import gzip
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
-from shutil import copytree
 
 import pytest
-from paths import ROOT
+from songs import Songs, lay
 
 from gristmill.environment import read_environment
 from gristmill.plugins import look_again
 from resources.engine import engine_resource
-
-SITE = ROOT / "tests" / "support" / "plugins"
-RECIPES = {
-    "sources/verses.py": """
-from gristmill.recipes.source import Source
-from millextras.verses import Verses
-VERSES = Source(name="verses", convert=Verses(source="verses"), select=r"\\.txt$")
-""",
-    "taggers/verse_lines.py": "from millextras.verses import VERSE_LINES\n",
-    "mixes/songs.py": """
-from gristmill.recipes.mix import Mix, Stream
-SONGS = Mix(name="songs", streams=(Stream(source="verses", version="v0"),))
-""",
-    "transforms/calmer.py": "from millextras.calmer import CALMER\n",
-    "mixes/calm.py": """
-from gristmill.recipes.mix import Mix, Stream
-CALM = Mix(name="calm", streams=(Stream(source="verses", version="v0", transforms=("calmer-1",)),))
-""",
-    "exports/titles.py": """
-from gristmill.recipes.export import Export
-from millextras.titles import Titles
-TITLES = Export(name="titles", mixes=("songs",), format=Titles(between=" = "))
-""",
-}
-VERSES = {"a.txt": "The mill\nIt turns!\n", "b.txt": "The stone\nIt grinds.\n", "c.txt": "\nIt has no title.\n"}
-
-
-class Songs:
-    """A project with verses, and the packages that are installed for it."""
-
-    def __init__(self, top: Path) -> None:
-        self.top, self.site = top, top / "site"
-        copytree(SITE, self.site)
-        for name, text in RECIPES.items():
-            file = top / "songbook" / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            (file.parent / "__init__.py").touch()
-            file.write_text(text)
-        (top / "songbook" / "__init__.py").touch()
-        (top / "pyproject.toml").write_text('[tool.gristmill]\nshelves = ["songbook"]\nlake = "lake"\n')
-        for name, text in VERSES.items():
-            file = top / "lake/sources/verses/raw/1" / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text)
-
-    def run(self, *words: str, **variables: str) -> tuple[int, str]:
-        """The exit code of a command, and all that it printed."""
-        path = os.pathsep.join((str(self.site), str(ROOT)))
-        command = [sys.executable, "-m", "gristmill", *words]
-        environment = os.environ | {"PYTHONPATH": path, "GRISTMILL_ENGINE": "inline", **variables}
-        done = subprocess.run(
-            command,
-            cwd=self.top,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        return done.returncode, done.stdout
-
-    def edit(self, name: str, old: str, new: str) -> None:
-        """Changes a module of the installed package."""
-        file = self.site / "millextras" / name
-        text = file.read_text()
-        assert old in text
-        file.write_text(text.replace(old, new))
 
 
 @pytest.fixture
@@ -134,13 +63,20 @@ def test_a_broken_package_stops_what_asks_for_it_by_name_and_nothing_else(songs:
         ("checks", "titled", "millextras"): "",
         ("commands", "stop", "millbroken"): "0 (it called sys.exit)",
         ("commands", "tally", "millextras"): "",
+        ("asset_kinds", "clusters", "millbroken"): "the package gristmill has this name too",
+        ("asset_kinds", "lengths", "millextras"): "",
+        ("asset_kinds", "sources", "millbroken"): (
+            "millextras.lengths:LengthsKind is not a class below RowsKind with a `recipe`, by a name that no other"
+            " folder has"
+        ),
+        ("asset_kinds", "torn", "millbroken"): "0 (it called sys.exit)",
     }
     torn = found["exports", "torn", "millbroken"]
     assert (torn["version"], torn["value"]) == ("0.1", "millbroken:TornCodec")
     assert f"{songs.site}/millbroken.py, line 5: SystemExit" in torn["problem"]
     code, said = songs.run("plugins", "--all")
-    assert "exports     oscar                 gristmill 0" in said
-    assert "commands    gc                    gristmill 0" in said
+    assert "exports      oscar                 gristmill 0" in said
+    assert "commands     gc                    gristmill 0" in said
 
 
 def test_a_command_of_a_package_is_one_of_gristmill(songs: Songs) -> None:
@@ -196,8 +132,10 @@ def test_an_engine_of_a_package_grinds_all_steps_of_a_run(songs: Songs) -> None:
     assert told.read_text().split() == ["opened", "conversion", "mixing", "export", "closed"]
 
 
-def test_a_run_of_dagster_may_choose_an_engine_of_a_package_that_can_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(SITE)
+def test_a_run_of_dagster_may_choose_an_engine_of_a_package_that_can_be_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(lay(tmp_path / "site"))
     look_again()
     try:
         environment = read_environment({"GRISTMILL_ENGINE": "waterwheel", "GRISTMILL_ENGINE_ADDRESS": "river:/told"})

@@ -1,6 +1,5 @@
 """What a dedupe recipe declares: which units of which sources are compared, and within which bounds."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -8,13 +7,14 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from gristmill.errors import RecipeError
-from gristmill.lake.address import NAME, VERSION, check_numbered
+from gristmill.lake.address import check_numbered
 from gristmill.lake.asset_kinds import RESOLUTION
 from gristmill.lake.ledger.model import Recipe
 from gristmill.recipes.drift.bounds import Bounds, check_bounds
 from gristmill.recipes.duplicates.units import DocumentUnits, KeyUnits, MinHashUnits, NgramUnits, Unit
 from gristmill.recipes.label import Score, Spans
 from gristmill.recipes.option_types import check_types
+from gristmill.recipes.source_versions import check_sources, versions_of
 
 FINGERPRINTING = 1
 """Version of the way we compute and compare fingerprints. Raising it rebuilds all of them."""
@@ -26,8 +26,6 @@ Scope = Literal["group", "source", "snapshot"]
 
 NUMBERED_AGAIN = "documents numbered 2 or more"
 """The words for people of what KeyUnits mark: no document of a key is a duplicate of another."""
-
-_SOURCE = re.compile(rf"(?P<source>{NAME.pattern})/(?P<version>{VERSION.pattern})")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,13 +73,7 @@ class Dedupe:
         what = f"dedupe {self.name!r}"
         check_types(self, what)
         check_numbered(self.name, "dedupe")
-        if not self.sources:
-            raise RecipeError(f"{what}: give sources=, such as ('wiki/v0', 'news/v0')")
-        for each in self.sources:
-            if not _SOURCE.fullmatch(each):
-                raise RecipeError(f"{what}: source {each!r}: give a source and its version, such as 'wiki/v0'")
-        if len(self.versions) != len(self.sources):
-            raise RecipeError(f"{what}: a source is named twice in {', '.join(self.sources)}; name each once")
+        check_sources(self.sources, what)
         if self.numbered and self.scope != "snapshot":
             raise RecipeError(f"{what}: KeyUnits number the documents of one snapshot; say scope='snapshot'")
         takes = ("rows", "bytes", "duplicates") if self.marked == "documents" else ("rows", "bytes")
@@ -101,8 +93,7 @@ class Dedupe:
     @property
     def versions(self) -> Mapping[str, str]:
         """The version that is read of each source, by its name, in the declared order."""
-        found = (_SOURCE.fullmatch(each) for each in self.sources)
-        return {each["source"]: each["version"] for each in found if each}
+        return versions_of(self.sources)
 
     @property
     def near(self) -> bool:

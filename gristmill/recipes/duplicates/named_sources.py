@@ -7,6 +7,7 @@ from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.duplicates.units import MinHashUnits
 from gristmill.recipes.shelf import known
 from gristmill.recipes.source import Source
+from gristmill.recipes.source_versions import check_there
 from gristmill.recipes.tagger import Tagger
 
 
@@ -27,9 +28,9 @@ def check_dedupe(
     who = f"dedupe {dedupe.name!r}"
     if dedupe.name in taggers:
         raise RecipeError(f"{who}: a tagger has this name, and both would write one set; take another name")
+    check_there(dedupe.versions, sources, who)
     for name, version in dedupe.versions.items():
-        source = known("source", sources, name, who)
-        known("version", dict.fromkeys(source.versions), version, f"{who}, {name}")
+        source = sources[name]
         if isinstance(dedupe.unit, MinHashUnits) and dedupe.unit.score:
             of = {each.name: each for each in dedupes.values() if each.versions.get(name) == version}
             tags = {each.name: each for each in taggers.values() if version != source.current or each.applies_to(name)}

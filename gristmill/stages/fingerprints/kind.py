@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import xxhash
 
 from gristmill.errors import DataError
-from gristmill.lake.asset_kinds import kind_of
 from gristmill.lake.rows.shard_file import rows_of, unpacked_whole
 from gristmill.stages.fingerprints.binary_part import BinaryPartRecord
 from gristmill.stages.fingerprints.part_proof import BinaryPartKind, Numbers, ReadPart
@@ -31,7 +30,5 @@ class FingerprintsKind(BinaryPartKind):
 
     def held(self, part: KnownPart, wanted: WantedDocuments) -> Iterator[HeldDocument]:
         folder = BinaryPartRecord.of_row(part.row, part.place.table).folder
-        for read in part.row.inputs:
-            if (kind := kind_of(read.asset)) and kind.documents:
-                for pair, number in wanted.rows(read):
-                    yield HeldDocument(pair, f"{folder}: document {number} of the part")
+        for pair, number in wanted.read_by(part.row):
+            yield HeldDocument(pair, f"{folder}: document {number} of the part")

@@ -92,8 +92,8 @@ def pip(inside: Path, *what: str | Path) -> None:
 def install(inside: Path, package: Path, work: Path) -> None:
     """Installs a wheel into an environment, as a requirement that names the file and its digest."""
     digest = hashlib.sha256(package.read_bytes()).hexdigest()
-    named = work / "gristmill.txt"
-    named.write_text(f"gristmill @ {package.resolve().as_uri()} --hash=sha256:{digest}\n")
+    named, name = work / "wheel.txt", package.name.partition("-")[0]
+    named.write_text(f"{name} @ {package.resolve().as_uri()} --hash=sha256:{digest}\n")
     pip(inside, "-r", named)
 
 

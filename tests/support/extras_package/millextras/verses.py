@@ -1,12 +1,11 @@
 """Verses: text files whose first line is the title."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gristmill.lake.rows.document import Document
 from gristmill.recipes.raw_object import RawObject
 from gristmill.recipes.reader import Reader, RowIds
-from gristmill.recipes.tagger import Label, Score, Tagger
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,10 +20,3 @@ class Verses(Reader):
     def __call__(self, raw: RawObject) -> Iterator[Document]:
         title, _, text = raw.read().decode().partition("\n")
         yield Document(id=raw.name, text=text, source=self.source, metadata={"title": title})
-
-
-def lines(document: Document) -> Mapping[str, Label]:
-    return {"lines": float(document.text.count("\n"))}
-
-
-VERSE_LINES = Tagger(name="verse-lines-1", document=lines, labels=(Score("lines", "line feeds"),))

@@ -1,0 +1,99 @@
+"""A kind of an installed package, from plan to takedown, by the commands that people give."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from songs import Songs
+
+from gristmill.errors import DataError
+from gristmill.stages.packaged.kind import row_line
+
+ASSET = "lengths/short-1/verses"
+MADE = f"lake/{ASSET}/1"
+SHARD = f"{MADE}/b.txt.jsonl.gz"
+
+
+@pytest.fixture
+def songs(tmp_path: Path) -> Songs:
+    return Songs(tmp_path)
+
+
+def rows(shard: Path) -> list[dict[str, int]]:
+    return [json.loads(line) for line in gzip.decompress(shard.read_bytes()).splitlines()]
+
+
+def test_it_is_planned_made_verified_traced_and_taken_down(songs: Songs) -> None:
+    code, said = songs.run("plan", "short-1")
+    assert (code, f"follow   {ASSET} (1): after sources/verses/v0/documents" in said) == (1, True), said
+    code, said = songs.run("make")
+    assert (code, f"made {ASSET} (1): 3 rows in 3 shards" in said) == (0, True), said
+    shards = {each.name[0]: rows(each) for each in (songs.top / MADE).iterdir()}
+    assert shards == {  # of 10, 11 and 17 characters
+        "a": [{"from": 10, "documents": 1}],
+        "b": [{"from": 10, "documents": 1}],
+        "c": [{"from": 10, "documents": 1}],
+    }
+    ledger = json.loads((songs.top / "lake/lengths/short-1/ledgers/verses/1.json").read_text())
+    assert (ledger["recipe"]["parameters"], ledger["totals"]["documents"]) == ({"width": 10}, 3)
+    assert "1 partition: 1 finished" in songs.run("plan", "short-1")[1]
+    code, said = songs.run("verify", "lake", "--all", "--remix", "1")
+    assert (code, "WRONG" in said, "9 of 9 ledgers proven, 0 findings" in said) == (0, False, True), said
+    assert f"  {SHARD.removeprefix('lake/')}: made from its shard" in songs.run("trace", "lake", "verses", "b.txt")[1]
+    (songs.top / "ids").write_text('{"source": "verses", "id": "b.txt"}\n')
+    code, said = songs.run("takedown", "lake", "--ids", "ids", "--dry-run")
+    assert f"{SHARD.removeprefix('lake/')}: made from document 0 of its shard" in said, said
+
+    (songs.top / "lake/sources/verses/raw/1/b.txt").unlink()
+    assert songs.run("make", "short-1")[0] == 0
+    assert sorted(each.name[0] for each in (songs.top / MADE).iterdir()) == ["a", "c"]
+    code, said = songs.run("verify", "lake", "--asset", ASSET)
+    assert (code, "1 of 1 ledgers proven, 0 findings" in said) == (0, True), said
+
+
+def test_damage_is_found_and_edited_code_is_refused(songs: Songs) -> None:
+    assert songs.run("make", "short-1")[0] == 0
+    shard = songs.top / SHARD
+    whole = shard.read_bytes()
+    shard.write_bytes(gzip.compress(b'{"from":10,"documents":2}\n', mtime=0))
+    code, said = songs.run("verify", "lake", "--asset", ASSET)
+    assert (code, f"{ASSET}/1/b.txt.jsonl.gz: its sha256 is" in said) == (1, True), said
+    shard.unlink()
+    code, said = songs.run("verify", "lake", "--asset", ASSET)
+    assert (code, f"{ASSET}/1/b.txt.jsonl.gz: there is no such object" in said) == (1, True), said
+    shard.write_bytes(whole)
+    (shard.parent / "d.txt.jsonl.gz").write_bytes(whole)
+    code, said = songs.run("verify", "lake", "--asset", ASSET)
+    assert (code, f"{ASSET}/1/d.txt.jsonl.gz: no ledger names this object" in said) == (1, True), said
+    (shard.parent / "d.txt.jsonl.gz").unlink()
+
+    songs.edit("lengths.py", "sum(row", "2 * sum(row")
+    code, said = songs.run("verify", "lake", "--asset", ASSET)
+    assert (code, "shard a.txt: its counts are {'documents': 2}, but its ledger says {'documents': 1}" in said) == (
+        1,
+        True,
+    ), said
+    code, said = songs.run("plan", "short-1")
+    assert (code, "the code of millextras.lengths changed since it was made" in said) == (1, True), said
+
+
+def test_what_a_package_made_that_is_not_installed_is_named_and_kept(songs: Songs) -> None:
+    assert songs.run("make", "short-1")[0] == 0
+    points = songs.site / "millextras-1.2.dist-info" / "entry_points.txt"
+    points.write_text(points.read_text().partition("[gristmill.asset_kinds]")[0])
+    told = "made by the package millextras 1.2, which is not installed"
+    code, said = songs.run("verify", "lake", "--all")
+    assert (code, f"lengths/: not proven: {told} (install it, and verify again)" in said) == (1, True), said
+    (songs.top / "ids").write_text('{"source": "verses", "id": "b.txt"}\n')
+    code, said = songs.run("takedown", "lake", "--ids", "ids", "--dry-run")
+    assert (code, f"lengths/: {told}" in said) == (1, True), said
+    assert songs.run("gc", "lake")[0] == 0
+    assert (songs.top / SHARD).exists()
+    assert songs.run("plan", "verses")[0] == 1  # its set is due, and nothing of lengths/ is asked
+
+
+@pytest.mark.parametrize(("row", "why"), [([], "row is no dict"), ({"x": float("nan")}, "row.x"), ({1: 2}, "row")])
+def test_a_row_that_is_no_json_object_is_refused(row: object, why: str) -> None:
+    with pytest.raises(DataError, match=f"a.jsonl.gz: {why}.*; mend the package's function rows"):
+        row_line(row, "a.jsonl.gz")
