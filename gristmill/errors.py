@@ -9,6 +9,7 @@
     + Unknown          nobody knows the document or the release that was asked for; names what is near
     + NewerSchema      a newer Gristmill wrote the file: upgrade this one
   x RecipeError        a declaration on a shelf is wrong: edit it
+    + OtherMaking      what is finished would be made otherwise under its name: declare that under another name
   x StoreError         the lake did not answer, or is being rebuilt: try again
     + Conflict         another writer was first; its object was not changed
     + Superseded       a newer run has taken over the partition: leave it to that run
@@ -331,6 +332,10 @@ class NewerSchema(DataError):  # noqa: N818
 
 class RecipeError(GristmillError):
     """A declaration is wrong. If a name is unknown, the message lists the known names."""
+
+
+class OtherMaking(RecipeError):  # noqa: N818
+    """What is finished, and no draft, would be made by another recipe or code, or of another version."""
 
 
 class StoreError(GristmillError):

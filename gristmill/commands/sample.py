@@ -11,7 +11,7 @@ from gristmill.commands._shared.selected_version import selected_version
 from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
 from gristmill.errors import DataError, RecipeError, shorten
 from gristmill.lake.address import documents_asset, ledger_folder, mix_asset, place
-from gristmill.lake.ledger.files import check_same_recipe, list_ledgers, read_ledger
+from gristmill.lake.ledger.files import check_made_alike, list_ledgers, read_ledger
 from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.rows.blocklists.blocklist import read_blocklist
 from gristmill.lake.store.protocol import Store
@@ -98,7 +98,7 @@ def _snapshot(store: Store, asset: str, requested: str | None) -> str:
 def _show_step(store: Store, step: MixingStep, rows: int) -> bool:
     partition = place(step.asset, step.snapshot)
     ledger, _ = read_ledger(store, partition)
-    check_same_recipe(ledger.recipe, step.recipe, partition)
+    check_made_alike(ledger, step.recipe, step.reads, partition)
     transforms = transforms_named(step.selection.transforms, step.shelves)
     sample = draw(store, step.source, step.version, step.snapshot, step.selection, rows, transforms)
     differences = _differences(sample, ledger)

@@ -24,7 +24,7 @@ from gristmill.lake.fence import fenced
 from gristmill.lake.ledger.adopted import root_path, write_root
 from gristmill.lake.ledger.code import Codes
 from gristmill.lake.ledger.files import (
-    check_same_recipe,
+    check_made_alike,
     compose,
     dump,
     parse_head,
@@ -118,7 +118,7 @@ def claim_and_plan(
     if target.code.problem:
         raise RecipeError(f"{place.asset} ({place.snapshot}): {target.code.problem}")
     if before := store.read_tagged(place.ledger):
-        check_same_recipe(parse_head(before[0], place.ledger).recipe, target.recipe, place)
+        check_made_alike(parse_head(before[0], place.ledger), target.recipe, target.reads, place)
     write_claim(store, place, token, by, claimed)
     claimed.append(place)
     with fenced(partial(check_claim, store, place, token)):

@@ -9,7 +9,7 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.adopted import read_root
 from gristmill.lake.ledger.code import Code, Codes, check_same_code
-from gristmill.lake.ledger.files import check_same_recipe, compose, parse_head, parse_table, recorded_recipe
+from gristmill.lake.ledger.files import check_made_alike, compose, parse_head, parse_table, recorded_recipe
 from gristmill.lake.ledger.model import Input, Ledger, Recipe, Shard, Upstream
 from gristmill.lake.ledger.receipts import (
     RawVersion,
@@ -63,6 +63,11 @@ class Target(msgspec.Struct, frozen=True):
     code: Code = Code()
     root: Root | None = None
     checked: str = ""
+
+    @property
+    def reads(self) -> list[str]:
+        """The addresses of the assets that it is made from."""
+        return [each.asset for each in self.upstream]
 
     def is_checked(self, state: "PartitionState") -> bool:
         """Whether its raw objects were compared with these checksum files, or need not be."""
@@ -188,11 +193,11 @@ def plan_changes(
         The shards that are kept, the shards to grind, and the names of recorded shards that the target does not have.
 
     Raises:
-        RecipeError: the partition was made by another recipe of the same name, or by other code.
+        RecipeError: the partition was made by another recipe of the same name, of another version, or by other code.
     """
     if state.head is not None:
         old = state.head.recipe
-        check_same_recipe(old, target.recipe, target.place)
+        check_made_alike(state.head, target.recipe, target.reads, target.place)
         check_same_code(target.code, state.codes, target.place, draft=old.draft and target.recipe.draft)
     recipe = target.recipe.digest
     keep: list[Receipt] = []
@@ -225,17 +230,17 @@ def refuse(store: Store, target: Target) -> None:
         target: the partition as it should be.
 
     Raises:
-        RecipeError: the partition was made by another recipe of the same name, or by other code.
+        RecipeError: the partition was made by another recipe of the same name, of another version, or by other code.
     """
     place = target.place
     if target.code.problem:
         raise RecipeError(f"{place.asset} ({place.snapshot}): {target.code.problem}")
     head = store.read_tagged(place.ledger)
     if head:
-        old = parse_head(head[0], place.ledger).recipe
-        check_same_recipe(old, target.recipe, place)
+        old = parse_head(head[0], place.ledger)
+        check_made_alike(old, target.recipe, target.reads, place)
         codes = read_run_note(store, place).codes
-        check_same_code(target.code, codes, place, draft=old.draft and target.recipe.draft)
+        check_same_code(target.code, codes, place, draft=old.recipe.draft and target.recipe.draft)
 
 
 def is_finished(state: PartitionState, target: Target, keep: Sequence[Receipt], todo: Sequence[Want]) -> bool:

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from gristmill.errors import DataError, RecipeError, StoreError
+from gristmill.errors import DataError, OtherMaking, RecipeError, StoreError
 from gristmill.execution.step import Step
 from gristmill.execution.survey import Survey, survey
 from gristmill.lake.address import mix_asset, place, raw_asset, tokenizer_asset
@@ -80,6 +80,8 @@ class Prospects:
     def __init__(self, store: Store, foreseen: Mapping[str, str] | None = None) -> None:
         self._store, self._foreseen = store, foreseen or {}
         self._states: dict[tuple[str, str], str] = {}
+        self._kept_from: dict[tuple[str, str], str] = {}
+        """The refused partition that each partition is, or is made from, whose finished work another making forbids."""
 
     def made(self, asset: str, snapshot: str) -> None:
         """Notes that a partition was made since it was surveyed: what reads it follows no longer."""
@@ -183,8 +185,10 @@ class Prospects:
                 return self._noted(Prospect(address, "", "wait", why=why))
             why = why_unresolved(self._store, dedupe, editions)
         except (DataError, RecipeError) as error:
+            self._keep_from(error, (address,), "", (*prints, *scores))
             state: State = "refused" if isinstance(error, RecipeError) else "wrong"
             return self._noted(Prospect(address, "", state, why=(str(error),)))
+        self._keep_from(None, (address,), "", (*prints, *scores))
         # what is left out now has a higher rank for ever, so the run says it
         left = [
             f"without {asset} ({key}): {self._said(asset, key)}" for asset, key in prints if self._lacks(asset, key)
@@ -213,9 +217,13 @@ class Prospects:
         kind = (found.closes if found else None) or MIX
         slices = [(kind.at(**names, stream=stream), key) for stream, keys in indexes.known.items() for key in keys]
         due = list(dict.fromkeys(asset for asset, key in slices if self._state(asset, key) in _DUE))
-        if due:
-            return self._noted(Prospect(address, "", "follow", why=tuple(f"after {asset}" for asset in due)))
+        kept_from = next((self._kept_from[each] for each in slices if each in self._kept_from), "")
         try:
+            if kept_from and (self._any_new(slices) or indexes.takes_others(self._store, address)):
+                kept = (f"it keeps its snapshots while {kept_from} is refused",)
+                return self._noted(Prospect(address, "", "refused", why=kept))
+            if due:
+                return self._noted(Prospect(address, "", "follow", why=tuple(f"after {asset}" for asset in due)))
             stuck = self._unmade(slices)
             if stuck or not slices:
                 return self._noted(Prospect(address, "", "wait", why=stuck)) if stuck else None
@@ -224,6 +232,27 @@ class Prospects:
             state: State = "refused" if isinstance(error, RecipeError) else "wrong"
             return self._noted(Prospect(address, "", state, why=(str(error),)))
         return self._noted(Prospect(address, "", "make" if why else "finished", why=why))
+
+    def _keep_from(
+        self, error: Exception | None, assets: Iterable[str], snapshot: str, reads: Iterable[tuple[str, str]]
+    ) -> None:
+        """Notes partitions that are refused because their making changed, or that are made from such partitions.
+
+        Args:
+            error: why they are refused; None: they are not.
+            assets: their assets.
+            snapshot: their snapshot.
+            reads: the partitions that they are made from.
+        """
+        above = next((self._kept_from[each] for each in reads if each in self._kept_from), "")
+        for asset in assets:
+            own = f"{asset} ({snapshot})" if snapshot else asset
+            if above or isinstance(error, OtherMaking):
+                self._kept_from[asset, snapshot] = above or own
+
+    def _any_new(self, slices: Sequence[tuple[str, str]]) -> bool:
+        """Whether a slice would be made for the first time."""
+        return any(self._state(*each) in _DUE and not read_head(self._store, place(*each)) for each in slices)
 
     def _unmade(self, slices: Sequence[tuple[str, str]]) -> tuple[str, ...]:
         """Why an index has to wait: none of its slices was ever made, and nothing can make one. Else empty."""
@@ -249,12 +278,15 @@ class Prospects:
         if len(parts) > 1:
             return [prospect for part in parts for prospect in self._survey(part)]
         due, stuck = self._above(step)
+        reads = [(asset, key) for asset in step.reads for key in (step.snapshot, "")]
+        self._keep_from(None, step.makes, step.snapshot, reads)
         failed = [asset for asset in stuck if self._state(asset, step.snapshot) == "failed"]
         if failed:
             return self._alike(step, "wait", tuple(f"for {each}" for each in failed))
         try:
             surveys = survey(step, self._store)
         except (DataError, RecipeError, StoreError) as error:
+            self._keep_from(error, step.makes, step.snapshot, reads)
             refused = isinstance(error, RecipeError)  # whatever the inputs become
             if isinstance(step, TaggingStep) and len(step.taggers) > 1 and (refused or not (due or stuck)):
                 return [each for tagger in step.taggers for each in self._survey(replace(step, taggers=(tagger,)))]

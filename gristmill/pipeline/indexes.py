@@ -13,7 +13,7 @@ from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.cache_index.index import cache_reading, index_cache, why_cache_open
 from gristmill.stages.export.index import index_export, why_export_open
 from gristmill.stages.export.release import release_warnings
-from gristmill.stages.mixing.index import index_mix, read_index, why_mix_open
+from gristmill.stages.mixing.index import closed_slices, index_mix, read_index, slices_of, why_mix_open
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,18 @@ class MixIndexes:
         if tokenizer is None:
             return why_mix_open(store, self.mix, self.sources, self.known)
         return why_cache_open(store, self.mix, tokenizer, self.sources, self.known)
+
+    def takes_others(self, store: Store, address: str) -> bool:
+        """Whether an index would take other snapshots of streams now than it has, or was never made.
+
+        Raises:
+            DataError: a ledger is wrong.
+        """
+        before = read_index(store, address)
+        finished = slices_of(store, address, self.mix, self.known)
+        now = closed_slices(store, address, finished, self.known, self.sources).content
+        taken = [{(each.stream, each.snapshot) for each in index.slices} for index in (before, now) if index]
+        return len(taken) < 2 or taken[0] != taken[1]
 
     def close(self, store: Store) -> dict[str, tuple[str, ...]]:
         """Writes the indexes that the lake does not have.

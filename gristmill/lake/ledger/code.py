@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from gristmill.errors import RecipeError
+from gristmill.errors import OtherMaking
 from gristmill.lake.address import Place
 from gristmill.lake.identity import digest_of
 
@@ -215,7 +215,7 @@ def check_same_code(code: Code, codes: Mapping[str, str], place: Place, *, draft
         draft: whether the recipe may change.
 
     Raises:
-        RecipeError: the code changed, and nobody says that the output is the same; or the reason was given already for
+        OtherMaking: the code changed, and nobody says that the output is the same; or the reason was given already for
             an earlier change; or options of the reader changed.
     """
     for changed, recorded in code.changes(codes):
@@ -225,7 +225,7 @@ def check_same_code(code: Code, codes: Mapping[str, str], place: Place, *, draft
 def _check_change(code: Code, codes: Mapping[str, str], place: Place, *, draft: bool) -> None:
     if code.has_other_options(codes):
         if not draft:
-            raise RecipeError(
+            raise OtherMaking(
                 f"{place.asset} ({place.snapshot}): the options of {code.reader}(...) in {code.module} changed since it"
                 " was made, so the output is another one, whatever same_output says. Declare the change under the next"
                 " number (a source: under another name), with draft=True while you try"
@@ -237,13 +237,13 @@ def _check_change(code: Code, codes: Mapping[str, str], place: Place, *, draft: 
     if code.parts:
         where += " (its ledger does not say which of these: a reason counts if each of them has one)"
     if code.reason and any(code.reason in (why, *why.split(_LINE)) for why in codes.values()):
-        raise RecipeError(
+        raise OtherMaking(
             f"{where}, again after the change with the reason {code.reason!r}; give a reason= for the new change, or"
             " declare it under the next number"
         )
     if not code.reason and not draft:
         same = "if only code was edited and" if option else "if"
-        raise RecipeError(
+        raise OtherMaking(
             f"{where}. Declare the change under the next number (a source: under another name), with draft=True while"
             f" you try; or, {same} the output is the same, say same_output=True and reason='...' in the recipe"
         )

@@ -6,12 +6,14 @@ of a machine or an etag. These are in the run's note, which is part of no finger
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import msgspec
 
-from gristmill.errors import DataError, RecipeError, StoreError, shorten
+from gristmill.errors import DataError, OtherMaking, StoreError, shorten
 from gristmill.lake.address import Place, place_of_ledger
+from gristmill.lake.asset_kinds import DOCUMENTS, kind_of, names_of
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.counts import sum_counts
 from gristmill.lake.ledger.model import Ledger, Recipe, Shard, TableDigest, Upstream
@@ -311,19 +313,58 @@ def check_same_recipe(old: Recipe, new: Recipe, place: Place) -> None:
         place: the partition, for the message.
 
     Raises:
-        RecipeError: the recipes differ, and one of them is not a draft; the message names the changed fields.
+        OtherMaking: the recipes differ, and one of them is not a draft; the message names the changed fields.
     """
     if old.digest == new.digest or (old.draft and new.draft):
         return
-    mend = (
-        ", or mark the recipe draft=True until this is made, and seal it then"
-        if old.draft
-        else "; a draft replaces only what a draft made"
-    )
-    raise RecipeError(
+    raise OtherMaking(
         f"{place.asset} ({place.snapshot}) was made by another recipe of the same name: {told_changes(old, new)}."
-        f" Declare the change under the next number (or version){mend}"
+        f" {_mend_of_change(old)}"
     )
+
+
+def _mend_of_change(old: Recipe) -> str:
+    """What to do with a changed recipe. `old`: the recipe in the ledger."""
+    draft = ", or mark the recipe draft=True until this is made, and seal it then"
+    mend = draft if old.draft else "; a draft replaces only what a draft made"
+    return f"Declare the change under the next number (or version){mend}"
+
+
+def check_made_alike(head: Ledger, recipe: Recipe, reads: Iterable[str], place: Place) -> None:
+    """Checks that a finished partition would be made again by the same recipe, of the same dataset versions.
+
+    The version that a recipe reads is no part of its digest: it decides the inputs. Sources may be added.
+
+    Args:
+        head: the head of the partition's ledger.
+        recipe: the declared recipe.
+        reads: addresses of the assets that it reads.
+        place: the partition, for the message.
+
+    Raises:
+        OtherMaking: the recipes differ, or the versions do, and one of both recipes is not a draft.
+    """
+    old = head.recipe
+    check_same_recipe(old, recipe, place)
+    if (old.draft and recipe.draft) or head.asset != place.asset:  # a ledger of another name was moved here by hand
+        return
+    before, now = _versions_of(each.asset for each in head.inputs), _versions_of(reads)
+    shared = before.keys() & now.keys()
+    if all(before[source] == now[source] for source in shared) and (shared or not (before and now)):
+        return
+    was, is_ = (", ".join(sorted(chain.from_iterable(each.values()))) for each in (before, now))
+    raise OtherMaking(
+        f"{place.asset} ({place.snapshot}) was made of {was}, and its recipe reads {is_}. {_mend_of_change(old)}"
+    )
+
+
+def _versions_of(assets: Iterable[str]) -> dict[str, set[str]]:
+    """The addresses of documents among those of assets, by their source."""
+    found: dict[str, set[str]] = {}
+    for asset in assets:
+        if kind_of(asset) is DOCUMENTS:
+            found.setdefault(names_of(asset)["source"], set()).add(asset)
+    return found
 
 
 def recorded_recipe(old: Recipe | None, new: Recipe) -> Recipe:

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import msgspec
 
-from gristmill.errors import DataError, RecipeError
+from gristmill.errors import DataError, OtherMaking
 from gristmill.lake.address import Place, place
 from gristmill.lake.asset_kinds import FINGERPRINTS, RESOLUTION
 from gristmill.lake.store.json_object import NOT_DECODED, Integer
@@ -117,18 +117,18 @@ def check_order(order: Order, recipe: Dedupe, editions: Collection[str]) -> None
         editions: names of the `replace` sources.
 
     Raises:
-        RecipeError: the recipe does not name a source of the order, or the source takes its snapshots otherwise.
+        OtherMaking: the recipe does not name a source of the order, or the source takes its snapshots otherwise.
     """
     mend = f"change it back, or take the next number for the name {recipe.name!r}"
     for each in order.entries:
         if each.source not in recipe.versions:
-            raise RecipeError(
+            raise OtherMaking(
                 f"dedupe {recipe.name!r}: it has compared snapshots of {each.source!r}, which its `sources` name no"
                 f" longer; {mend}"
             )
         if each.edition != (each.source in editions):
             was = "replace" if each.edition else "accumulate"
-            raise RecipeError(
+            raise OtherMaking(
                 f"dedupe {recipe.name!r}: it has compared snapshots of {each.source!r} as those of a source with"
                 f" snapshots={was!r}, which has changed; {mend}"
             )

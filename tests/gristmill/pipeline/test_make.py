@@ -235,3 +235,29 @@ def test_a_lake_that_does_not_answer_any_more_ends_the_run(mill: Mill, make: Mak
     mill.raw_shards(1)
     with pytest.raises(StoreError, match="there is no lake"):
         make(engine=Dead(mill))
+
+
+REFUSED = "it keeps its snapshots while mixes/blend/documents/pages (2024) is refused"
+
+
+def test_the_indexes_keep_their_snapshots_while_a_slice_is_refused_and_follow_blocklists(
+    mill: Mill, make: Make, catalogue: Catalogue
+) -> None:
+    """The stream of the finished mix takes another rate: its slice is refused, and so is a new one."""
+    mill.raw_shards(1, rows=3)
+    make()
+    catalogue.mixes["blend"] = replace(BLEND, streams=(replace(BLEND.streams[0], rate=0.5),))
+    maker, made = make()
+    assert (made, left(maker)) == ([], [(MIXED, "2024", "refused")])  # nothing would be in an index that is not
+
+    stream = replace(BLEND.streams[0], version="v1")
+    catalogue.sources["pages"] = read_catalogue(SHELVES).sources["pages"]
+    catalogue.mixes["blend"] = replace(BLEND, streams=(stream,))
+    before = {path: data for path, data in mill.tree().items() if "/index/" in path}
+    maker, made = make()
+    assert [state for *_, state in left(maker)] == ["refused"] * 3
+    assert [each.prospect.why for each in maker.not_made[1:]] == [(REFUSED,)] * 2
+    assert {path: data for path, data in mill.tree().items() if "/index/" in path} == before
+
+    catalogue.mixes["blend"] = BLEND
+    assert left(make()[0]) == []

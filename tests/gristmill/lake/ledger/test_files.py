@@ -9,8 +9,10 @@ import pytest
 from testkit import SNAPSHOT, Mill, make_documents
 
 from gristmill.engines.local import LocalPool
-from gristmill.errors import DataError, RecipeError, StoreError
+from gristmill.errors import DataError, OtherMaking, RecipeError, StoreError
+from gristmill.lake.address import place
 from gristmill.lake.ledger.files import (
+    check_made_alike,
     check_same_recipe,
     compose,
     dump,
@@ -23,7 +25,7 @@ from gristmill.lake.ledger.files import (
     recorded_recipe,
     told_changes,
 )
-from gristmill.lake.ledger.model import Quarantine, Recipe, Shard, Upstream
+from gristmill.lake.ledger.model import Ledger, Quarantine, Recipe, Shard, Upstream
 from gristmill.stages.conversion.step import ConversionStep
 
 
@@ -288,3 +290,41 @@ def test_refused_rows_of_all_shards_are_in_the_totals(mill: Mill) -> None:
     ]
     totals = compose(mill.documents(), recipe, (), shards).totals
     assert (totals["rows"], totals["quarantined"]) == (15, 5)
+
+
+V0, V1, NOTES = "sources/pages/v0/documents", "sources/pages/v1/documents", "sources/notes/v0/documents"
+BLEND = place("mixes/blend/documents/pages", "2024")
+
+
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        ([V0], [V0]),
+        ([V0], [V0, NOTES]),  # one more source
+        ([V0, V1], [V1, V0]),  # a carried set reads both versions
+        ([], [V0]),  # an earlier version of Gristmill may not have recorded it
+        (["sources/pages/raw"], ["sources/pages/raw"]),
+        ([V0, "sources/pages/v0/attributes/words-1"], [V0]),
+    ],
+)
+def test_what_is_made_of_the_same_versions_is_accepted(was: list[str], now: list[str]) -> None:
+    check_made_alike(head_of(was, draft=False), Recipe("a-1", 1, {}), now, BLEND)
+
+
+@pytest.mark.parametrize(("was", "now"), [([V0], [V1]), ([V1], [V0]), ([V0], [NOTES]), ([V0, NOTES], [V1, NOTES])])
+def test_another_version_of_the_documents_is_another_making_unless_both_are_drafts(
+    was: list[str], now: list[str]
+) -> None:
+    for was_draft, is_draft in ((False, False), (False, True), (True, False)):
+        with pytest.raises(OtherMaking, match=rf"pages \(2024\) was made of .*{now[0]}.*under the next number"):
+            check_made_alike(head_of(was, draft=was_draft), Recipe("a-1", 1, {}, draft=is_draft), now, BLEND)
+    check_made_alike(head_of(was, draft=True), Recipe("a-1", 1, {}, draft=True), now, BLEND)
+
+
+def test_a_ledger_that_was_moved_below_another_name_says_nothing_of_versions() -> None:
+    moved = msgspec.structs.replace(head_of([V0], draft=False), asset="mixes/other/documents/pages")
+    check_made_alike(moved, Recipe("a-1", 1, {}), [V1], BLEND)
+
+
+def head_of(assets: list[str], *, draft: bool) -> Ledger:
+    return compose(BLEND, Recipe("a-1", 1, {}, draft), tuple(Upstream(each, "2024", "f") for each in assets), [])

@@ -3,6 +3,7 @@
 import gzip
 import json
 import shutil
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from dying import deaths
 from testkit import SHELVES, SNAPSHOT, Mill, make_documents
 
 from gristmill.engines.local import LocalPool
-from gristmill.errors import DataError
+from gristmill.errors import DataError, RecipeError
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.duplicates.units import (
@@ -207,3 +208,14 @@ def test_a_step_that_dies_anywhere_leaves_the_same_bytes_when_it_is_run_again(tm
         work()
         assert Mill(root).tree() == whole
     assert died > 3
+
+
+def test_fingerprints_of_another_version_are_refused_unless_both_are_drafts(tmp_path: Path) -> None:
+    mill = start(tmp_path, make_documents(10))
+    mill.tag("words-1")
+    mill.revise()
+    step = step_of(DocumentUnits())
+    final = replace(step, dedupe=replace(step.dedupe, draft=False))
+    mill.make(final)
+    with pytest.raises(RecipeError, match=r"was made of sources/pages/v0/documents, and its recipe reads .*/v1/"):
+        mill.make(replace(final, dedupe=replace(final.dedupe, sources=("pages/v1",))))

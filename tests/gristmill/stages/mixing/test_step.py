@@ -5,7 +5,8 @@ from wholelake import reseal_shard
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.execution.survey import survey
-from gristmill.stages.mixing.step import revision_step
+from gristmill.recipes.mix import Mix
+from gristmill.stages.mixing.step import revision_step, stream_step
 
 
 def test_a_set_that_ran_before_its_documents_changed_is_an_error(mill: Mill) -> None:
@@ -66,3 +67,26 @@ def test_attributes_of_another_content_grind_their_shard_again(mill: Mill) -> No
     reseal_shard(mill, mill.attributes("words-1"), "b", content="0" * 32)
     (found,) = survey(revision_step(mill.source(), "v1", SNAPSHOT, SHELVES), mill.store)
     assert (found.missing, found.why) == (("b",), ("sources/pages/v0/attributes/words-1 changed: shard b",))
+
+
+def test_another_version_under_the_same_name_is_refused(mill: Mill) -> None:
+    mill.raw_shards(1)
+    mill.convert()
+    mill.tag("words-1")
+    mill.revise()
+    mill.mix(stream(version="v1"))
+    before = mill.tree()
+    words = r"pages \(2024\) was made of sources/pages/v1/documents, and its recipe reads sources/pages/v0/documents"
+    with pytest.raises(RecipeError, match=rf"{words}\. Declare the change under the next number"):
+        mill.mix(stream())
+    assert mill.tree() == before
+    with pytest.raises(RecipeError, match=words):
+        survey(stream_step(Mix(name="blend", streams=(stream(),)), "pages", SNAPSHOT, SHELVES), mill.store)
+
+
+def test_another_version_is_taken_by_a_draft(mill: Mill) -> None:
+    mill.raw_shards(1)
+    mill.convert()
+    mill.tag("words-1")
+    mill.revise()
+    assert [mill.mix(stream(version=each), draft=True).totals["rows"] for each in ("v1", "v0")] == [4, 10]
