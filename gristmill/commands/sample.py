@@ -12,7 +12,7 @@ from gristmill.commands._shared.terminal import add_options, add_shelves, lake_o
 from gristmill.errors import DataError, RecipeError, shorten
 from gristmill.lake.address import documents_asset, ledger_folder, mix_asset, place
 from gristmill.lake.ledger.files import check_made_alike, list_ledgers, read_ledger
-from gristmill.lake.ledger.model import Ledger
+from gristmill.lake.ledger.model import Ledger, Upstream
 from gristmill.lake.rows.blocklists.blocklist import read_blocklist
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.drift.drop_reasons import BLOCKED, SAMPLED_OUT, TOO_FEW_BYTES, TOO_LITTLE_LEFT, TOO_SHORT
@@ -98,7 +98,7 @@ def _snapshot(store: Store, asset: str, requested: str | None) -> str:
 def _show_step(store: Store, step: MixingStep, rows: int) -> bool:
     partition = place(step.asset, step.snapshot)
     ledger, _ = read_ledger(store, partition)
-    check_made_alike(ledger, step.recipe, step.reads, partition)
+    check_made_alike(ledger, step.recipe, [Upstream(each, "", "") for each in step.reads], partition)
     transforms = transforms_named(step.selection.transforms, step.shelves)
     sample = draw(store, step.source, step.version, step.snapshot, step.selection, rows, transforms)
     differences = _differences(sample, ledger)

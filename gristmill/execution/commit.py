@@ -22,6 +22,7 @@ from gristmill.execution.work import Failed
 from gristmill.lake.address import Place
 from gristmill.lake.fence import fenced
 from gristmill.lake.ledger.adopted import root_path, write_root
+from gristmill.lake.ledger.beside import check_beside
 from gristmill.lake.ledger.code import Codes
 from gristmill.lake.ledger.files import (
     check_made_alike,
@@ -115,10 +116,7 @@ def claim_and_plan(
         RecipeError: the partition was made by another recipe of the same name, or by other code than now in the file.
     """
     place = target.place
-    if target.code.problem:
-        raise RecipeError(f"{place.asset} ({place.snapshot}): {target.code.problem}")
-    if before := store.read_tagged(place.ledger):
-        check_made_alike(parse_head(before[0], place.ledger), target.recipe, target.reads, place)
+    _check_making(store, target)
     write_claim(store, place, token, by, claimed)
     claimed.append(place)
     with fenced(partial(check_claim, store, place, token)):
@@ -143,6 +141,17 @@ def claim_and_plan(
     )
     store.put(_plan(place, token), gzip_bytes(b"\n".join(dump(each) for each in (*keep, *todo))))
     return partition, todo, state
+
+
+def _check_making(store: Store, target: Target) -> None:
+    """Refuses what would have another meaning under its name, before it is claimed."""
+    place = target.place
+    if target.code.problem:
+        raise RecipeError(f"{place.asset} ({place.snapshot}): {target.code.problem}")
+    if before := store.read_tagged(place.ledger):
+        check_made_alike(parse_head(before[0], place.ledger), target.recipe, target.upstream, place)
+    else:
+        check_beside(store, place, target.recipe, target.upstream, target.code)
 
 
 def _forget(store: Store, place: Place, token: str, todo: Sequence[Want]) -> None:

@@ -8,6 +8,7 @@ import msgspec
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.adopted import read_root
+from gristmill.lake.ledger.beside import check_beside
 from gristmill.lake.ledger.code import Code, Codes, check_same_code
 from gristmill.lake.ledger.files import check_made_alike, compose, parse_head, parse_table, recorded_recipe
 from gristmill.lake.ledger.model import Input, Ledger, Recipe, Shard, Upstream
@@ -63,11 +64,6 @@ class Target(msgspec.Struct, frozen=True):
     code: Code = Code()
     root: Root | None = None
     checked: str = ""
-
-    @property
-    def reads(self) -> list[str]:
-        """The addresses of the assets that it is made from."""
-        return [each.asset for each in self.upstream]
 
     def is_checked(self, state: "PartitionState") -> bool:
         """Whether its raw objects were compared with these checksum files, or need not be."""
@@ -197,7 +193,7 @@ def plan_changes(
     """
     if state.head is not None:
         old = state.head.recipe
-        check_made_alike(state.head, target.recipe, target.reads, target.place)
+        check_made_alike(state.head, target.recipe, target.upstream, target.place)
         check_same_code(target.code, state.codes, target.place, draft=old.draft and target.recipe.draft)
     recipe = target.recipe.digest
     keep: list[Receipt] = []
@@ -238,9 +234,11 @@ def refuse(store: Store, target: Target) -> None:
     head = store.read_tagged(place.ledger)
     if head:
         old = parse_head(head[0], place.ledger)
-        check_made_alike(old, target.recipe, target.reads, place)
+        check_made_alike(old, target.recipe, target.upstream, place)
         codes = read_run_note(store, place).codes
         check_same_code(target.code, codes, place, draft=old.recipe.draft and target.recipe.draft)
+    else:
+        check_beside(store, place, target.recipe, target.upstream, target.code)
 
 
 def is_finished(state: PartitionState, target: Target, keep: Sequence[Receipt], todo: Sequence[Want]) -> bool:

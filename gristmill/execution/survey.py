@@ -7,6 +7,7 @@ from gristmill.execution.plan import PartitionState, Target, Want, is_finished, 
 from gristmill.execution.staleness import why_stale
 from gristmill.execution.step import Step
 from gristmill.lake.address import Place
+from gristmill.lake.ledger.beside import check_beside
 from gristmill.lake.ledger.code import Code
 from gristmill.lake.ledger.files import TORN
 from gristmill.lake.store.protocol import Store
@@ -55,6 +56,8 @@ def survey(step: Step, store: Store) -> list[Survey]:
     surveys: list[Survey] = []
     for target in step.plan(store).targets:
         state = read_state(store, target.place)
+        if state.head is None:
+            check_beside(store, target.place, target.recipe, target.upstream, target.code)
         keep, todo, gone = plan_changes(state, target, store)
         again = [want for want in todo if _may_be_same(want, state, target)]
         finished = is_finished(state, target, keep, todo)

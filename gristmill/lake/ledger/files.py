@@ -330,7 +330,7 @@ def _mend_of_change(old: Recipe) -> str:
     return f"Declare the change under the next number (or version){mend}"
 
 
-def check_made_alike(head: Ledger, recipe: Recipe, reads: Iterable[str], place: Place) -> None:
+def check_made_alike(head: Ledger, recipe: Recipe, inputs: Iterable[Upstream], place: Place) -> None:
     """Checks that a finished partition would be made again by the same recipe, of the same dataset versions.
 
     The version that a recipe reads is no part of its digest: it decides the inputs. Sources may be added.
@@ -338,7 +338,7 @@ def check_made_alike(head: Ledger, recipe: Recipe, reads: Iterable[str], place: 
     Args:
         head: the head of the partition's ledger.
         recipe: the declared recipe.
-        reads: addresses of the assets that it reads.
+        inputs: what it would be made from; their fingerprints do not count.
         place: the partition, for the message.
 
     Raises:
@@ -348,7 +348,7 @@ def check_made_alike(head: Ledger, recipe: Recipe, reads: Iterable[str], place: 
     check_same_recipe(old, recipe, place)
     if (old.draft and recipe.draft) or head.asset != place.asset:  # a ledger of another name was moved here by hand
         return
-    before, now = _versions_of(each.asset for each in head.inputs), _versions_of(reads)
+    before, now = _versions_of(head.inputs), _versions_of(inputs)
     shared = before.keys() & now.keys()
     if all(before[source] == now[source] for source in shared) and (shared or not (before and now)):
         return
@@ -358,12 +358,23 @@ def check_made_alike(head: Ledger, recipe: Recipe, reads: Iterable[str], place: 
     )
 
 
-def _versions_of(assets: Iterable[str]) -> dict[str, set[str]]:
-    """The addresses of documents among those of assets, by their source."""
+def shares_source(head: Ledger, inputs: Iterable[Upstream]) -> bool:
+    """Whether a finished partition and another are made of documents of a common source, or both of no documents.
+
+    Args:
+        head: the head of its ledger.
+        inputs: what the other is made from.
+    """
+    before, now = _versions_of(head.inputs), _versions_of(inputs)
+    return bool(before.keys() & now.keys()) or not (before or now)
+
+
+def _versions_of(inputs: Iterable[Upstream]) -> dict[str, set[str]]:
+    """The addresses of documents among inputs, by their source."""
     found: dict[str, set[str]] = {}
-    for asset in assets:
-        if kind_of(asset) is DOCUMENTS:
-            found.setdefault(names_of(asset)["source"], set()).add(asset)
+    for each in inputs:
+        if kind_of(each.asset) is DOCUMENTS:
+            found.setdefault(names_of(each.asset)["source"], set()).add(each.asset)
     return found
 
 

@@ -308,7 +308,7 @@ BLEND = place("mixes/blend/documents/pages", "2024")
     ],
 )
 def test_what_is_made_of_the_same_versions_is_accepted(was: list[str], now: list[str]) -> None:
-    check_made_alike(head_of(was, draft=False), Recipe("a-1", 1, {}), now, BLEND)
+    check_made_alike(head_of(was, draft=False), Recipe("a-1", 1, {}), read(now), BLEND)
 
 
 @pytest.mark.parametrize(("was", "now"), [([V0], [V1]), ([V1], [V0]), ([V0], [NOTES]), ([V0, NOTES], [V1, NOTES])])
@@ -317,14 +317,18 @@ def test_another_version_of_the_documents_is_another_making_unless_both_are_draf
 ) -> None:
     for was_draft, is_draft in ((False, False), (False, True), (True, False)):
         with pytest.raises(OtherMaking, match=rf"pages \(2024\) was made of .*{now[0]}.*under the next number"):
-            check_made_alike(head_of(was, draft=was_draft), Recipe("a-1", 1, {}, draft=is_draft), now, BLEND)
-    check_made_alike(head_of(was, draft=True), Recipe("a-1", 1, {}, draft=True), now, BLEND)
+            check_made_alike(head_of(was, draft=was_draft), Recipe("a-1", 1, {}, draft=is_draft), read(now), BLEND)
+    check_made_alike(head_of(was, draft=True), Recipe("a-1", 1, {}, draft=True), read(now), BLEND)
 
 
 def test_a_ledger_that_was_moved_below_another_name_says_nothing_of_versions() -> None:
     moved = msgspec.structs.replace(head_of([V0], draft=False), asset="mixes/other/documents/pages")
-    check_made_alike(moved, Recipe("a-1", 1, {}), [V1], BLEND)
+    check_made_alike(moved, Recipe("a-1", 1, {}), read([V1]), BLEND)
 
 
 def head_of(assets: list[str], *, draft: bool) -> Ledger:
-    return compose(BLEND, Recipe("a-1", 1, {}, draft), tuple(Upstream(each, "2024", "f") for each in assets), [])
+    return compose(BLEND, Recipe("a-1", 1, {}, draft), read(assets), [])
+
+
+def read(assets: list[str]) -> tuple[Upstream, ...]:
+    return tuple(Upstream(each, "2024", "f") for each in assets)
