@@ -106,11 +106,14 @@ def remove_unnamed(store: Store, garbage: Unnamed) -> bool:
         StoreError: the lake does not answer, or another process took the slice over meanwhile.
     """
     place = garbage.place
-    with held_by_gc(store, place.claim, f"{place.asset} ({place.snapshot})") as held:
-        if not held or is_busy(store, place) or garbage.folder in _folders(store, place):
-            return False
-        store.delete([entry.path for entry in garbage.entries], held)
-    return True
+
+    def free() -> bool:
+        return not is_busy(store, place) and garbage.folder not in _folders(store, place)
+
+    with held_by_gc(store, place.claim, f"{place.asset} ({place.snapshot})", free) as held:
+        if held:
+            store.delete([entry.path for entry in garbage.entries], held)
+    return bool(held)
 
 
 def check_unnamed(store: Store, removed: Sequence[FolderObjects]) -> None:
@@ -215,12 +218,15 @@ def remove_strays(store: Store, leftovers: StrayObjects) -> bool:
         StoreError: the lake does not answer, or another process took the partition over meanwhile.
     """
     place = leftovers.place
-    with held_by_gc(store, place.claim, f"{place.asset} ({place.snapshot})") as held:
-        if not held or is_busy(store, place) or others_at_work(store, place, ""):
-            return False
-        free = {entry.path for entry in _free(store, place, listed_pairs(store))}
-        store.delete([entry.path for entry in leftovers.entries if entry.path in free], held)
-    return True
+
+    def free() -> bool:
+        return not is_busy(store, place) and not others_at_work(store, place, "")
+
+    with held_by_gc(store, place.claim, f"{place.asset} ({place.snapshot})", free) as held:
+        if held:
+            left = {entry.path for entry in _free(store, place, listed_pairs(store))}
+            store.delete([entry.path for entry in leftovers.entries if entry.path in left], held)
+    return bool(held)
 
 
 def let_go(store: Store) -> None:

@@ -81,8 +81,11 @@ def remove_release(store: Store, release: OldRelease) -> bool:
         DataError: the ledger of an index or a release of the lake cannot be read.
         StoreError: the lake does not answer, or another process took the index over meanwhile.
     """
-    with held_by_gc(store, f"{release.index}/{WRITING}", release.index) as held:
-        if not held or release.folder not in {each.folder for each in find_old_releases(store, lambda _: None)}:
-            return False
-        store.delete([entry.path for entry in release.entries], held)
-    return True
+
+    def free() -> bool:
+        return release.folder in {each.folder for each in find_old_releases(store, lambda _: None)}
+
+    with held_by_gc(store, f"{release.index}/{WRITING}", release.index, free) as held:
+        if held:
+            store.delete([entry.path for entry in release.entries], held)
+    return bool(held)

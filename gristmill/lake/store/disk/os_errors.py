@@ -30,6 +30,11 @@ def reported(path: str) -> Iterator[None]:
         raise StoreError(f"{path}: {_other(error, path)}{error.strerror or error} ({mend})") from error
 
 
+def is_full(error: StoreError) -> bool:
+    """Whether a write failed because the disk is full, or the user's share of it."""
+    return isinstance(error.__cause__, OSError) and error.__cause__.errno in {errno.ENOSPC, errno.EDQUOT}
+
+
 def _other(error: OSError, path: str) -> str:
     """The file that an error is about, if that is not the object itself: the lock, or an unfinished file."""
     file = error.filename2 or error.filename
