@@ -31,7 +31,7 @@ def held_by_gc(store: Store, path: str, what: str, free: Callable[[], bool]) -> 
         store: the lake.
         path: the path of the claim of this place.
         what: the place, for the message.
-        free: looks again whether nobody works there, and nothing names what is to be deleted.
+        free: function that looks again whether nobody works there, and nothing names what is to be deleted.
 
     Yields:
         Asks whether it is held still, before a deletion is sent again. None: it is not held, as a run is at work there,

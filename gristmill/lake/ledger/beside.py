@@ -21,7 +21,7 @@ def check_beside(store: Store, place: Place, recipe: Recipe, inputs: Collection[
         store: the lake.
         place: the snapshot.
         recipe: the declared recipe.
-        inputs: what it would be made from; their fingerprints do not count.
+        inputs: partitions that it would be made from; their fingerprints do not count.
         code: the code of the recipe.
 
     Raises:

@@ -338,7 +338,7 @@ def check_made_alike(head: Ledger, recipe: Recipe, inputs: Iterable[Upstream], p
     Args:
         head: the head of the partition's ledger.
         recipe: the declared recipe.
-        inputs: what it would be made from; their fingerprints do not count.
+        inputs: partitions that it would be made from; their fingerprints do not count.
         place: the partition, for the message.
 
     Raises:
@@ -363,7 +363,7 @@ def shares_source(head: Ledger, inputs: Iterable[Upstream]) -> bool:
 
     Args:
         head: the head of its ledger.
-        inputs: what the other is made from.
+        inputs: partitions that the other is made from.
     """
     before, now = _versions_of(head.inputs), _versions_of(inputs)
     return bool(before.keys() & now.keys()) or not (before or now)
