@@ -80,6 +80,7 @@ class Prospects:
     def __init__(self, store: Store, foreseen: Mapping[str, str] | None = None) -> None:
         self._store, self._foreseen = store, foreseen or {}
         self._states: dict[tuple[str, str], str] = {}
+        self._refused: dict[tuple[str, str], str] = {}
         self._kept_from: dict[tuple[str, str], str] = {}
         """The refused partition that each partition is, or is made from, whose finished work another making forbids."""
 
@@ -90,6 +91,16 @@ class Prospects:
     def failed(self, asset: str, snapshot: str) -> None:
         """Notes that a partition could not be made: what reads it waits."""
         self._states[asset, snapshot] = "failed"
+
+    def refuse(self, asset: str, snapshot: str, why: str) -> None:
+        """Notes that a snapshot must not be made, whatever its step says.
+
+        Args:
+            asset: address of its asset.
+            snapshot: its key.
+            why: the reason and the mend, for people.
+        """
+        self._refused[asset, snapshot] = why
 
     def tokenizer(self, tokenizer: Tokenizer, *, needed: bool = True, named: bool = False) -> Prospect:
         """The state of a tokenizer. Steps that make its training data must be surveyed before it.
@@ -284,6 +295,9 @@ class Prospects:
         if failed:
             return self._alike(step, "wait", tuple(f"for {each}" for each in failed))
         try:
+            for each in ((asset, step.snapshot) for asset in step.makes):
+                if each in self._refused:
+                    raise OtherMaking(self._refused[each])
             surveys = survey(step, self._store)
         except (DataError, RecipeError, StoreError) as error:
             self._keep_from(error, step.makes, step.snapshot, reads)

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from gristmill.errors import RecipeError, StoreError
 from gristmill.execution.step import Step
-from gristmill.lake.address import place, raw_asset, tokenizer_asset
+from gristmill.lake.address import documents_asset, place, raw_asset, tokenizer_asset
 from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.ledger.files import read_head
 from gristmill.lake.store.open import Lake
@@ -16,7 +16,6 @@ from gristmill.pipeline.graph import RecipeGraph
 from gristmill.pipeline.indexes import MixIndexes
 from gristmill.pipeline.models import all_folders, look_at_folder, made_of, needed_folders
 from gristmill.pipeline.steps import (
-    all_snapshots,
     cache_steps,
     check_there,
     export_steps,
@@ -31,6 +30,8 @@ from gristmill.pipeline.tasks import FolderTask, IndexTask, ResolutionTask, Task
 from gristmill.pipeline.tokenizers import look_at
 from gristmill.pipeline.volume import Volume, source_of, volume_of
 from gristmill.raw_data.endings import NOT_SELECTED
+from gristmill.raw_data.moved import moved_snapshots
+from gristmill.raw_data.snapshots import raw_snapshots
 from gristmill.raw_data.unclaimed import UNREAD, beside_raw, unclaimed
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Mix, Stream
@@ -204,12 +205,17 @@ class Planner:
         """The keys of the snapshots of a source. If its raw data cannot be listed: those that have a ledger."""
         asset = raw_asset(source.name)
         try:
-            return all_snapshots(
+            there = raw_snapshots(
                 self._lake,
                 source,
                 lambda stray: self.strays.append(Prospect(asset, "", "wrong", why=(str(stray),))),
                 lambda remark: self.remarks.append(str(remark)),
             )
+            made = made_snapshots(self._store, source)
+            documents = documents_asset(source.name, source.versions[0])
+            for snapshot, why in moved_snapshots(self._lake, source, made, there).items():
+                self.states.refuse(documents, snapshot, why)
+            return sorted(made | there)
         except (RecipeError, StoreError) as error:
             self.unlisted.append(self.states.unlisted(source, error))
             return sorted(made_snapshots(self._store, source))

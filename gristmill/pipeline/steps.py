@@ -1,14 +1,12 @@
 """The pipeline: the steps from raw data to tokens for a catalogue and its snapshots; inputs are made first."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.execution.step import Step
 from gristmill.lake.address import documents_asset, ledger_folder, place
 from gristmill.lake.ledger.files import list_ledgers, read_head
-from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Store
-from gristmill.raw_data.snapshots import Stray, raw_snapshots
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.export import Export
 from gristmill.recipes.mix import Mix
@@ -111,23 +109,6 @@ def made_snapshots(store: Store, source: Source) -> set[str]:
         ledger.snapshot
         for ledger in list_ledgers(store, ledger_folder(documents_asset(source.name, source.versions[0])))
     }
-
-
-def all_snapshots(
-    lake: Lake, source: Source, tell: Callable[[Stray], object], note: Callable[[Stray], object] = str
-) -> list[str]:
-    """The keys of all snapshots of a source that have raw data or a ledger, sorted.
-
-    Args:
-        lake: the lake.
-        source: the recipe.
-        tell: function that takes each object that is in no snapshot.
-        note: function that takes remarks on raw data with which nothing is wrong.
-
-    Raises:
-        StoreError: the raw data cannot be listed.
-    """
-    return sorted(made_snapshots(lake.store(), source) | raw_snapshots(lake, source, tell, note))
 
 
 def check_there(snapshots: Iterable[str], there: Mapping[str, Sequence[str]]) -> None:

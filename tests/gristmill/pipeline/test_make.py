@@ -261,3 +261,20 @@ def test_the_indexes_keep_their_snapshots_while_a_slice_is_refused_and_follow_bl
 
     catalogue.mixes["blend"] = BLEND
     assert left(make()[0]) == []
+
+
+def test_raw_data_that_moved_to_another_snapshot_are_refused_before_anything_is_made(mill: Mill, make: Make) -> None:
+    mill.raw_shards(1, rows=3)
+    make()
+    raw = mill.root / "sources" / "pages" / "raw"
+    (raw / "2024").rename(raw / "2024-01")
+    mill.raw("a.jsonl.gz", make_documents(2, start=50), snapshot="2025")
+    said = len(mill.said)
+    maker, made = make()
+    assert {snapshot for _, snapshot in made} == {"2025"}
+    assert left(maker)[:1] == [(V0, "2024", "failed")]
+    assert (V0, "2024-01", "refused") in left(maker)
+    assert [(each, "", "refused") for each in INDEXES] == left(maker)[-2:]
+    assert [line for line in mill.said[said:] if ": written (" in line] == []
+    (raw / "2024-01").rename(raw / "2024")
+    assert left(make()[0]) == []
