@@ -1,8 +1,7 @@
 """`gc LAKE`: removes what is no longer in use: parts and releases that nothing names, packing plans that no trainer
 can read, and objects that runs left.
 
-In a bucket it also aborts old uploads that were never finished. It names slices that no recipe makes any more, because
-their stream reads another source now, and leaves them.
+In a bucket it also aborts old uploads that were never finished. It names what no recipe makes any more, and leaves it.
 """
 
 import os
@@ -32,7 +31,7 @@ from gristmill.maintenance.old_plans import find_old_plans, remove_plans
 from gristmill.maintenance.old_releases import OldRelease, find_old_releases, remove_release
 from gristmill.releases.withdrawal import find_withdrawn
 from gristmill.reports.sizes import size_in_words
-from gristmill.takedowns.due import former_slices, mend_of_former
+from gristmill.stages.mixing.unmade import mends_by_recipe, unmade
 
 HELP = "remove parts that no ledger, index or release names, and objects that runs left for others to read"
 
@@ -68,7 +67,7 @@ def run(arguments: Namespace) -> int:
         StoreError: the lake does not answer, or another process took a place over while objects were removed there.
     """
     store, dry = chosen_lake(arguments).store(), arguments.dry_run
-    _show_former(store, arguments)
+    _show_unmade(store, arguments)
     if dry:
         _show_root(store.url)
     else:
@@ -155,12 +154,11 @@ def _show_root(url: str) -> None:
         show(f"note   {url} is {real}")
 
 
-def _show_former(store: Store, arguments: Namespace) -> None:
-    """Shows the slices that no recipe makes. Without recipes nobody knows them, and the rest is removed."""
+def _show_unmade(store: Store, arguments: Namespace) -> None:
+    """Shows what no recipe makes. Without recipes nobody knows it, and the rest is removed."""
     with suppress(RecipeError):
-        former = former_slices(store, shelves_of(arguments))
-        if former:
-            show(f"note   {mend_of_former(former)}")
+        for mend in mends_by_recipe(unmade(store, shelves_of(arguments))):
+            show(f"note   {mend}")
 
 
 def _abort_uploads(store: Store, days: float, *, dry: bool) -> None:

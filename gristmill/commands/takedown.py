@@ -14,17 +14,18 @@ import msgspec
 
 from gristmill.commands._shared.chosen_lake import chosen_lake
 from gristmill.commands._shared.terminal import add_lake, add_shelves, shelves_of, show
-from gristmill.lake.address import Place, blocklist_path, check_name
+from gristmill.lake.address import Place, blocklist_path, check_name, place
 from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.rows.blocklists.blocklist import add_to_blocklist, lost_entries, new_on, take_off_blocklist
 from gristmill.lake.rows.blocklists.blocklist_files import record_path, recorded, rows_in
 from gristmill.lake.store.protocol import Store
+from gristmill.stages.mixing.unmade import mend_of_unmade, unmade
 from gristmill.takedowns.chosen import by_content, by_url, url_matcher
-from gristmill.takedowns.due import DueSlice, due_slices, former_slices, list_for_mix, mend_of_former
+from gristmill.takedowns.due import DueSlice, due_slices, list_for_mix
 from gristmill.takedowns.finder import Finder
 from gristmill.takedowns.known import near_urls, pairs_like, unknown, unknown_words
 from gristmill.takedowns.near import near_documents
-from gristmill.takedowns.places import Search, Unsearched
+from gristmill.takedowns.places import TRAINED, Search, Unsearched
 from gristmill.takedowns.proof import proof
 from gristmill.takedowns.wanted import REASON, Wanted, read_wanted
 from gristmill.tracing.raw import Shelves
@@ -79,7 +80,8 @@ def run(arguments: Namespace) -> int:
     search.unsearched += skipped
     for path, why in search.unread_rows.items():
         search.skip("quarantine", path, why)
-    due, former = list(due_slices(store, search, name)), former_slices(store, shelves.packages)
+    due = list(due_slices(store, search, name))
+    without = _without_recipe(store, search, due, shelves)
     nobody = {} if arguments.lost else unknown(store, wanted, search)  # what was listed is put back as it was
     listed = {pair: reason for pair, reason in wanted.reasons.items() if pair not in nobody}
     new = new_on(store, name, listed) if arguments.dry_run else add_to_blocklist(store, name, listed)
@@ -87,7 +89,7 @@ def run(arguments: Namespace) -> int:
     if arguments.json:
         for found in search.found:
             show(msgspec.json.encode(found).decode())
-    for line in () if arguments.json else (*_places(wanted, search), *_due(due, former, name)):
+    for line in () if arguments.json else (*_places(wanted, search), *_due(due, without, name)):
         show(line)
     _told(search.unsearched)
     for line in unknown_words(nobody, search):
@@ -95,7 +97,7 @@ def run(arguments: Namespace) -> int:
     if not arguments.json:
         verb = "would be added to" if arguments.dry_run else "added to"
         show(f"{len(new)} of {len(wanted)} documents {verb} {blocklist_path(name)}")
-    wrong = any(not slice_.by or slice_.place in former for slice_ in due)
+    wrong = without or not all(slice_.by for slice_ in due)
     return 1 if search.unsearched or nowhere or nobody or wrong else 0
 
 
@@ -177,22 +179,34 @@ def _places(wanted: Wanted, search: Search) -> Iterator[str]:
     for source, name in wanted.reasons:
         found = search.of((source, name))
         yield f"{name!r} of {source!r}: {len(found)} places"
-        yield from (f"  {place.area:<12}  {place.where}" for place in found)
+        yield from (f"  {each.area:<12}  {each.where}" for each in found)
 
 
-def _due(due: Sequence[DueSlice], former: Mapping[Place, str], blocklist: str) -> Iterator[str]:
+def _without_recipe(store: Store, search: Search, due: Sequence[DueSlice], shelves: Shelves) -> dict[Place, str]:
+    """What no recipe makes any more of that which a takedown must reach, and what was made from it."""
+    now, slices = unmade(store, shelves.packages), {each.place for each in due}
+    there = {place(each.asset, each.snapshot) for each in search.found if each.area in TRAINED} | slices
+    streams = {_stream_of(each) for each in slices & now.keys()}
+    return {each: read for each, read in now.items() if each in there or _stream_of(each) in streams}
+
+
+def _due(due: Sequence[DueSlice], without: Mapping[Place, str], blocklist: str) -> Iterator[str]:
+    told: set[Place] = set()
     for each in due:
-        if each.place in former:
-            alike = {other: now for other, now in former.items() if _stream_of(other) == _stream_of(each.place)}
-            yield f"WRONG: {each}: {mend_of_former(alike)}"
+        if each.place in without:
+            alike = {other: now for other, now in without.items() if _stream_of(other) == _stream_of(each.place)}
+            told |= alike.keys()
+            yield f"WRONG: {each}: {mend_of_unmade(alike)}"
         elif each.by == each.place.asset:
             yield f"due: {each}"
         elif each.by:
             yield f"due after {each.by}: {each}"
         else:
             yield f"WRONG: {each}: its recipe does not name the blocklist, and {list_for_mix(blocklist)}"
+    for other in (each for each in without if each not in told):
+        yield f"WRONG: {other.asset} ({other.snapshot}): {mend_of_unmade({other: without[other]})}"
 
 
-def _stream_of(slice_: Place) -> tuple[str, str, str]:
-    names = names_of(slice_.asset)
-    return names["mix"], names["stream"], slice_.snapshot
+def _stream_of(here: Place) -> tuple[str, str, str]:
+    names = names_of(here.asset)
+    return names.get("mix", here.asset), names.get("stream", ""), here.snapshot

@@ -272,7 +272,9 @@ def _audit(
     encoded: set[str] = set()
     findings = audit_ledger(lake.store(), path, notes.append, first_only=first_only, shelves=shelves, known=known)
     if sample and not findings:
-        findings = audit_reencoding(lake.store(), path, sample, notes.append, encoded, first_only=first_only)
+        findings = audit_reencoding(
+            lake.store(), path, sample, notes.append, encoded, first_only=first_only, shelves=shelves
+        )
     at = place_of_ledger(path)
     return Audited(path, notes, findings, frozenset((at.asset, at.snapshot, name) for name in encoded if at))
 

@@ -55,6 +55,11 @@ def _is_there(store: Store, path: str) -> bool:
         return True
 
 
+def asks_to_make(finding: Finding) -> bool:
+    """Whether the mend of a finding is a run of `make`, at least in part."""
+    return _MAKE in finding.mend
+
+
 def with_arguments(finding: Finding, given: Sequence[str]) -> Finding:
     """A finding whose mend repeats arguments that a person typed: `make` needs the same shelves and connection.
 

@@ -1,6 +1,6 @@
 """The catalogue: all recipes of the shelves, read once for all assets. It checks that the names they use exist."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -18,7 +18,7 @@ from gristmill.lake.address import (
     mix_index,
 )
 from gristmill.lake.asset_kind import AssetKind
-from gristmill.lake.asset_kinds import FINGERPRINTS, PACKAGED
+from gristmill.lake.asset_kinds import FINGERPRINTS, PACKAGED, kind_of, names_of
 from gristmill.plugins import Door
 from gristmill.recipes.code.digest import declare_again
 from gristmill.recipes.duplicates.dedupe import Dedupe
@@ -323,6 +323,23 @@ class Catalogue:
             yield mix_index(mix.name)
             yield from (cache_index(mix.name, tokenizer.name) for tokenizer in self.tokenizers_of(mix))
             yield from (export_index(mix.name, export.name) for export in self.exports_of(mix))
+
+    def unmade(self, assets: Iterable[str]) -> set[str]:
+        """Those of some assets that Gristmill has made, and that none of these recipes makes again.
+
+        What a dedupe compared in former rounds belongs to its recipe, whatever the recipe compares now.
+
+        Args:
+            assets: addresses of assets.
+        """
+        made, found = {*(asset for asset, _ in self.slices()), *self.indexes()}, set[str]()
+        shelves: dict[str, Collection[str]] = {"dedupe": self.dedupes, "labels": self.labels, "model": self.models}
+        for asset in assets:
+            kind, names = kind_of(asset), names_of(asset)
+            own = [names[field] in shelf for field, shelf in shelves.items() if field in names]
+            if kind is not None and kind.made_by and not (own[0] if own else asset in made):
+                found.add(asset)
+        return found
 
     def tokenizers_of(self, mix: Mix) -> list[Tokenizer]:
         """The tokenizers that tokenize a mix."""

@@ -1,20 +1,16 @@
-"""Which finished slices must be made again because a blocklist names their documents, and which no recipe makes."""
+"""Which finished slices must be made again because a blocklist names their documents."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import msgspec
 
-from gristmill.errors import DataError, RecipeError
-from gristmill.lake.address import Place, documents_asset, place
-from gristmill.lake.asset_kinds import DOCUMENTS, MIX, TOKEN_CACHE, kind_of, names_of
-from gristmill.lake.ledger.files import list_ledgers, read_head
+from gristmill.lake.address import Place, place
+from gristmill.lake.asset_kinds import MIX, kind_of
+from gristmill.lake.ledger.files import read_head
 from gristmill.lake.store.json_object import read_free_form
 from gristmill.lake.store.protocol import Store
-from gristmill.recipes.catalogue import read_catalogue
-from gristmill.stages.mixing.index import is_made_of
-from gristmill.takedowns.places import TRAINED, Search
+from gristmill.takedowns.places import Search
 from gristmill.tracing.rows import parent_of
 
 
@@ -83,53 +79,3 @@ def _named_by(store: Store, here: Place, blocklist: str) -> str:
         parent = parent_of(head)
         head = read_head(store, place(parent.asset, parent.snapshot)) if parent else None
     return ""
-
-
-def former_slices(store: Store, packages: Sequence[str]) -> dict[Place, str]:
-    """The finished slices that a stream made of another source, of snapshots that its source of now does not have.
-
-    No recipe makes them again, though one makes other slices of the same asset. Ledgers that cannot be read are left
-    out: who searches them tells it.
-
-    Args:
-        store: the lake.
-        packages: the packages that hold the recipes.
-
-    Returns:
-        The address of the documents that the stream reads now, by slice; empty if the recipes cannot be read.
-    """
-    try:
-        streams = read_catalogue(tuple(packages), checked=False).streams()
-    except RecipeError:
-        return {}
-    now = {(mix.name, stream.key): stream for mix, stream in streams}
-    there = list(list_ledgers(store))
-    known = {(names_of(each.asset)["source"], each.snapshot) for each in there if each.kind is DOCUMENTS}
-    found: dict[Place, str] = {}
-    for each in there:
-        names = names_of(each.asset) if each.kind.area in TRAINED else {}
-        stream = now.get((names.get("mix", ""), names.get("stream", "")))
-        if stream is None or (stream.source, each.snapshot) in known:
-            continue
-        documents = documents_asset(stream.source, stream.version)
-        with suppress(DataError):
-            head = read_head(store, each)
-            if head is not None and not is_made_of(store, head, documents):
-                found[each] = documents
-    return found
-
-
-def mend_of_former(former: Mapping[Place, str]) -> str:
-    """The advice on slices that former_slices() gives.
-
-    >>> mend_of_former({place("mixes/m/documents/web", "2023"): "sources/pages/v0/documents"}).partition("; delete ")[2]
-    'mixes/m/documents/web/2023/ mixes/m/ledgers/web/2023.{json,run.json,shards.jsonl.gz,ids}'
-    """
-    slices = ", ".join(f"{each.asset} ({each.snapshot})" for each in former)
-    now = ", ".join(dict.fromkeys(former.values()))
-    files = " ".join(f"{_folder(each)} {each.stem}.{{json,run.json,shards.jsonl.gz,ids}}" for each in former)
-    return f"no recipe makes {slices}: its stream reads {now} now, which has no such snapshot; delete {files}"
-
-
-def _folder(here: Place) -> str:
-    return f"{here.asset}/*/{here.snapshot}/" if here.kind is TOKEN_CACHE else here.folder

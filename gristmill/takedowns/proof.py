@@ -15,10 +15,10 @@ from gristmill.lake.address import Place, blocklist_path, place
 from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.rows.blocklists.blocklist import read_blocklist
 from gristmill.lake.store.protocol import Store
-from gristmill.recipes.catalogue import read_catalogue
 from gristmill.releases.pins import pins
+from gristmill.stages.mixing.unmade import mend_of_unmade, unmade
 from gristmill.takedowns.accounted import unread
-from gristmill.takedowns.due import due_slices, former_slices, list_for_mix, mend_of_former
+from gristmill.takedowns.due import due_slices, list_for_mix
 from gristmill.takedowns.erasing.erasure import unfinished
 from gristmill.takedowns.finder import Finder
 from gristmill.takedowns.foreign import ForeignFiles, search_foreign, why_not_in_rows
@@ -97,7 +97,7 @@ def proof(
     yield _listed(store, wanted, blocklist)
     unreached = [each.place.asset for each in due_slices(store, search, blocklist) if not each.by]
     mend = f"; {', '.join(unreached)}: names no {blocklist}, and {list_for_mix(blocklist)}" if unreached else ""
-    yield _live(search, _without_recipe(store, shelves), former_slices(store, shelves.packages), mend)
+    yield _live(search, unmade(store, shelves.packages), mend)
     left = unread(store, search.read)
     yield _old(left.old)
     yield _releases(store, left.old)
@@ -142,50 +142,25 @@ def _listed(store: Store, wanted: Wanted, name: str) -> ProofLine:
     return ProofLine("blocklist", "listed", f"{path} names all {len(wanted)}, so mixes that name it leave them out")
 
 
-def _without_recipe(store: Store, shelves: Shelves) -> list[str]:
-    """The assets that training reads and that no recipe makes any more; empty if the recipes cannot be read."""
-    try:
-        made = {asset for asset, _ in read_catalogue(shelves.packages).slices()}
-    except RecipeError:
-        return []
-    there = {each.asset for each in list_ledgers(store) if each.kind.area in TRAINED}
-    return sorted(there - made)
-
-
-def _live(search: Search, gone: Sequence[str], former: Mapping[Place, str], unreached: str) -> ProofLine:
+def _live(search: Search, without: Mapping[Place, str], unreached: str) -> ProofLine:
+    """The line on what training reads; what no recipe makes any more needs another mend than `make`."""
     what = "live lake"
     found = [each for each in search.found if each.area in TRAINED]
     if found:
         slices = {place(each.asset, each.snapshot) for each in found}
-        remake = "; make these slices" if {each.asset for each in slices - former.keys()}.difference(gone) else ""
-        left = _left([asset for asset in gone if any(each.asset == asset for each in found)])
-        left += _left_slices(former, slices)
-        return ProofLine(what, "found", f"{_places(found)}{unreached or remake}{left}")
+        remake = "; make these slices" if slices - without.keys() else ""
+        return ProofLine(what, "found", f"{_places(found)}{unreached or remake}{_left(without, slices)}")
     skipped = search.skipped(("documents", *TRAINED))
     if skipped:
-        left = _left([asset for asset in gone if any(each.startswith(f"{asset} (") for each in skipped)])
-        told = [each for each in former if any(f"{each.asset} ({each.snapshot})" in words for words in skipped)]
-        left += _left_slices(former, told)
-        return ProofLine(what, "not proven", f"{_some(skipped)}{left}")
+        told = {each for each in without if any(f"{each.asset} ({each.snapshot})" in words for words in skipped)}
+        return ProofLine(what, "not proven", f"{_some(skipped)}{_left(without, told)}")
     searched = ", ".join(f"{search.searched.get(area, 0)} of {area}" for area in TRAINED)
     return ProofLine(what, "absent", f"no shard of the finished slices has them: {searched}")
 
 
-def _left(gone: Sequence[str]) -> str:
-    """What to do about assets that no recipe makes any more: `gristmill make` leaves them as they are."""
-    if not gone:
-        return ""
-    folders = ", ".join(f"{asset}/" for asset in gone)
-    return (
-        f"; no recipe of --shelves makes {', '.join(gone)}, so gristmill make does not change it: put its recipe back"
-        f" and make it, or delete the folder ({folders})"
-    )
-
-
-def _left_slices(former: Mapping[Place, str], wanted: Container[Place]) -> str:
-    """What to do about slices of what a stream read before."""
-    told = {each: documents for each, documents in former.items() if each in wanted}
-    return f"; {mend_of_former(told)}" if told else ""
+def _left(without: Mapping[Place, str], wanted: Container[Place]) -> str:
+    mend = mend_of_unmade({each: documents for each, documents in without.items() if each in wanted})
+    return f"; {mend}" if mend else ""
 
 
 def _old(old: Mapping[str, str]) -> ProofLine:

@@ -7,12 +7,13 @@ the lake does not answer.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, islice
 
 from gristmill.errors import RecipeError
 from gristmill.execution.added_checks import added_findings
 from gristmill.execution.finding import AuditedStore, Finding, guarded
-from gristmill.execution.mend import REMOVE_STRAY, with_mend
+from gristmill.execution.mend import REMOVE_STRAY, asks_to_make, with_mend
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, documents_asset, place, place_of_ledger
 from gristmill.lake.asset_kind import AssetKind
@@ -34,6 +35,7 @@ from gristmill.lake.ledger.shard_sample import ShardSample
 from gristmill.lake.store.plain_files import Unlisted
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.mixing.edits.edit_proof import edit_findings
+from gristmill.stages.mixing.unmade import mend_of_ledger
 from gristmill.stages.models.proof import folder_findings
 from gristmill.verification.attributes import attribute_findings
 from gristmill.verification.census import due_ledgers
@@ -53,8 +55,14 @@ def _silent(_: str) -> None:
     """Takes notes that nobody reads."""
 
 
-def _all(store: Store, findings: Iterable[Finding], *, first_only: bool) -> list[Finding]:
-    return [with_mend(store, finding) for finding in (islice(findings, 1) if first_only else findings)]
+def _all(
+    store: Store, path: str, findings: Iterable[Finding], shelves: Sequence[str], *, first_only: bool
+) -> list[Finding]:
+    """The findings on a ledger, each with its mend: `make` changes nothing that no recipe makes."""
+    found = [with_mend(store, finding) for finding in (islice(findings, 1) if first_only else findings)]
+    if any(map(asks_to_make, found)) and (mend := mend_of_ledger(store, shelves, path)):
+        return [replace(each, mend=mend) if asks_to_make(each) else each for each in found]
+    return found
 
 
 Proof = Callable[[Store, Place, Say], Iterator[Finding]]
@@ -81,7 +89,14 @@ def _of_partition(
 
 
 def audit_reencoding(
-    store: Store, path: str, sample: ShardSample, say: Say, encoded: set[str], *, first_only: bool = False
+    store: Store,
+    path: str,
+    sample: ShardSample,
+    say: Say,
+    encoded: set[str],
+    *,
+    first_only: bool = False,
+    shelves: Sequence[str] = (),
 ) -> list[Finding]:
     """The findings on documents of a token cache's slice that encode otherwise now; for other ledgers there are no
     findings.
@@ -93,6 +108,7 @@ def audit_reencoding(
         say: function that receives the number of documents that were compared.
         encoded: set that receives the names of the shards whose documents were compared.
         first_only: stop at the first finding.
+        shelves: the packages that hold the recipes.
 
     Raises:
         StoreError: the lake does not answer.
@@ -102,7 +118,7 @@ def audit_reencoding(
         return []
     store = AuditedStore(store)
     findings = guarded(store, path, reencoding_findings(store, partition, sample, say, encoded))
-    return _all(store, findings, first_only=first_only)
+    return _all(store, path, findings, shelves, first_only=first_only)
 
 
 def audit_ledger(
@@ -127,7 +143,7 @@ def audit_ledger(
         path: path of the ledger.
         say: function that receives notes on comparisons that were not possible; these are not errors.
         first_only: stop at the first finding.
-        shelves: the packages that have the transforms of recipes. A note tells of those that they lack.
+        shelves: the packages that hold the recipes. A note tells of transforms that they lack.
         known: documents that the audits of documents leave for those of their sets.
 
     Returns:
@@ -153,7 +169,7 @@ def audit_ledger(
         findings = index_findings(store, path, shelves, say)
     else:
         raise RecipeError(f"{path}: no asset has its ledger there; take a path that `audited_ledgers` lists")
-    return _all(store, chain(guarded(store, path, findings), store.left_out()), first_only=first_only)
+    return _all(store, path, chain(guarded(store, path, findings), store.left_out()), shelves, first_only=first_only)
 
 
 def audited_ledgers(

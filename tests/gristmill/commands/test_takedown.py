@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from testkit import SNAPSHOT, Mill, link
-from tracelake import even, make_trace_lake, spell, where
+from tracelake import declare_tokenizer, even, make_trace_lake, spell, where
 
 from gristmill.__main__ import main
 from gristmill.errors import RecipeError
@@ -25,6 +25,11 @@ LIST = "blocklists/takedowns.jsonl"
 @pytest.fixture(scope="module")
 def clean(tmp_path_factory: pytest.TempPathFactory) -> Mill:
     return make_trace_lake(tmp_path_factory.mktemp("trace") / "lake", even())
+
+
+@pytest.fixture(autouse=True)
+def on_the_shelf(monkeypatch: pytest.MonkeyPatch) -> None:
+    declare_tokenizer(monkeypatch)
 
 
 @pytest.fixture
@@ -146,7 +151,7 @@ def test_a_slice_of_what_its_stream_read_before_is_made_by_no_recipe(
     proven_now = proven(mill, capsys, 8)[1]
     assert (proven_now["live lake"], proven_now["strays"]) == ("absent", "absent")
     assert main(["gc", str(mill.root), *SHELF]) == 0
-    assert "note" not in capsys.readouterr().out
+    assert "mixes/even" not in capsys.readouterr().out
 
 
 def test_a_document_that_is_nowhere_is_told(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
@@ -288,6 +293,27 @@ def test_a_proof_trusts_no_index_that_was_changed(mill: Mill, capsys: pytest.Cap
     assert proven(mill, capsys, 1)[1]["live lake"] == "not proven"
 
 
+def test_a_slice_and_a_cache_that_no_recipe_makes_are_not_due_but_wrong(
+    mill: Mill, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """First the mix has no tokenizer any more, then no stream `pages`."""
+    catalogue = read_catalogue(("gristmill", "testshelf"), checked=False)
+    monkeypatch.setitem(vars(catalogue.mixes["even"]), "tokenizers", ())
+    code, lines = taken(mill, capsys)
+    cache = "token_caches/even/tiny-1/pages/ token_caches/even/tiny-1/ledgers/pages/"
+    due = [line for line in lines if line.startswith(("due", "WRONG"))]
+    assert (code, due[0]) == (1, "due: mixes/even/documents/pages (2024): a")
+    assert due[1].startswith("WRONG: token_caches/even/tiny-1/pages (2024): no recipe of --shelves makes token_caches/")
+    assert due[1].endswith(f"; or delete {cache}")
+    monkeypatch.setitem(vars(catalogue.mixes["even"].streams[0]), "name", "other")
+    code, lines = taken(mill, capsys)
+    [wrong] = [line for line in lines if line.startswith(("due", "WRONG"))]
+    assert (code, wrong.partition(": no ")[0]) == (1, "WRONG: mixes/even/documents/pages (2024): a")
+    assert wrong.endswith(f"; or delete mixes/even/documents/pages/ mixes/even/ledgers/pages/ {cache}")
+    assert main(["gc", str(mill.root), *SHELF]) == 0
+    assert f"note   no {wrong.partition(': no ')[2]}\n" in capsys.readouterr().out
+
+
 @pytest.mark.slow
 def test_a_proof_says_what_to_do_about_a_mix_without_a_recipe(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
     def live(*packages: str) -> str:
@@ -296,10 +322,11 @@ def test_a_proof_says_what_to_do_about_a_mix_without_a_recipe(mill: Mill, capsys
         [line] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("live lake")]
         return line
 
-    assert "; make these slices; no recipe of --shelves makes token_caches/" in live("gristmill", "testshelf")
+    assert live("gristmill", "testshelf").endswith("; make these slices")
     line = live("gristmill")
     assert "no recipe of --shelves makes mixes/even/documents/pages, token_caches/even/tiny-1/pages, so" in line
-    assert "delete the folder (mixes/even/documents/pages/, token_caches/even/tiny-1/pages/)" in line
+    deleted = "mixes/even/documents/pages/ mixes/even/ledgers/pages/ token_caches/even/tiny-1/pages/"
+    assert line.endswith(f"; or delete {deleted} token_caches/even/tiny-1/ledgers/pages/")
     assert "make these slices" not in line
     taken(mill, capsys)
     mill.make(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from testkit import Mill, link
-from tracelake import even, make_trace_lake
+from tracelake import declare_tokenizer, even, make_trace_lake
 
 from gristmill.__main__ import main
 
@@ -16,6 +16,11 @@ LIST, RECORD = "blocklists/takedowns.jsonl", "withdrawn/blocklists/takedowns.jso
 @pytest.fixture(scope="module")
 def clean(tmp_path_factory: pytest.TempPathFactory) -> Mill:
     return make_trace_lake(tmp_path_factory.mktemp("trace") / "lake", even())
+
+
+@pytest.fixture(autouse=True)
+def on_the_shelf(monkeypatch: pytest.MonkeyPatch) -> None:
+    declare_tokenizer(monkeypatch)
 
 
 @pytest.fixture

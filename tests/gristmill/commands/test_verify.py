@@ -5,10 +5,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from testkit import SHELVES, Mill, own_shelf, packed
-from wholelake import DOCUMENTS, STREAM, WORDS, flip
+from testkit import SHELVES, SNAPSHOT, Mill, own_shelf, packed
+from wholelake import DOCUMENTS, STREAM, WORDS, even, flip, make_cache
 
 from gristmill.__main__ import main
+from gristmill.stages.mixing.step import stream_step
 
 ALONE = """
 import sys
@@ -16,6 +17,7 @@ started = []
 STARTS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.system"}
 sys.addaudithook(lambda event, _: started.append(event) if event in STARTS else None)
 from gristmill.__main__ import main
+from gristmill.stages.mixing.step import stream_step
 code = main(sys.argv[1:])
 print("started", started, "imported", [name for name in ("dagster", "duckdb", "torch") if name in sys.modules])
 sys.exit(code)
@@ -47,10 +49,31 @@ def test_the_first_lie_is_named_and_the_exit_code_is_1(whole: Mill, capsys: pyte
     assert said[3].startswith(f"       {path}: row 2: id 'doc-00023' (source 'pages'), but {DOCUMENTS.shard('b')} has")
     assert said[4] == "stopped at the first finding; 2 of 8 ledgers were proven before (--all lists all)"
     assert len(said) == 5
-    assert said[3].endswith(f"run `python -m gristmill make {whole.root} sources/pages`)")
     assert main(["verify", str(whole.root), "--shelves", "testshelf"]) == 1
     told = capsys.readouterr().out.splitlines()[3]
-    assert told == said[3].replace("gristmill make", "gristmill make --shelves testshelf")
+    assert told.endswith(f"run `python -m gristmill make --shelves testshelf {whole.root} sources/pages`)")
+
+
+def test_what_no_recipe_makes_asks_for_no_make_and_what_it_asks_for_is_enough(
+    whole: Mill, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No rule names the set characters-1 of v0, so nothing makes it since there is a v1. Then v0 has a shard less."""
+    whole.store.delete(["sources/pages/raw/2024/b.jsonl.gz"])
+    whole.convert()
+    whole.tag("words-1")
+    whole.revise()
+    whole.make(stream_step(even(), "pages", SNAPSHOT, SHELVES))
+    make_cache(whole)
+    words = ["verify", str(whole.root), "--shelves", ",".join(SHELVES)]
+    assert main([*words, "--all"]) == 1
+    said = capsys.readouterr().out.splitlines()
+    wrong = [line for line in said if line.startswith("WRONG")]
+    assert wrong == ["WRONG  sources/pages/v0/ledgers/attributes/characters-1/2024.json"]
+    mend = said[said.index(wrong[0]) + 1].rstrip(")")
+    assert "(no recipe of --shelves makes sources/pages/v0/attributes/characters-1, so gristmill make does not" in mend
+    subprocess.run(["bash", "-c", f"rm -rf {mend.partition('; or delete ')[2]}"], cwd=whole.root, check=True)
+    assert main(words) == 0
+    assert capsys.readouterr().out.endswith("7 of 7 ledgers proven, 0 findings\n")
 
 
 @pytest.mark.slow

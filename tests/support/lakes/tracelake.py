@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 import zstandard
 from testkit import SHELVES, SNAPSHOT, Mill
 from wholelake import TOKENIZER
 
+from gristmill.recipes.catalogue import read_catalogue
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.row_format import Text
 from gristmill.recipes.rules import Rule, field
@@ -79,6 +81,13 @@ def spell(mill: Mill, mix: Mix, *, force: bool = False) -> None:
     """The token cache and its index."""
     mill.make(TokenCacheStep(mix, "pages", TOKENIZER, SNAPSHOT, SHELVES), force=force)
     index_cache(mill.store, mix, TOKENIZER, {"pages": mill.source()}, {"pages": [SNAPSHOT]})
+
+
+def declare_tokenizer(patch: pytest.MonkeyPatch) -> None:
+    """Puts the tokenizer of the cache on the shelf, so that a recipe makes the cache."""
+    for catalogue in (read_catalogue(SHELVES), read_catalogue(SHELVES, checked=False)):
+        patch.setitem(catalogue.tokenizers, TOKENIZER.name, TOKENIZER)
+        patch.setitem(vars(catalogue.mixes["even"]), "tokenizers", (TOKENIZER.name,))
 
 
 def where(mill: Mill, number: int) -> DocumentTrace:
