@@ -30,7 +30,7 @@ from assets.support.about import owners_of
 from assets.support.code_references import CodeReferences
 from assets.support.keys import address_of
 from assets.support.progress import PROGRESS, progress_logger, to_output
-from assets.support.step_graphs import define_steps, untangled
+from assets.support.step_graphs import define_steps, untangle_steps
 from assets.support.step_ops import StepAssets
 from assets.sync import sync_job
 from assets.tokens.packing import packing_asset
@@ -39,7 +39,7 @@ from assets.tokens.tokenizers import tokenizer_asset_of
 from assets.watched_folders import watched_folder_jobs
 from gristmill.environment import CHECKOUT, Environment, read_environment
 from gristmill.installation import put_location_on_path
-from gristmill.pipeline.foreseen import without_packages
+from gristmill.pipeline.foreseen import refused_without_packages
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from gristmill.threads import make_ready
 from resources.engine import engine_resource
@@ -79,7 +79,7 @@ def steps_of(catalogue: Catalogue) -> list[StepAssets]:
             steps += token_cache_assets(mix, tokenizer)
         for export in catalogue.exports_of(mix):
             steps += export_assets(mix, export)
-    return untangled(steps, catalogue)
+    return untangle_steps(steps, catalogue)
 
 
 def assets_of(
@@ -196,7 +196,7 @@ def _built(environment: Environment) -> dg.Definitions:
     """Builds the definitions once: Dagster asks for them several times in a process."""
     with _kept_for_good():
         catalogue = read_catalogue(environment.named_shelves())
-        for asset, why in without_packages(catalogue):
+        for asset, why in refused_without_packages(catalogue):
             LOG.warning("%s cannot be made: %s", asset, why)
         definitions = build(environment, catalogue)
     make_ready()  # Dagster's threads run sensors and checks

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from assets.support.keys import plain
+from assets.support.keys import plain_name
 from assets.support.step_ops import Asked, Output, StepAssets
 from gristmill.execution.step import Step
 from gristmill.pipeline.steps import carrying_steps
@@ -25,7 +25,7 @@ def attribute_assets(catalogue: Catalogue, source: Source, version: str) -> Step
         return replace(every, snapshot=asked.snapshot, taggers=chosen, shelves=asked.lake.packages)
 
     return StepAssets(
-        name=plain(every.makes[0].rpartition("/")[0]),
+        name=plain_name(every.makes[0].rpartition("/")[0]),
         source=source.name,
         outputs=[
             Output(
@@ -54,8 +54,8 @@ def _carried(every: CarryingStep) -> StepAssets:
     output = Output(
         address=every.asset,
         step=every,
-        description=f"The spans of {every.name} of {every.before}, carried to the texts of {every.version}.",
+        description=f"The spans of {every.name} of {every.version_before}, carried to the texts of {every.version}.",
         kinds=frozenset({"jsonl", every.version}),
         owners=every.source.owners,
     )
-    return StepAssets(name=plain(every.asset), source=every.source.name, outputs=[output], step=step, pool="tag")
+    return StepAssets(name=plain_name(every.asset), source=every.source.name, outputs=[output], step=step, pool="tag")

@@ -5,25 +5,25 @@ from typing import Any, NamedTuple
 
 import dagster as dg
 
-from assets.support.keys import address_of, choice_of, key_of, plain, snapshots_of
+from assets.support.keys import address_of, choice_of, key_of, plain_name, snapshots_of
 from assets.support.last_reading import (
     FINDINGS,
     NEVER,
     READ,
     WRONG,
     last_reading,
-    repeated,
+    repeat_last_result,
     show_reading,
     still_wrong,
 )
-from assets.support.next_steps import beside_result, told
-from assets.support.report import failures
+from assets.support.next_steps import beside_result, failure_metadata
+from assets.support.report import convert_errors
 from assets.support.runs.tags import LAYER, SOURCE
 from gristmill.execution.finding import check_answers
 from gristmill.execution.work import Say
 from gristmill.lake.address import place
 from gristmill.recipes.source import Source
-from gristmill.reports.sizes import counted
+from gristmill.reports.sizes import quantity
 from gristmill.verification.audit import audit_ledger
 from gristmill.verification.raw import audit_checksums
 from resources.lake import LakeResource
@@ -57,11 +57,11 @@ def audit_checks(source: Source, checks: Mapping[str, Mapping[str, str]]) -> dg.
     ]
 
     # Not partitioned, though their assets are: Dagster's pages can execute a check alone only if it has no partitions.
-    @dg.multi_asset_check(name=f"{plain(source.name)}__audits", specs=specs, can_subset=True, pool="audit")
+    @dg.multi_asset_check(name=f"{plain_name(source.name)}__audits", specs=specs, can_subset=True, pool="audit")
     def audit(context: dg.AssetCheckExecutionContext, lake: LakeResource) -> Iterator[dg.AssetCheckResult]:
         keys = sorted(context.selected_asset_check_keys)
         if context.run.asset_selection:  # "Materialize" selects every check; audits run only by themselves
-            yield from (repeated(context.instance, key) for key in keys)
+            yield from (repeat_last_result(context.instance, key) for key in keys)
             return
         for key, result in _results(context, lake, source, keys):
             yield result
@@ -87,7 +87,7 @@ def audit_jobs(
         bound: resources, executor and loggers of the deployment, as GraphDefinition.to_job() takes them.
         more: whether each source has such a job, too.
     """
-    of_job = {f"{plain(source)}_audits": [source] for source in audits if more} | {AUDITS: [*audits]}
+    of_job = {f"{plain_name(source)}_audits": [source] for source in audits if more} | {AUDITS: [*audits]}
     words = "Names of sources; without them, all that the job audits"
     schema = {"sources": dg.Field([choice_of("Source", audits)], is_required=False, description=words)}
 
@@ -105,8 +105,8 @@ def audit_jobs(
         if unread:  # not tried again: that would read everything else again, too
             first = next(iter(unread.values()))
             raise dg.Failure(
-                description=f"{counted(len(unread), 'asset')} could not be read to the end, all others were: {first}",
-                metadata={**told(first), **{asset: str(error) for asset, error in unread.items()}},
+                description=f"{quantity(len(unread), 'asset')} could not be read to the end, all others were: {first}",
+                metadata={**failure_metadata(first), **{asset: str(error) for asset, error in unread.items()}},
                 allow_retries=False,
             )
 
@@ -171,7 +171,7 @@ def _results(
         raw = source if key.name == CHECKSUMS else None
         if of not in readings:
             try:
-                with failures(lake):
+                with convert_errors(lake):
                     readings[of] = _audit(lake, address_of(key.asset_key), raw, snapshots, context.log.info)
             except (dg.Failure, dg.RetryRequested) as error:
                 if unread is None:

@@ -6,7 +6,7 @@ import dagster as dg
 
 from assets.support.about import description_of, facts_about, selection_in_words
 from assets.support.arrivals import is_vanished
-from assets.support.keys import plain
+from assets.support.keys import plain_name
 from assets.support.step_ops import Asked, Output, StepAssets
 from gristmill.execution.step import Step
 from gristmill.raw_data.roots import raw_address
@@ -50,7 +50,7 @@ def adoption_assets(source: Source, version: str, name: str = "") -> StepAssets:
         owners=source.owners,
         metadata={**facts_about(source), "folder": dg.MetadataValue.path(raw_address(folder.files))},
     )
-    return StepAssets(name=plain(address), source=source.name, outputs=[output], step=step, pool="convert")
+    return StepAssets(name=plain_name(address), source=source.name, outputs=[output], step=step, pool="convert")
 
 
 def _v0(source: Source) -> StepAssets:
@@ -76,7 +76,7 @@ def _v0(source: Source) -> StepAssets:
         owners=source.owners,
         metadata=facts_about(source),
     )
-    return StepAssets(name=plain(address), source=source.name, outputs=[output], step=step, pool="convert")
+    return StepAssets(name=plain_name(address), source=source.name, outputs=[output], step=step, pool="convert")
 
 
 def _version(source: Source, version: str) -> StepAssets:
@@ -95,4 +95,4 @@ def _version(source: Source, version: str) -> StepAssets:
         owners=source.owners,
         metadata=facts_about(source) | {"rules": dict(revision.reasons)},
     )
-    return StepAssets(name=plain(every.asset), source=source.name, outputs=[output], step=step, pool="mix")
+    return StepAssets(name=plain_name(every.asset), source=source.name, outputs=[output], step=step, pool="mix")

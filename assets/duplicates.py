@@ -9,9 +9,9 @@ import dagster as dg
 from assets.support.about import owners_of
 from assets.support.automation import when_below_changed
 from assets.support.facts.resolution_facts import resolution_facts
-from assets.support.keys import group_of, key_of, plain
+from assets.support.keys import group_of, key_of, plain_name
 from assets.support.lake_identity import check_lake
-from assets.support.report import failures
+from assets.support.report import convert_errors
 from assets.support.runs.tags import asset_tags, tag_run
 from assets.support.step_ops import Asked, Output, StepAssets
 from gristmill.execution.step import Step
@@ -21,7 +21,7 @@ from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.source import Source
 from gristmill.stages.dedupe.labels.step import DedupeLabelsStep
-from gristmill.stages.dedupe.resolution import read_assets, resolve
+from gristmill.stages.dedupe.resolution import read_assets, resolve_duplicates
 from gristmill.stages.dedupe.round_facts import why_doubtful
 from gristmill.stages.fingerprints.step import FingerprintStep
 from resources.engine import RunEngine
@@ -55,7 +55,7 @@ def _fingerprints(dedupe: Dedupe, source: Source) -> StepAssets:
         kinds=frozenset({"fingerprints"}),
         owners=source.owners,
     )
-    return StepAssets(name=plain(output.address), source=source.name, outputs=[output], step=step, pool="tag")
+    return StepAssets(name=plain_name(output.address), source=source.name, outputs=[output], step=step, pool="tag")
 
 
 def _labels(dedupe: Dedupe, source: Source) -> StepAssets:
@@ -72,7 +72,7 @@ def _labels(dedupe: Dedupe, source: Source) -> StepAssets:
         owners=source.owners,
         automated=False,  # each resolution would request all snapshots; the sensor requests those whose marks changed
     )
-    return StepAssets(name=plain(output.address), source=source.name, outputs=[output], step=step, pool="tag")
+    return StepAssets(name=plain_name(output.address), source=source.name, outputs=[output], step=step, pool="tag")
 
 
 def _warning(check: dg.AssetCheckKey, doubtful: str) -> dg.AssetCheckResult:
@@ -109,11 +109,11 @@ def resolution_asset(catalogue: Catalogue, dedupe: Dedupe) -> dg.AssetsDefinitio
     ) -> Iterator[dg.MaterializeResult[None]]:
         store = lake.store()
         tag_run(context.op_execution_context, {})
-        with failures(lake):
+        with convert_errors(lake):
             check_lake(context.instance, store)
             token = f"{context.run.run_id}-{time.time_ns():x}"  # no two attempts have the same token
             editions = catalogue.editions_of(dedupe)
-            result = resolve(
+            result = resolve_duplicates(
                 lake.lake(),
                 dedupe,
                 editions,

@@ -6,11 +6,11 @@ from dataclasses import replace
 import dagster as dg
 
 from assets.support.automation import when_below_changed
-from assets.support.facts.tables import warned
+from assets.support.facts.tables import warnings_metadata
 from assets.support.indexes import index_result, known_snapshots, slices_present
-from assets.support.keys import group_of, key_of, plain
+from assets.support.keys import group_of, key_of, plain_name
 from assets.support.lake_identity import check_lake
-from assets.support.report import failures
+from assets.support.report import convert_errors
 from assets.support.runs.tags import asset_tags, tag_run
 from assets.support.step_ops import Asked, Output, StepAssets
 from gristmill.execution.step import Step
@@ -48,7 +48,7 @@ def _slice(mix: Mix, stream: Stream, export: Export) -> StepAssets:
         owners=export.owners,
         metadata={"format": format_parameters(export.format, release=True), "validation": mix.validation},
     )
-    return StepAssets(name=plain(every.asset), source=stream.source, outputs=[output], step=step, pool="export")
+    return StepAssets(name=plain_name(every.asset), source=stream.source, outputs=[output], step=step, pool="export")
 
 
 def export_index_asset(catalogue: Catalogue, mix: Mix, export: Export) -> dg.AssetsDefinition:
@@ -71,7 +71,7 @@ def export_index_asset(catalogue: Catalogue, mix: Mix, export: Export) -> dg.Ass
     )
     def index(context: dg.AssetExecutionContext, lake: LakeResource) -> Iterator[dg.MaterializeResult[None]]:
         tag_run(context.op_execution_context, {})
-        with failures(lake):
+        with convert_errors(lake):
             sources = {stream.key: catalogue.sources[stream.source] for stream in mix.streams}
             check_lake(context.instance, lake.store())
             index = index_export(lake.store(), mix, export, sources, known_snapshots(context, mix))
@@ -80,7 +80,7 @@ def export_index_asset(catalogue: Catalogue, mix: Mix, export: Export) -> dg.Ass
             warnings = release_warnings(lake.store(), index.asset)
             for warning in warnings:
                 context.log.warning(f"{index.asset}: {warning}")
-            more = {"release": dg.MetadataValue.path(shown)} | warned(warnings)
+            more = {"release": dg.MetadataValue.path(shown)} | warnings_metadata(warnings)
             result = index_result(context, lake.store(), index, more)
         yield result
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 
 import dagster as dg
 
-from assets.support.keys import key_of, plain, snapshots_of
-from assets.support.last_reading import repeated, show_reading
-from assets.support.report import check_result, failures
+from assets.support.keys import key_of, plain_name, snapshots_of
+from assets.support.last_reading import repeat_last_result, show_reading
+from assets.support.report import check_result, convert_errors
 from gristmill.lake.address import documents_asset
 from gristmill.recipes.source import Source
 from gristmill.verification.ids_across import NAME, ids_across
@@ -23,13 +23,13 @@ def across_check(source: Source) -> dg.AssetChecksDefinition:
         description="Each id occurs once in all snapshots together, as they accumulate. Blocks nothing.",
     )
 
-    @dg.multi_asset_check(name=f"{plain(source.name)}__ids_across", specs=[spec], can_subset=True, pool="audit")
+    @dg.multi_asset_check(name=f"{plain_name(source.name)}__ids_across", specs=[spec], can_subset=True, pool="audit")
     def across(context: dg.AssetCheckExecutionContext, lake: LakeResource) -> Iterator[dg.AssetCheckResult]:
         if context.run.asset_selection:  # "Materialize" selects every check; this one runs only by itself
-            yield repeated(context.instance, spec.key)
+            yield repeat_last_result(context.instance, spec.key)
             return
         keys = context.instance.get_dynamic_partitions(snapshots_of(source.name).name or "")
-        with failures(lake):
+        with convert_errors(lake):
             verdict = ids_across(lake.store(), documents_asset(source.name, source.versions[0]), keys)
         result = check_result(verdict, key)
         yield result

@@ -6,7 +6,7 @@ from typing import Any
 import dagster as dg
 from dagster._core.definitions.assets.graph.asset_graph import AssetGraph
 
-from assets.support.keys import address_of, key_of, plain
+from assets.support.keys import address_of, key_of, plain_name
 from assets.support.runs.tags import run_tags
 from gristmill.lake.address import (
     attributes_asset,
@@ -32,12 +32,12 @@ ENGINE = "engine"
 
 def journey_name(source: str) -> str:
     """The name of the job that makes all versions and attribute sets of one snapshot of a source."""
-    return f"{plain(source)}_journey"
+    return f"{plain_name(source)}_journey"
 
 
 def index_name(mix: str) -> str:
     """The name of the job that writes the indexes of a mix, of its token caches and of its exports."""
-    return f"{plain(mix)}_index"
+    return f"{plain_name(mix)}_index"
 
 
 def jobs(
@@ -94,12 +94,12 @@ def _of_streams(catalogue: Catalogue, source: Source) -> Iterator[tuple[str, tup
         tokens = [cache_asset(mix.name, t.name, stream.key) for t in catalogue.tokenizers_of(mix)]
         exports = [export_asset(mix.name, export.name, stream.key) for export in catalogue.exports_of(mix)]
         words = f"One snapshot of {mix.name}/{stream.key}: its documents, its tokens and its exports"
-        yield f"{plain(mix.name)}_{plain(stream.key)}_refresh", (words, [documents, *tokens, *exports])
+        yield f"{plain_name(mix.name)}_{plain_name(stream.key)}_refresh", (words, [documents, *tokens, *exports])
         if _trains(catalogue, mix.name, stream.key):
             words = (
                 f"One snapshot of {mix.name}/{stream.key}: its documents without tokens, for a tokenizer to train on"
             )
-            yield f"{plain(mix.name)}_{plain(stream.key)}_documents", (words, [documents])
+            yield f"{plain_name(mix.name)}_{plain_name(stream.key)}_documents", (words, [documents])
 
 
 def _resolved(

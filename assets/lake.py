@@ -10,17 +10,17 @@ import dagster as dg
 from assets.support.about import owners_of
 from assets.support.arrivals import FOUND
 from assets.support.facts.red import Red, red_of
-from assets.support.facts.tables import table
+from assets.support.facts.tables import metadata_table
 from assets.support.keys import LAKE, key_of
 from assets.support.lake_identity import check_lake
-from assets.support.report import failures
+from assets.support.report import convert_errors
 from assets.support.runs.tags import LAYER
 from gristmill.lake.address import raw_asset
 from gristmill.pipeline.totals import LakeTotals, lake_totals
 from gristmill.recipes.catalogue import Catalogue
-from gristmill.reports.sizes import counted, size_in_words
+from gristmill.reports.sizes import quantity, size_in_words
 from resources.lake import LakeResource
-from resources.pauses import paused
+from resources.pauses import paused_names
 
 NAMED = 50
 """Largest number of red things that a materialization names."""
@@ -48,7 +48,7 @@ def lake_asset(catalogue: Catalogue, checks: Mapping[str, Sequence[str]], whole:
     )
     def lake_in_totals(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
         store, instance = lake.store(), context.instance
-        with failures(lake):
+        with convert_errors(lake):
             check_lake(instance, store)
             totals = lake_totals(store, catalogue)
         arrived = dict(_arrived(instance, catalogue))
@@ -57,7 +57,7 @@ def lake_asset(catalogue: Catalogue, checks: Mapping[str, Sequence[str]], whole:
             *(Red(raw_asset(name), "", "late") for name in _late(catalogue, arrived)),
             *(Red(path, "", f"its ledger cannot be read: {why}") for path, why in totals.unread.items()),
         ]
-        return dg.MaterializeResult(metadata=_facts(totals, arrived, red, paused(instance), time.time()))
+        return dg.MaterializeResult(metadata=_facts(totals, arrived, red, paused_names(instance), time.time()))
 
     return lake_in_totals
 
@@ -119,7 +119,9 @@ def _facts(
         "in words": dg.MetadataValue.md(_words(totals, rows, tokens, _came(arrived, newest, now), len(red))),
         "red": len(red),
         "paused": ", ".join(sorted(held)) or "none",
-        "what is red": table([{"asset": each.asset, "what": each.what, "why": each.why} for each in red[:NAMED]]),
+        "what is red": metadata_table(
+            [{"asset": each.asset, "what": each.what, "why": each.why} for each in red[:NAMED]]
+        ),
         "dagster/row_count": rows,
         "tokens": tokens,
         "size": size_in_words(totals.all.bytes),
@@ -127,7 +129,7 @@ def _facts(
     }
     if newest is not None:
         facts["hours since the newest data"] = round((now - newest[0]) / 3600, 1)
-    facts["sources"] = table(
+    facts["sources"] = metadata_table(
         [
             {
                 "source": name,
@@ -139,7 +141,7 @@ def _facts(
             for name, each in totals.sources.items()
         ]
     )
-    facts["token caches"] = table(
+    facts["token caches"] = metadata_table(
         [
             {"mix": mix, "tokenizer": tokenizer, "rows": each.rows, "tokens": each.tokens}
             for (mix, tokenizer), each in sorted(totals.tokens.items())
@@ -160,13 +162,13 @@ def _came(arrived: Mapping[str, Arrived], newest: tuple[float, str] | None, now:
 def _words(totals: LakeTotals, rows: int, tokens: int, came: str, red: int) -> str:
     """What one asks first. Dagster's page shows Markdown unfolded if it has less than 1,000 characters."""
     filled = sum(1 for each in totals.sources.values() if each.snapshots)
-    first = f"**{counted(red, 'thing')} red**: see below, then {WHERE}." if red else "**Nothing is red.**"
+    first = f"**{quantity(red, 'thing')} red**: see below, then {WHERE}." if red else "**Nothing is red.**"
     held = (
-        f"{counted(rows, 'document')} of {counted(filled, 'source')}, {counted(tokens, 'token')},"
+        f"{quantity(rows, 'document')} of {quantity(filled, 'source')}, {quantity(tokens, 'token')},"
         f" {size_in_words(totals.all.bytes)} with all that was made from them."
     )
     empty = len(totals.sources) - filled
-    none = f" {counted(empty, 'source')} without data." if empty else ""
+    none = f" {quantity(empty, 'source')} without data." if empty else ""
     return f"{first}\n\n{held}{none} {came}"
 
 

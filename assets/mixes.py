@@ -8,11 +8,11 @@ import dagster as dg
 
 from assets.support.about import selection_in_words
 from assets.support.automation import when_below_changed
-from assets.support.facts.tables import warned
+from assets.support.facts.tables import warnings_metadata
 from assets.support.indexes import index_result, known_snapshots, reading_facts, slices_present
-from assets.support.keys import group_of, key_of, plain
+from assets.support.keys import group_of, key_of, plain_name
 from assets.support.lake_identity import check_lake
-from assets.support.report import failures
+from assets.support.report import convert_errors
 from assets.support.runs.tags import asset_tags, tag_run
 from assets.support.step_ops import Asked, Output, StepAssets
 from gristmill.errors import DataError, RecipeError
@@ -47,7 +47,7 @@ def _slice(mix: Mix, stream: Stream) -> StepAssets:
         owners=mix.owners,
         metadata={"rules": dict(stream.reasons), "rate": stream.rate, "weight": stream.weight},
     )
-    return StepAssets(name=plain(every.asset), source=stream.source, outputs=[output], step=step, pool="mix")
+    return StepAssets(name=plain_name(every.asset), source=stream.source, outputs=[output], step=step, pool="mix")
 
 
 def mix_index_asset(catalogue: Catalogue, mix: Mix) -> dg.AssetsDefinition:
@@ -66,7 +66,7 @@ def mix_index_asset(catalogue: Catalogue, mix: Mix) -> dg.AssetsDefinition:
     )
     def index(context: dg.AssetExecutionContext, lake: LakeResource) -> Iterator[dg.MaterializeResult[None]]:
         tag_run(context.op_execution_context, {})
-        with failures(lake):
+        with convert_errors(lake):
             sources = {stream.key: catalogue.sources[stream.source] for stream in mix.streams}
             check_lake(context.instance, lake.store())
             snapshots = known_snapshots(context, mix)
@@ -90,4 +90,4 @@ def _expected(store: Store, catalogue: Catalogue, mix: Mix) -> dict[str, Any]:
     except NoSlice:
         return {}
     except (DataError, RecipeError) as error:  # the index of documents is right; that of a token cache will fail
-        return warned([str(error)])
+        return warnings_metadata([str(error)])

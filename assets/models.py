@@ -7,9 +7,9 @@ import dagster as dg
 from assets.support.facts.folder_facts import folder_facts
 from assets.support.keys import group_of, key_of
 from assets.support.lake_identity import check_lake
-from assets.support.report import failures
+from assets.support.report import convert_errors
 from assets.support.runs.tags import asset_tags, tag_run
-from gristmill.pipeline.models import made_of
+from gristmill.pipeline.models import inputs_of_folder
 from gristmill.recipes.models.labelled_set import LabelledSet
 from gristmill.recipes.models.model import Model
 from gristmill.stages.models.ledger import address_of
@@ -28,7 +28,7 @@ def folder_asset_of(recipe: LabelledSet | Model, owners: Sequence[str]) -> dg.As
 
     @dg.asset(
         key=key_of(address),
-        deps=[key_of(each) for each in dict.fromkeys(above for above, _ in made_of(recipe))],
+        deps=[key_of(each) for each in dict.fromkeys(above for above, _ in inputs_of_folder(recipe))],
         group_name=group_of(address),
         description=recipe.description or recipe.name,
         kinds={"model" if isinstance(recipe, Model) else "jsonl"},
@@ -39,7 +39,7 @@ def folder_asset_of(recipe: LabelledSet | Model, owners: Sequence[str]) -> dg.As
     def make(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
         store = lake.store()
         tag_run(context.op_execution_context, {})
-        with failures(lake):
+        with convert_errors(lake):
             check_lake(context.instance, store)
             ledger, made = make_folder(store, recipe, context.log.info)
             facts = folder_facts(store, ledger)

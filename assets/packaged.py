@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from assets.support.keys import plain
+from assets.support.keys import plain_name
 from assets.support.step_ops import Asked, Output, StepAssets
 from gristmill.execution.step import Step
 from gristmill.lake.asset_kind import AssetKind
@@ -30,4 +30,4 @@ def _rows(kind: AssetKind, declared: RowsRecipe, source: Source) -> StepAssets:
         kinds=frozenset({"jsonl", kind.name}),
         owners=source.owners,
     )
-    return StepAssets(name=plain(output.address), source=source.name, outputs=[output], step=step, pool="tag")
+    return StepAssets(name=plain_name(output.address), source=source.name, outputs=[output], step=step, pool="tag")

@@ -7,7 +7,7 @@ import dagster as dg
 
 from assets.support.keys import choice_of
 from gristmill.recipes.catalogue import Catalogue
-from resources.pauses import pause, paused, resume
+from resources.pauses import pause_recipes, paused_names, unpause_recipes
 
 
 def pausing_jobs(catalogue: Catalogue, bound: Mapping[str, Any]) -> list[dg.JobDefinition]:
@@ -22,7 +22,7 @@ def pausing_jobs(catalogue: Catalogue, bound: Mapping[str, Any]) -> list[dg.JobD
     goes_on = "What has changed meanwhile is requested at the next tick"
     named = choice_of("SourceMixOrDedupe", names)
     schema = {"names": dg.Field([named], description="Names of sources, mixes and dedupe recipes")}
-    return [_job("pause", held, pause, schema, bound), _job("resume", goes_on, resume, schema, bound)]
+    return [_job("pause", held, pause_recipes, schema, bound), _job("resume", goes_on, unpause_recipes, schema, bound)]
 
 
 def _job(
@@ -35,7 +35,7 @@ def _job(
     @dg.op(name=f"{name}_automation", description=words, config_schema=schema)
     def change(context: dg.OpExecutionContext) -> None:
         record(context.instance, context.op_config["names"])
-        context.log.info(f"paused now: {', '.join(sorted(paused(context.instance))) or 'nothing'}")
+        context.log.info(f"paused now: {', '.join(sorted(paused_names(context.instance))) or 'nothing'}")
 
     @dg.job(name=name, description=words, **bound)
     def run() -> None:

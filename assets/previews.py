@@ -6,16 +6,16 @@ from typing import Any
 
 import dagster as dg
 
-from assets.support.facts.tables import table
+from assets.support.facts.tables import metadata_table
 from assets.support.indexes import reading_facts
 from assets.support.keys import group_of, key_of
 from assets.support.lake_identity import check_lake
-from assets.support.report import failures
+from assets.support.report import convert_errors
 from assets.support.runs.tags import asset_tags, tag_run
 from gristmill.lake.address import attributes_asset, documents_asset, mix_index
 from gristmill.lake.asset_kinds import MIX
 from gristmill.lake.store.protocol import Store
-from gristmill.pipeline.expected_tokens import closed_now
+from gristmill.pipeline.expected_tokens import index_now
 from gristmill.previews.expected_reading import expected_reading
 from gristmill.previews.mix_preview import (
     StreamPreview,
@@ -62,14 +62,14 @@ def preview_asset(catalogue: Catalogue, mix: Mix) -> dg.AssetsDefinition:
         facts: dict[str, Any] = {}
         previews: list[StreamPreview] = []
         tag_run(context.op_execution_context, {})
-        with failures(lake):
+        with convert_errors(lake):
             check_lake(context.instance, store)
             for stream in mix.streams:
                 snapshots = previewed_snapshots(store, catalogue.sources[stream.source], stream.version)
                 steps = [stream_step(mix, stream.key, snapshot, lake.packages) for snapshot in snapshots]
                 previews += [_preview(store, mix, stream, steps)] if steps else []
                 facts |= _facts(stream.key, previews[-1] if steps else None)
-            if held := closed_now(store, catalogue.sources, mix, mix_index(mix.name)).held:
+            if held := index_now(store, catalogue.sources, mix, mix_index(mix.name)).held:
                 facts["the index of the mix"] = "; ".join(held)
             if mix.solves and previews:
                 title, reading = expected_reading(store, mix, previews)
@@ -104,7 +104,7 @@ def _facts(stream: str, preview: StreamPreview | None) -> dict[str, Any]:
     found: dict[str, Any] = {
         f"{stream}: rows read": preview.tally.rows.documents,
         f"{stream}: rows kept": preview.tally.kept.documents,
-        f"{stream}: rows by reason": table(rows),
+        f"{stream}: rows by reason": metadata_table(rows),
         f"{stream}: tokens estimated": str(preview.ratio),
     }
     plots = [_drawn(name, svg) for name, svg in retention_plots(preview).items()]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import dagster as dg
 from pydantic import Field
 
-from assets.support.report import failures
+from assets.support.report import convert_errors
 from assets.support.runs.backfills import going_backfills
 from assets.support.runs.tags import BACKFILL
 from resources.lake import LakeResource
@@ -50,7 +50,7 @@ def purge_job(bound: Mapping[str, Any]) -> dg.JobDefinition:
         description="Removes old runs, except those that hold the newest materialization of a partition.",
     )
     def remove_old(context: dg.OpExecutionContext, lake: LakeResource) -> None:
-        with failures(lake):
+        with convert_errors(lake):
             config = read_config(PurgeRequest, context.op_config)
         now = datetime.now(UTC)
         before = now - timedelta(days=config.run_days)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import dagster as dg
 
-from assets.support.arrivals import DATA_VERSION, report_arrivals, versions
+from assets.support.arrivals import DATA_VERSION, data_versions, report_arrivals
 from assets.support.facts.folder_facts import folder_facts, tokenizer_facts
 from assets.support.facts.partition_facts import partition_facts
 from assets.support.facts.resolution_facts import resolution_facts
@@ -18,10 +18,10 @@ from assets.support.indexes import read_index_facts
 from assets.support.keys import LAKE, key_of, snapshots_of
 from assets.support.lake_identity import show_lake, shown_lake
 from assets.support.last_reading import keep_shown, kept_readings, readings_of
-from assets.support.report import failures, ledger_facts
+from assets.support.report import convert_errors, ledger_facts
 from assets.support.runs.runless_events import record_events
 from assets.support.step_ops import Output, was_run
-from gristmill.errors import GristmillError, visible
+from gristmill.errors import GristmillError, escape_controls
 from gristmill.lake.address import Place, cache_packing, raw_asset, tokenizer_asset
 from gristmill.lake.asset_kinds import ATTRIBUTES, LABELS, MODEL, ledger_of_asset, ledgers_folder
 from gristmill.lake.ledger.files import list_ledgers, read_head, read_table
@@ -31,7 +31,7 @@ from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.roots import open_raw
 from gristmill.raw_data.scan import EMPTY
-from gristmill.raw_data.unclaimed import unclaimed
+from gristmill.raw_data.unclaimed import remarks_on_unclaimed
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.stages.dedupe.resolution import read_resolution
 from gristmill.stages.mixing.index import read_index
@@ -57,7 +57,7 @@ def sync_job(catalogue: Catalogue, outputs: Mapping[str, Output], bound: Mapping
     @dg.op(description="Reports the partitions of ledgers that Dagster has not recorded yet.")
     def report_ledgers(context: dg.OpExecutionContext, lake: LakeResource) -> None:
         store = lake.store()
-        with failures(lake):
+        with convert_errors(lake):
             if shown_lake(context.instance) not in {None, make_lake_id(store).id}:
                 context.log.info("Dagster has shown another lake: its records are wiped, and reported again")
                 context.instance.wipe_assets([key_of(address) for address in _everything(catalogue)])
@@ -69,7 +69,7 @@ def sync_job(catalogue: Catalogue, outputs: Mapping[str, Output], bound: Mapping
                 if key_of(address) in shown:  # Dagster shows nothing of the others
                     keep_shown(context.instance, readings_of(address, output.checks), context.log.warning)
             show_lake(context.instance, store)
-            unknown = list(unclaimed(store, catalogue))
+            unknown = list(remarks_on_unclaimed(store, catalogue))
         for remark in unknown:
             context.log.warning(remark)
         context.log.info(f"{reported} materializations reported, {arrived} raw snapshots")
@@ -248,7 +248,7 @@ def _know(instance: dg.DagsterInstance, source: str, keys: set[str]) -> None:
     recorded = set(instance.get_dynamic_partitions(name))
     if keys - recorded:
         instance.add_dynamic_partitions(name, sorted(keys - recorded))
-    arrived = {key for key, version in versions(instance, key_of(raw_asset(source))).items() if version != EMPTY}
+    arrived = {key for key, version in data_versions(instance, key_of(raw_asset(source))).items() if version != EMPTY}
     for key in sorted(recorded - keys - arrived):
         instance.delete_dynamic_partition(name, key)
 
@@ -278,7 +278,7 @@ def _report_slices(
 
     A version that is reported again would make everything that reads the asset out of date.
     """
-    recorded = versions(instance, key_of(output.address))
+    recorded = data_versions(instance, key_of(output.address))
     new = {place: head for place, head in heads.items() if head and recorded.get(place.snapshot) != head.fingerprint}
     ordered = sorted(new, key=lambda place: place.snapshot)
     older, newest = ordered[:-TOLD], ordered[-TOLD:]
@@ -290,7 +290,7 @@ def _report_slices(
             shards = read_table(store, place)
             facts = partition_facts(store, output.step, place, head, shards, {}, stored=not drawn)
         except GristmillError as error:
-            facts["shard table"] = f"cannot be read: {visible(str(error))}"
+            facts["shard table"] = f"cannot be read: {escape_controls(str(error))}"
         passed = tuple(name for name in output.checks if was_run(store, place, head, name))
         _report(place, LedgerEntry(head.fingerprint, facts, passed), report)
     return len(new)

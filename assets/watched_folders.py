@@ -5,9 +5,9 @@ from typing import Any
 
 import dagster as dg
 
-from assets.support.facts.tables import warned
-from assets.support.keys import plain
-from assets.support.report import failures
+from assets.support.facts.tables import warnings_metadata
+from assets.support.keys import plain_name
+from assets.support.report import convert_errors
 from gristmill.energon.preparing.flaw import Flaw
 from gristmill.energon.recipes.watched_folder import WatchedFolder
 from gristmill.energon.watching.prepare import open_watched, prepare_folder
@@ -17,7 +17,7 @@ from resources.lake import LakeResource
 
 def prepare_name(folder: WatchedFolder) -> str:
     """The name of the job that prepares a folder."""
-    return f"{plain(folder.name)}_prepare"
+    return f"{plain_name(folder.name)}_prepare"
 
 
 def watched_folder_jobs(catalogue: Catalogue, workers: int, bound: Mapping[str, Any]) -> list[dg.JobDefinition]:
@@ -34,17 +34,22 @@ def watched_folder_jobs(catalogue: Catalogue, workers: int, bound: Mapping[str, 
 def _job(folder: WatchedFolder, workers: int, bound: Mapping[str, Any]) -> dg.JobDefinition:
     words = folder.description or f"Prepares {folder.path} for Megatron-Energon"
 
-    @dg.op(name=f"prepare_{plain(folder.name)}", description=words, pool="prepare")
+    @dg.op(name=f"prepare_{plain_name(folder.name)}", description=words, pool="prepare")
     def prepare(context: dg.OpExecutionContext, lake: LakeResource) -> None:
         def tell(flaw: Flaw) -> None:
             (context.log.warning if flaw.warning else context.log.error)(str(flaw))
 
-        with failures(lake):
+        with convert_errors(lake):
             done = prepare_folder(folder, open_watched(folder, lake.lake()), workers, tell)
         found = f"{done.files:,} files, {done.samples:,} samples, {done.media:,} media files"
         context.log.info(f"{folder.path} is prepared: {found}")
         context.add_output_metadata(
-            {"files": done.files, "samples": done.samples, "media files": done.media, **warned(map(str, done.warnings))}
+            {
+                "files": done.files,
+                "samples": done.samples,
+                "media files": done.media,
+                **warnings_metadata(map(str, done.warnings)),
+            }
         )
 
     @dg.job(name=prepare_name(folder), description=words, **bound)

@@ -30,7 +30,7 @@ from gristmill.reading.opened_lake import OpenedLake
 from gristmill.reading.training_examples import examples_of, read_plan, show_example
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.catalogue import read_catalogue as _read_catalogue
-from gristmill.recipes.shelf import known
+from gristmill.recipes.shelf import known_recipe
 from gristmill.stages.token_cache import cache_writer, token_stream
 from gristmill.stages.token_cache.cache_writer import TokenCacheWriter
 from gristmill.stages.token_cache.token_stream import TokenStream
@@ -205,7 +205,9 @@ def make_tokenizer(
         RecipeError: the name is on no shelf, or the lake has another tokenizer of this name.
         DataError: documents that it is trained on are not finished.
     """
-    recipe = known("tokenizer", _read_catalogue(choose_shelves(shelves, lake.url)).tokenizers, name, "make_tokenizer()")
+    recipe = known_recipe(
+        "tokenizer", _read_catalogue(choose_shelves(shelves, lake.url)).tokenizers, name, "make_tokenizer()"
+    )
     return training.make_tokenizer(lake.store(), recipe, say)[0]
 
 
@@ -361,4 +363,4 @@ def verify_cache(url: str, options: Mapping[str, str] | None = None) -> CacheLed
     Raises:
         DataError: an object is missing or damaged.
     """
-    return cache_writer.verify(url, options)
+    return cache_writer.verify_cache(url, options)

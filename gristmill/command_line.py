@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, NoReturn
 
-from gristmill.errors import GristmillError, RecipeError, Unknown, in_our_code, is_failure, visible, words_of
+from gristmill.errors import GristmillError, RecipeError, Unknown, escape_controls, in_our_code, is_failure, words_of
 from gristmill.plugins import COMMANDS, HOME
 from gristmill.project import find_project
 
@@ -48,7 +48,7 @@ class _Version(Action):
         parser.exit()
 
 
-def parser(subcommand: str = "") -> ArgumentParser:
+def command_parser(subcommand: str = "") -> ArgumentParser:
     """The parser of one subcommand; of all subcommands if none has this name. Importing all takes half a second.
 
     Raises:
@@ -64,7 +64,7 @@ def parser(subcommand: str = "") -> ArgumentParser:
     return top
 
 
-def overview() -> ArgumentParser:
+def overview_parser() -> ArgumentParser:
     """The parser that lists all subcommands and knows the options of none. It imports no subcommand."""
     top, below = _top()
     for plugin in {each.name: each for each in COMMANDS.plugins}.values():
@@ -93,7 +93,7 @@ def run(given: Sequence[str]) -> int:
     """
     try:
         known = any(word in COMMANDS.names for word in given)
-        parsed = (parser(given[0]) if known else overview()).parse_args(given)
+        parsed = (command_parser(given[0]) if known else overview_parser()).parse_args(given)
         project = find_project()
         if project:
             project.put_on_path()
@@ -107,14 +107,14 @@ def run(given: Sequence[str]) -> int:
 def _tell(error: Exception) -> int:
     """Tells people what failed, and returns the exit code."""
     if isinstance(error, GristmillError):
-        sys.stderr.write("\n".join(map(visible, str(error).split("\n"))) + "\n")
+        sys.stderr.write("\n".join(map(escape_controls, str(error).split("\n"))) + "\n")
         return 1 if isinstance(error, Unknown) else 2
     if isinstance(error, BrokenPipeError):  # the reader of the output, such as `head`, has closed it
         sys.stderr.close()
         return 2
     if sys.flags.dev_mode:  # damage that no reader has words for, or a bug: a trace tells people nothing
         raise error
-    sys.stderr.write(f"{visible(words_of(error))}, at {in_our_code(error)}: {_UNFORESEEN}\n")
+    sys.stderr.write(f"{escape_controls(words_of(error))}, at {in_our_code(error)}: {_UNFORESEEN}\n")
     return 2
 
 

@@ -39,12 +39,12 @@ def shorten(text: str, most: int = 80) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
-def visible(text: str) -> str:
+def escape_controls(text: str) -> str:
     r"""A text of the data for a terminal or a log: its control characters are escaped, as in Python and JSON.
 
     A terminal obeys them: they move the cursor, turn the direction of a line, or end it.
 
-    >>> print(visible("a\x1b[31m\nb"), visible("caf\u00e9 \u202e"))
+    >>> print(escape_controls("a\x1b[31m\nb"), escape_controls("caf\u00e9 \u202e"))
     a\x1b[31m\nb café \u202e
     """
     return _CONTROLS.sub(_escaped, text)
@@ -137,7 +137,7 @@ def words_of(error: BaseException) -> str:
         if not is_failure(second):
             raise
         message = f"{type(error).__name__} (its message raises {type(second).__name__})"
-    return encodable(message) + (" (it called sys.exit)" if isinstance(error, SystemExit) else "")
+    return escape_surrogates(message) + (" (it called sys.exit)" if isinstance(error, SystemExit) else "")
 
 
 def package_of(function: object) -> str:
@@ -204,7 +204,7 @@ def _last_in(error: BaseException, package: str) -> tuple[FrameType | None, int]
     return None, 0
 
 
-def encodable(text: str) -> str:
+def escape_surrogates(text: str) -> str:
     """A text with its lone surrogates escaped: neither JSON nor a terminal takes them."""
     return text.encode("utf-8", "backslashreplace").decode()
 

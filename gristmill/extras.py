@@ -50,7 +50,7 @@ def needs(*packages: str) -> Needs:
     return {package: f"gristmill[{EXTRAS[package]}]" for package in packages}
 
 
-def lacking(needed: Needs) -> str:
+def why_missing(needed: Needs) -> str:
     """Why something cannot be done here: the first package that is not installed, and the command that installs it.
 
     Args:
@@ -59,7 +59,7 @@ def lacking(needed: Needs) -> str:
     Returns:
         A line; empty if all packages are installed.
 
-    >>> lacking({"json": "json"}), lacking({"no_such_module": "acme[none]"})
+    >>> why_missing({"json": "json"}), why_missing({"no_such_module": "acme[none]"})
     ('', "it needs the package no_such_module, which is not installed: `pip install 'acme[none]'`")
     """
     for package, requirement in needed.items():
@@ -78,7 +78,7 @@ def check_installed(needed: Needs, what: str = "") -> None:
     Raises:
         RecipeError: one of them is not.
     """
-    if why := lacking(needed):
+    if why := why_missing(needed):
         raise RecipeError(f"{what}: {why}" if what else why)
 
 
@@ -95,4 +95,4 @@ def extra() -> Iterator[None]:
         package = (error.name or "").partition(".")[0]
         if package not in EXTRAS:
             raise
-        raise RecipeError(lacking(needs(package)) or f"{package} cannot be imported: {error}") from error
+        raise RecipeError(why_missing(needs(package)) or f"{package} cannot be imported: {error}") from error

@@ -43,7 +43,7 @@ def thread_pool(most: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(most)
 
 
-def begin(target: Callable[..., object], *given: object, name: str | None = None) -> threading.Thread:
+def start_thread(target: Callable[..., object], *given: object, name: str | None = None) -> threading.Thread:
     """Starts a thread, which does not keep the process from ending.
 
     Args:

@@ -20,7 +20,7 @@ from dagster_webserver.webserver import DagsterWebserver
 
 from gristmill.environment import Environment, read_environment
 from resources.health import Looker
-from resources.pages.answers import honest
+from resources.pages.answers import corrected_schema
 from resources.pages.health_page import HealthPage, Last
 from resources.ui_guard import UiGuard
 from resources.watchman import Watchman
@@ -38,7 +38,7 @@ class HonestWebserver(DagsterWebserver[Any, Any]):
 
     def build_graphql_schema(self) -> Any:
         """The schema of Dagster with our answers."""
-        return honest(super().build_graphql_schema())
+        return corrected_schema(super().build_graphql_schema())
 
 
 def guarded_app(context: WorkspaceProcessContext, prefix: str, environment: Environment, last: Last) -> UiGuard:
@@ -91,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 writes=not given.read_only,
             )
             watchman = Watchman(instance, looker, environment, tells=not given.read_only)
-            app = guarded_app(context, given.path_prefix, environment, watchman.last)
+            app = guarded_app(context, given.path_prefix, environment, watchman.last_look)
             watchman.start()
             with suppress(KeyboardInterrupt):  # uvicorn raises the signal again, after its own end
                 uvicorn.run(app, host=given.host, port=given.port, log_level="warning")

@@ -15,9 +15,9 @@ from gristmill.environment import Environment
 from gristmill.errors import Conflict
 from gristmill.lake.ledger.lake_id import LAKE_FILE
 from gristmill.lake.store.open import Lake
-from gristmill.threads import begin
+from gristmill.threads import start_thread
 from resources.pages.news import without_news
-from resources.pauses import paused
+from resources.pauses import paused_names
 
 if TYPE_CHECKING:
     import threading
@@ -129,7 +129,7 @@ class Looker:
             except Exception as error:  # noqa: BLE001 - whatever it is, a person must hear that this part cannot be read
                 failed.append(type(error).__name__)
 
-        thread = self._hanging[part] = begin(attempt, name=f"look at the {part}")
+        thread = self._hanging[part] = start_thread(attempt, name=f"look at the {part}")
         thread.join(LIMIT)
         if thread.is_alive():
             wrong[part] = f"the {part} did not answer within {LIMIT:.0f} s"
@@ -151,7 +151,7 @@ class Looker:
             "queue_seconds": _since(oldest, now),
             "tick_seconds": None if ticks is None else _since(ticks, now),
             "alert_seconds": None if alert is None else _since(alert, now),
-            "paused": sorted(paused(self._instance)),
+            "paused": sorted(paused_names(self._instance)),
             "closed_pools": self._closed_pools(),
         }
 

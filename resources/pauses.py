@@ -9,19 +9,19 @@ PAUSED = "gristmill/paused"
 """The key of their names in Dagster's own storage."""
 
 
-def paused(instance: dg.DagsterInstance) -> frozenset[str]:
+def paused_names(instance: dg.DagsterInstance) -> frozenset[str]:
     """The names of the sources, mixes and dedupe recipes that are paused."""
     return frozenset(json.loads(instance.daemon_cursor_storage.get_cursor_values({PAUSED}).get(PAUSED) or "[]"))
 
 
-def pause(instance: dg.DagsterInstance, names: Collection[str]) -> None:
+def pause_recipes(instance: dg.DagsterInstance, names: Collection[str]) -> None:
     """Pauses some; others stay as they are."""
-    _record(instance, paused(instance) | set(names))
+    _record(instance, paused_names(instance) | set(names))
 
 
-def resume(instance: dg.DagsterInstance, names: Collection[str]) -> None:
+def unpause_recipes(instance: dg.DagsterInstance, names: Collection[str]) -> None:
     """Ends the pause of some; others stay as they are."""
-    _record(instance, paused(instance) - set(names))
+    _record(instance, paused_names(instance) - set(names))
 
 
 def _record(instance: dg.DagsterInstance, names: Collection[str]) -> None:

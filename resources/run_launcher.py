@@ -9,7 +9,7 @@ from dagster import DagsterInstance, DagsterRun, DagsterRunStatus, DefaultRunLau
 from dagster._core.launcher import CheckRunHealthResult, LaunchRunContext, WorkerStatus
 
 from gristmill.process import how_ended, this_process
-from gristmill.threads import begin
+from gristmill.threads import start_thread
 from resources.pools import make_pools
 from resources.run_process import process_of
 from resources.run_worker import BEAT, worker_input
@@ -64,7 +64,7 @@ class WatchedRunLauncher(DefaultRunLauncher):
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(DAEMON_ONLY)}
         child = subprocess.Popen(command, stdin=subprocess.PIPE, env=inherited, start_new_session=True)  # noqa: S603 - our own module
         self._children.add(run.run_id)
-        begin(self._wait, instance, run.run_id, child, told, name=f"{WAITER} {run.run_id}")
+        start_thread(self._wait, instance, run.run_id, child, told, name=f"{WAITER} {run.run_id}")
 
     def _wait(self, instance: DagsterInstance, run_id: str, child: "subprocess.Popen[bytes]", told: bytes) -> None:
         """Tells a process what to execute, waits for it, and reports its end if the run has not ended."""

@@ -14,7 +14,7 @@ import time
 from dagster import DagsterInstance, DagsterRun, DagsterRunStatus, deserialize_value, serialize_value
 from dagster._grpc.types import ExecuteRunArgs
 
-from gristmill.threads import begin
+from gristmill.threads import start_thread
 from resources.patience import be_patient
 from resources.run_process import process_tag
 
@@ -96,7 +96,7 @@ def main() -> None:
         run = instance.get_run_by_id(args.run_id)
         if run is not None and run.status in _BEFORE:  # else another process executes it, and Dagster ignores this one
             instance.add_run_tags(args.run_id, process_tag())
-        begin(RunWatch(instance, args.run_id).watch, name="watch")
+        start_thread(RunWatch(instance, args.run_id).watch, name="watch")
         sys.argv = ["dagster", "api", "execute_run", text]
         runpy.run_module("dagster", run_name="__main__")
 

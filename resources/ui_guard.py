@@ -53,7 +53,7 @@ class UiGuard:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        refusal = judge(scope, self._further)
+        refusal = why_refused(scope, self._further)
         if refusal is not None:
             await _refuse(scope, send, refusal)
             return
@@ -66,7 +66,7 @@ class UiGuard:
         await self._app(scope, receive, send_unframed)
 
 
-def judge(scope: Scope, further: tuple[str, ...] = ()) -> Refusal | None:
+def why_refused(scope: Scope, further: tuple[str, ...] = ()) -> Refusal | None:
     """The reason why a request is refused; None if it is passed on.
 
     Args:

@@ -15,9 +15,9 @@ from typing import Any
 import dagster as dg
 
 from gristmill.environment import Environment
-from gristmill.threads import begin
+from gristmill.threads import start_thread
 from resources.health import Health, Looker
-from resources.webhook import RefusedMessage, post
+from resources.webhook import RefusedMessage, post_message
 
 EVERY = 25.0
 """Seconds between two looks. A daemon has a heartbeat every 30 s: of two daemons, both are then seen."""
@@ -74,7 +74,7 @@ class Watchman:
         environment: Environment,
         *,
         tells: bool = True,
-        post: Post = post,
+        post: Post = post_message,
     ) -> None:
         self._instance, self._looker, self._environment, self._post = instance, looker, environment, post
         self._tells = tells and bool(environment.webhook)
@@ -83,13 +83,13 @@ class Watchman:
         self._last: tuple[float, Health] | None = None
         self._end = threading.Event()
 
-    def last(self) -> tuple[float, Health] | None:
+    def last_look(self) -> tuple[float, Health] | None:
         """The time of the last look, in seconds of time.monotonic(), and what it found; None before the first."""
         return self._last
 
     def start(self) -> None:
         """Starts the thread."""
-        begin(self._run, name="watchman")
+        start_thread(self._run, name="watchman")
 
     def stop(self) -> None:
         """Ends the thread after its present look."""
@@ -98,12 +98,12 @@ class Watchman:
     def _run(self) -> None:
         while not self._end.is_set():
             try:
-                self.turn(time.time())
+                self.look_and_post(time.time())
             except Exception as error:  # noqa: BLE001 - the watchman must outlive whatever it looks at
                 sys.stderr.write(f"watchman: {type(error).__name__}: {error}\n")
             self._end.wait(EVERY)
 
-    def turn(self, now: float) -> None:
+    def look_and_post(self, now: float) -> None:
         """Looks once, and posts what is new.
 
         Args:

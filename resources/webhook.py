@@ -12,7 +12,7 @@ from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import HTTPHandler, HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
-from gristmill.errors import StoreError, shorten, visible
+from gristmill.errors import StoreError, escape_controls, shorten
 
 TIMEOUT = 10.0
 """Seconds for one attempt. After so many seconds no further attempt begins."""
@@ -74,7 +74,9 @@ def _shut(open_socket: socket.socket) -> None:
         socket.socket.shutdown(open_socket, socket.SHUT_RDWR)  # not that of TLS, which another thread may be reading
 
 
-def post(address: str, message: Mapping[str, Any], waits: tuple[float, ...] = WAITS, timeout: float = TIMEOUT) -> None:
+def post_message(
+    address: str, message: Mapping[str, Any], waits: tuple[float, ...] = WAITS, timeout: float = TIMEOUT
+) -> None:
     """Posts a message, with up to three attempts.
 
     Args:
@@ -112,4 +114,4 @@ def post(address: str, message: Mapping[str, Any], waits: tuple[float, ...] = WA
 def _reason(error: OSError, address: str) -> str:
     """Why nobody answered, without the name of the host, which words about certificates have."""
     words = str(getattr(error, "reason", error))
-    return visible(shorten(words.replace(urlsplit(address).hostname or "", "..."), 200))
+    return escape_controls(shorten(words.replace(urlsplit(address).hostname or "", "..."), 200))

@@ -7,7 +7,7 @@ from pathlib import Path
 from assets.support.keys import LAKE
 from assets.support.mill import Mill
 from gristmill.acquisition.real_input import INSTALLED, Acquired, acquire_installed, acquire_packages, acquire_stdlib
-from gristmill.dashboard.home import alone
+from gristmill.dashboard.home import lock_home
 from gristmill.environment import CHECKOUT
 from gristmill.errors import GristmillError
 from gristmill.lake.address import blocklist_path, export_index
@@ -46,24 +46,24 @@ def acquire(store: Store, cache: Path, *, offline: bool) -> list[Acquired]:
 def grind(mill: Mill, name: str = MIX) -> None:
     """Models, then raw to tokens of a mix, over every snapshot there is. Duplicates are found before it is made."""
     mix = mill.catalogue.mixes[name]
-    snapshots = {stream.key: mill.arrive(mill.catalogue.sources[stream.source]) for stream in mix.streams}
+    snapshots = {stream.key: mill.report_raw(mill.catalogue.sources[stream.source]) for stream in mix.streams}
     for model in mill.catalogue.models.values():
         if model.training is not None:
-            mill.fit(mill.catalogue.labels[model.training.labels])
-        mill.fit(model)
+            mill.make_folder(mill.catalogue.labels[model.training.labels])
+        mill.make_folder(model)
     slices = [(stream, snapshot) for stream in mix.streams for snapshot in snapshots[stream.key]]
     for stream, snapshot in slices:
-        mill.journey(mill.catalogue.sources[stream.source], snapshot)
+        mill.make_source_snapshot(mill.catalogue.sources[stream.source], snapshot)
     for dedupe in mill.catalogue.dedupes.values():
         mill.resolve(dedupe)
     for stream, snapshot in slices:
-        mill.mix(mix, stream.key, snapshot)
+        mill.make_slice(mix, stream.key, snapshot)
     for tokenizer in mill.catalogue.tokenizers_of(mix):
         named = tokenizer.training.snapshots if tokenizer.training else {}
         there = all(key in snapshots[stream] for stream, keys in named.items() for key in keys)
         mill.train(tokenizer, {} if there else {"packages": [INSTALLED], "stdlib": snapshots["stdlib"][-1:]})
     for stream, snapshot in slices:
-        mill.spell(mix, stream.key, snapshot)
+        mill.make_tokens(mix, stream.key, snapshot)
     mill.close(mix)
 
 
@@ -102,9 +102,9 @@ def main() -> None:
     options = parser.parse_args()
     mill = open_mill()
     say(f"the lake is {mill.store.url}")
-    with alone(Path(mill.environment.home), say):
+    with lock_home(Path(mill.environment.home), say):
         acquire(mill.store, options.cache, offline=options.offline)
-        mill.show()
+        mill.show_lake()
         start = time.monotonic()
         grind(mill)
         if mill.runs:

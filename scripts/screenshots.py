@@ -12,7 +12,7 @@ import shutil
 from contextlib import closing
 
 from assets.previews import preview_address
-from assets.support.keys import key_of, plain
+from assets.support.keys import key_of, plain_name
 from assets.support.mill import Mill
 from gristmill.environment import CHECKOUT
 from gristmill.errors import GristmillError
@@ -85,7 +85,10 @@ def shoot_mixes(mill: Mill, server: Server, camera: Camera, snapshots: list[str]
     stream = next(each.key for each in mix.streams if each.source == SOURCE)
     partition = f"?view=partitions&partition={snapshots[-1]}"
     camera.take(
-        "mix-graph", f"/locations/gristmill/asset-groups/mix_{plain(mix.name)}/lineage", "preview", without="Loading"
+        "mix-graph",
+        f"/locations/gristmill/asset-groups/mix_{plain_name(mix.name)}/lineage",
+        "preview",
+        without="Loading",
     )
     camera.take("slice", f"/assets/{mix_asset(mix.name, stream)}", "Description")
     camera.take("mix", f"/assets/{mix_asset(mix.name, stream)}{partition}", "Materialized", "fingerprint")
@@ -106,8 +109,8 @@ def main() -> None:
     part = parser.parse_args().part
     if part != "night":
         mill = open_mill()
-        mill.show()
-        if not (snapshots := mill.arrive(mill.catalogue.sources[SOURCE])):
+        mill.show_lake()
+        if not (snapshots := mill.report_raw(mill.catalogue.sources[SOURCE])):
             stop("the lake is empty: run `make demo` first")
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)

@@ -15,7 +15,7 @@ from tokenizers import Tokenizer as Spelled
 from assets.support.keys import key_of, snapshots_of
 from assets.support.mill import Mill
 from definitions import build
-from gristmill.dashboard.home import alone
+from gristmill.dashboard.home import lock_home
 from gristmill.environment import Environment
 from gristmill.errors import GristmillError
 from gristmill.lake.address import Place, attributes_asset, cache_asset, documents_asset, mix_asset, place, raw_folder
@@ -42,12 +42,12 @@ def change_one_file(mill: Mill, snapshot: str) -> None:
     mill.store.put(path, changed)
     say(f"1. one raw file changed: {path}")
     source, mix = mill.catalogue.sources[SOURCE], mill.catalogue.mixes[MIX]
-    mill.arrive(source)
+    mill.report_raw(source)
     shelves = mill.environment.shelves
     before = _fingerprints(mill, snapshot)
-    mill.journey(source, snapshot)
-    mill.mix(mix, SOURCE, snapshot)
-    mill.spell(mix, SOURCE, snapshot)
+    mill.make_source_snapshot(source, snapshot)
+    mill.make_slice(mix, SOURCE, snapshot)
+    mill.make_tokens(mix, SOURCE, snapshot)
     mill.close(mix)
     for asset, rows in _fingerprints(mill, snapshot).items():
         old = before.get(asset, {})
@@ -147,11 +147,11 @@ def decode_first_tokens(mill: Mill) -> None:
 def main() -> None:
     """Runs the tour."""
     mill = open_mill()
-    mill.show()
-    snapshots = mill.arrive(mill.catalogue.sources[SOURCE])
+    mill.show_lake()
+    snapshots = mill.report_raw(mill.catalogue.sources[SOURCE])
     if not snapshots:
         stop("the lake is empty: run `make demo` first")
-    with alone(Path(mill.environment.home), say):
+    with lock_home(Path(mill.environment.home), say):
         change_one_file(mill, snapshots[-1])
         cut_one_row(mill, snapshots[-1])
         decode_first_tokens(mill)

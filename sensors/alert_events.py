@@ -18,7 +18,7 @@ from assets.support.next_steps import (
     next_of_check,
 )
 from assets.support.runs.tags import RETRIED_BY, RETRY_NUMBER, WILL_RETRY
-from gristmill.errors import shorten, visible
+from gristmill.errors import escape_controls, shorten
 from sensors.alert_messages import Alert
 from sensors.lateness import LONGEST_NAME, late_alert
 
@@ -97,7 +97,7 @@ def alert_of(instance: dg.DagsterInstance, entry: dg.EventLogEntry, hours: Mappi
     run = instance.get_run_by_id(entry.run_id)
     if run is None:
         return None
-    snapshot = visible(shorten(run.tags.get("dagster/partition", ""), LONGEST_NAME))
+    snapshot = escape_controls(shorten(run.tags.get("dagster/partition", ""), LONGEST_NAME))
     common = {"run": run.run_id, "job": run.job_name, "snapshot": snapshot}
     if result is None:
         words, kind, following = _failure(entry.dagster_event)
@@ -159,11 +159,11 @@ def _failure(event: dg.DagsterEvent) -> tuple[str, str, str]:
 
 def _short(words: str) -> str:
     """The words with their lines. Further lines are indented: what data say does not look like a line of ours."""
-    words = "\n    ".join(visible(line) for line in words.strip().split("\n"))
+    words = "\n    ".join(escape_controls(line) for line in words.strip().split("\n"))
     return words if len(words) <= LONGEST else f"{words[:LONGEST]} ..."
 
 
-def events(instance: dg.DagsterInstance, kind: dg.DagsterEventType, after: int) -> Iterator[dg.EventLogRecord]:
+def events_after(instance: dg.DagsterInstance, kind: dg.DagsterEventType, after: int) -> Iterator[dg.EventLogRecord]:
     """The events of a kind after a storage id, oldest first."""
     while page := _records(instance, dg.EventRecordsFilter(kind, after_cursor=after), ascending=True, limit=PAGE):
         yield from page
@@ -172,7 +172,7 @@ def events(instance: dg.DagsterInstance, kind: dg.DagsterEventType, after: int) 
         after = page[-1].storage_id
 
 
-def newest(instance: dg.DagsterInstance, kind: dg.DagsterEventType) -> int:
+def newest_event_id(instance: dg.DagsterInstance, kind: dg.DagsterEventType) -> int:
     """The storage id of the newest event of a kind; 0 without one."""
     newest = _records(instance, dg.EventRecordsFilter(kind), ascending=False, limit=1)
     return newest[0].storage_id if newest else 0

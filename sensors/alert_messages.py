@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from assets.support.next_steps import OF_MORE, OF_UNREADABLE
-from gristmill.errors import shorten, visible
+from gristmill.errors import escape_controls, shorten
 from gristmill.lake.identity import digest_of
 
 NAMED = 20
@@ -66,7 +66,7 @@ class Unposted:
     run: str = ""
     why: str = ""
 
-    def more(self, run: str, why: str = "") -> "Unposted":
+    def with_alert(self, run: str, why: str = "") -> "Unposted":
         """The alerts of both: these and another alert.
 
         Args:
@@ -99,7 +99,7 @@ def message_of(alert: Alert, ui: str, left_out: int, lake: str) -> dict[str, Any
     page = f"runs/{alert.run}" if alert.run else f"assets/{alert.assets[0]}"
     url = f"{ui}/{page}" if ui else ""
     what = _what(alert)
-    lines = [f"{what}: {harmless(alert.error)}", f"Next: {alert.next}"]
+    lines = [f"{what}: {escape_for_chat(alert.error)}", f"Next: {alert.next}"]
     if left_out:
         lines.append(f"{left_out} more like it since the last message")
     lines += [f"Lake: {lake}", *([url] if url else [])]
@@ -126,10 +126,10 @@ def message_of_more(left: Mapping[str, Unposted], ui: str, lake: str) -> dict[st
 
 def _counted(topic: str, left: Unposted) -> str:
     run = f", run {left.run[:8]}" if left.run else ""
-    return f"{harmless(topic.partition(' #')[0])}: {left.number}{run}{f' ({left.why})' if left.why else ''}"
+    return f"{escape_for_chat(topic.partition(' #')[0])}: {left.number}{run}{f' ({left.why})' if left.why else ''}"
 
 
-def unreadable(error: Exception, *, run: str = "", asset: str = "") -> Alert:
+def unreadable_alert(error: Exception, *, run: str = "", asset: str = "") -> Alert:
     """The bare alert for an event that cannot be read: it must not hold back those behind it.
 
     Args:
@@ -145,7 +145,7 @@ def unreadable(error: Exception, *, run: str = "", asset: str = "") -> Alert:
         assets=[asset] if asset else [],
         snapshot="",
         check="",
-        error=visible(words),
+        error=escape_controls(words),
         next=OF_UNREADABLE,
     )
 
@@ -156,7 +156,7 @@ def _what(alert: Alert) -> str:
         return f"an event of run {alert.run[:8]}" if alert.run else f"an event of {alert.assets[0]}"
     if alert.event == "source_late":
         return f"{alert.assets[0]} is late"
-    snapshot = f" ({harmless(alert.snapshot)})" if alert.snapshot else ""
+    snapshot = f" ({escape_for_chat(alert.snapshot)})" if alert.snapshot else ""
     return (
         f"{alert.check} of {alert.assets[0]}{snapshot} failed" if alert.check else f"{_named(alert)}{snapshot} failed"
     )
@@ -170,10 +170,10 @@ def _named(alert: Alert) -> str:
     return f"a run of {alert.assets[0]}{more}"
 
 
-def harmless(words: str) -> str:
+def escape_for_chat(words: str) -> str:
     r"""The words of the data for a chat: they call nobody, show no picture, and make no link with other words.
 
-    >>> ascii(harmless("<!channel> @here ![x](http://a)"))
+    >>> ascii(escape_for_chat("<!channel> @here ![x](http://a)"))
     "'\\u2039!channel\\u203a \\uff20here ![x] (http://a)'"
     """
     return words.translate(_CALLS).replace("](", "] (")

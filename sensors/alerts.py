@@ -13,12 +13,12 @@ from gristmill.environment import Environment
 from gristmill.errors import StoreError
 from gristmill.recipes.catalogue import Catalogue
 from resources.pages.news import with_news
-from resources.webhook import RefusedMessage, post
-from sensors.alert_events import UNDECIDED, Undecided, alert_of, events, is_undecided, newest
+from resources.webhook import RefusedMessage, post_message
+from sensors.alert_events import UNDECIDED, Undecided, alert_of, events_after, is_undecided, newest_event_id
 from sensors.alert_memory import KINDS, Memory, load_memory
-from sensors.alert_messages import NOTHING, Alert, Unposted, message_of, message_of_more, unreadable
+from sensors.alert_messages import NOTHING, Alert, Unposted, message_of, message_of_more, unreadable_alert
 from sensors.lateness import expected_hours, never_come
-from sensors.ticks import Found, found
+from sensors.ticks import Found, success_result
 
 BOX = 15.0
 """Seconds after which a tick posts nothing more. The last post may take 40 s, and Dagster ends a tick after 60 s."""
@@ -44,7 +44,7 @@ def alert_sensors(environment: Environment, catalogue: Catalogue) -> list[dg.Sen
 def alert_sensor(
     environment: Environment,
     hours: Mapping[str, float],
-    post: Post = post,
+    post: Post = post_message,
     now: Callable[[], float] = time.time,
     box: float = BOX,
 ) -> dg.SensorDefinition:
@@ -67,7 +67,7 @@ def alert_sensor(
     def alerts(context: dg.SensorEvaluationContext) -> dg.SkipReason | Found:
         memory = load_memory(context.cursor)
         if memory is None:  # the first tick: what failed before is history
-            after = {kind.value: newest(context.instance, kind) for kind in KINDS}
+            after = {kind.value: newest_event_id(context.instance, kind) for kind in KINDS}
             told = "failures from now on are posted"
             context.update_cursor(with_news(told, json.dumps(asdict(Memory(after)))))
             return dg.SkipReason(told)
@@ -77,7 +77,7 @@ def alert_sensor(
         if not tick.posted:
             return dg.SkipReason(words)
         context.log.info(words)
-        return found()
+        return success_result()
 
     return alerts
 
@@ -127,7 +127,7 @@ class _Tick:
 
     def _tell_all(self, kind: dg.DagsterEventType) -> bool:
         """Posts what is new of one kind of events; False if time was up before the last of them."""
-        for record in events(self._instance, kind, self._memory.after[kind.value]):
+        for record in events_after(self._instance, kind, self._memory.after[kind.value]):
             if time.monotonic() > self._end:
                 return False
             alert = self._read(record.event_log_entry)
@@ -144,24 +144,24 @@ class _Tick:
             undecided = is_undecided(self._instance, entry, self._now)
             return UNDECIDED if undecided else alert_of(self._instance, entry, self._hours)
         except Exception as error:  # noqa: BLE001 - one event that cannot be read must not stop all alerts for good
-            return unreadable(error, run=entry.run_id)
+            return unreadable_alert(error, run=entry.run_id)
 
     def _tell(self, alert: Alert) -> None:
         """Posts an alert, unless one of its topic was posted lately, or many others in this tick."""
         when, left = self._memory.posted.get(alert.topic, (0.0, NOTHING))
         if self._is_silent(when):
-            self._memory.posted[alert.topic] = (when, left.more(alert.run))
+            self._memory.posted[alert.topic] = (when, left.with_alert(alert.run))
             self._silenced += 1
         elif self.posted < MOST:
             message = message_of(alert, self._environment.ui_url, left.number, self._environment.lake)
             refusal = self._deliver(alert.topic, message)
             self._remember(alert.topic)
             if refusal:
-                self._memory.passed[alert.topic] = left.more(alert.run, refusal)
+                self._memory.passed[alert.topic] = left.with_alert(alert.run, refusal)
         else:
             if not self._crowd:
                 self._before_crowd = deepcopy(self._memory)
-            self._crowd[alert.topic] = self._crowd.get(alert.topic, NOTHING).more(alert.run)
+            self._crowd[alert.topic] = self._crowd.get(alert.topic, NOTHING).with_alert(alert.run)
 
     def _tell_of_more(self) -> None:
         """Posts the number of those left out: of topics whose silence is over, of a crowd, and of refused messages."""

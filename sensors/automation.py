@@ -22,13 +22,13 @@ from gristmill.environment import INTERVAL
 from gristmill.errors import shorten
 from gristmill.lake.identity import digest_of
 from gristmill.recipes.catalogue import Catalogue
-from gristmill.reports.sizes import counted
+from gristmill.reports.sizes import quantity
 from resources.pages.launches import MOST
-from resources.pauses import paused
-from sensors.following.happenings import happened, newest_event, unfinished_backfills
+from resources.pauses import paused_names
+from sensors.following.happenings import changed_addresses, newest_event, unfinished_backfills
 from sensors.following.parts import in_parts, snapshots_in
 from sensors.following.units import Unit, units_of
-from sensors.ticks import read_memory, warner
+from sensors.ticks import read_memory, tick_warner
 
 NAME = "automation"
 """The name of the sensor."""
@@ -122,7 +122,7 @@ class Automation(dg.AutomationConditionSensorDefinition):
         return self._outer.evaluate_tick(context)
 
     def _look(self, context: dg.SensorEvaluationContext) -> dg.SensorResult:
-        memory, began = read_memory(AutomationMemory, context.cursor, NAME, warner(context)), time.monotonic()
+        memory, began = read_memory(AutomationMemory, context.cursor, NAME, tick_warner(context)), time.monotonic()
         requests: list[dg.RunRequest] = []
         evaluations: list[Any] = []
         failed: list[str] = []
@@ -150,9 +150,9 @@ class Automation(dg.AutomationConditionSensorDefinition):
         if requests:
             context.log.info(_in_words(requests))  # Dagster shows neither cursor nor words of such a sensor's tick
             return dg.SensorResult(run_requests=requests, **found)
-        held = sorted(paused(context.instance))
+        held = sorted(paused_names(context.instance))
         words = [f"not evaluated: {failed[0]}"] if failed else []
-        words += [f"{counted(left, 'unit')} more at the next tick"] if left else []
+        words += [f"{quantity(left, 'unit')} more at the next tick"] if left else []
         words += [f"paused: {', '.join(held)}"] if held else []
         return dg.SensorResult(skip_reason=dg.SkipReason("; ".join(words) or "nothing to request"), **found)
 
@@ -173,10 +173,10 @@ class Automation(dg.AutomationConditionSensorDefinition):
         instance, graph = context.instance, context.repository_def.asset_graph  # type: ignore[union-attr]  # it has one
         newest = newest_event(instance)
         backfills = unfinished_backfills(instance)
-        world = digest_of([sorted(paused(instance)), sorted(backfills)])
+        world = digest_of([sorted(paused_names(instance)), sorted(backfills)])
         touched = {key for keys in backfills.values() for key in keys}
         if newest != memory.before:
-            touched |= happened(instance, memory.before)
+            touched |= changed_addresses(instance, memory.before)
         everything = world != memory.world or memory.newest < 0 or newest < memory.newest
         memory.before, memory.newest, memory.world = memory.newest, newest, world
         for unit in self._units:
@@ -249,9 +249,9 @@ def _with_checks(context: dg.SensorEvaluationContext, request: dg.RunRequest) ->
 def _in_words(requests: Sequence[dg.RunRequest]) -> str:
     """What was requested, at most some of it."""
     told = [
-        f"{each.partition_key or 'indexes'}: {counted(len(each.asset_selection), 'asset')}"
+        f"{each.partition_key or 'indexes'}: {quantity(len(each.asset_selection), 'asset')}"
         if each.asset_selection
-        else f"a backfill of {counted(len(snapshots_in(each)), 'snapshot')}"
+        else f"a backfill of {quantity(len(snapshots_in(each)), 'snapshot')}"
         for each in requests
     ]
     return f"requested {', '.join(told[:NAMED])}{f' and {len(told) - NAMED} more' if len(told) > NAMED else ''}"
@@ -293,7 +293,7 @@ def why_held(instance: dg.DagsterInstance, names: frozenset[str]) -> str:
         instance: Dagster's instance.
         names: theirs.
     """
-    if held := sorted(names & paused(instance)):
+    if held := sorted(names & paused_names(instance)):
         return f"{' and '.join(held)} {'are' if held[1:] else 'is'} paused"
     if instance.get_daemon_heartbeats():
         states = [state for state in instance.all_instigator_state() if state.name == NAME]

@@ -19,7 +19,7 @@ from assets.support.keys import address_of, key_of, snapshots_of
 from assets.support.lake_identity import UNSHOWN, is_shown
 from assets.support.runs.own_checks import own_checks
 from gristmill.environment import INTERVAL
-from gristmill.errors import DataError, RecipeError, visible
+from gristmill.errors import DataError, RecipeError, escape_controls
 from gristmill.lake.address import Place, blocklist_path, place
 from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.identity import digest_of
@@ -28,13 +28,13 @@ from gristmill.lake.rows.blocklists.blocklist import Blocklist, LostEntries, rea
 from gristmill.lake.rows.blocklists.blocklist_files import note_entries
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import Catalogue
-from gristmill.reports.sizes import counted
+from gristmill.reports.sizes import quantity
 from gristmill.stages.mixing.blocklist_inputs import Hashes, hashes_by_name, touched_shards
 from resources.lake import LakeResource
 from resources.pages.news import with_news
 from sensors.automation import NAME, awake_units, why_held
 from sensors.blocked_assets import Selected, selected_assets
-from sensors.ticks import GOING, once_more, read_memory, requested, warner
+from sensors.ticks import GOING, once_more, read_memory, requests_in_words, tick_warner
 
 BOX = 30.0
 """Longest time of a tick in seconds; the next tick continues."""
@@ -302,7 +302,7 @@ def blocklist_sensors(catalogue: Catalogue, interval: int = INTERVAL, box: float
         description="Requests the finished slices that a changed blocklist affects",
     )
     def watch(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult:
-        began, warn = time.monotonic(), warner(context)
+        began, warn = time.monotonic(), tick_warner(context)
         if not is_shown(context.instance, lake.store()):
             return dg.SensorResult(skip_reason=dg.SkipReason(UNSHOWN), cursor=context.cursor)
         look = _Look(
@@ -324,14 +324,14 @@ def blocklist_sensors(catalogue: Catalogue, interval: int = INTERVAL, box: float
 def _result(look: _Look, memory: BlocklistMemory) -> dg.SensorResult:
     state = msgspec.json.encode(memory, order="sorted").decode()
     if look.asked:
-        return dg.SensorResult(run_requests=look.asked, cursor=with_news(requested(look.asked), state))
+        return dg.SensorResult(run_requests=look.asked, cursor=with_news(requests_in_words(look.asked), state))
     unread = [*look.unread.values()]
     waiting = sum(len(mark.wait) for mark in memory.marks.values()) - len(unread)
     reasons = [
-        *map(visible, look.wrong.values()),
+        *map(escape_controls, look.wrong.values()),
         *dict.fromkeys(look.messages),
         *([f"{waiting} slices are being made; they are checked again"] if waiting else []),
-        *(f"{counted(len(unread), 'slice')} cannot be checked: {line}" for line in unread[:1]),
+        *(f"{quantity(len(unread), 'slice')} cannot be checked: {line}" for line in unread[:1]),
     ]
     told = "; ".join(reasons) or "nothing new: no slice is affected"
     return dg.SensorResult(skip_reason=dg.SkipReason(told), cursor=with_news(told, state))

@@ -15,10 +15,10 @@ from assets.support.keys import address_of
 from assets.support.last_reading import keep_shown, readings_of
 from gristmill.environment import INTERVAL
 from gristmill.errors import shorten
-from gristmill.reports.sizes import counted
+from gristmill.reports.sizes import quantity
 from resources.pages.news import with_news, without_news
-from sensors.alert_events import events, newest
-from sensors.ticks import Found, found
+from sensors.alert_events import events_after, newest_event_id
+from sensors.ticks import Found, success_result
 
 BOX = 15.0
 """Seconds after which a tick looks at no further run; the next tick continues."""
@@ -47,7 +47,7 @@ def last_reading_sensor(
     def last_readings(context: dg.SensorEvaluationContext) -> dg.SkipReason | Found:
         after = _after(context.cursor)
         if after is None:
-            after = {kind.value: newest(context.instance, kind) for kind in KINDS}
+            after = {kind.value: newest_event_id(context.instance, kind) for kind in KINDS}
             told = "runs that end from now on are looked at"
             context.update_cursor(with_news(told, json.dumps(after)))
             return dg.SkipReason(told)
@@ -55,7 +55,7 @@ def last_reading_sensor(
         assets: set[str] = set()
         wrong: list[str] = []
         for kind in KINDS:
-            for record in events(context.instance, kind, after[kind.value]):
+            for record in events_after(context.instance, kind, after[kind.value]):
                 if time.monotonic() > end:
                     break
                 ended += 1
@@ -73,7 +73,7 @@ def last_reading_sensor(
         if not ended:
             return dg.SkipReason(told)
         context.log.info(told)
-        return found()
+        return success_result()
 
     return last_readings
 
@@ -81,7 +81,7 @@ def last_reading_sensor(
 def _in_words(ended: int, assets: int) -> str:
     if not ended:
         return "nothing new: no run was canceled, and none has failed"
-    return f"{counted(ended, 'run')} canceled or failed, of {counted(assets, 'asset')} with audits"
+    return f"{quantity(ended, 'run')} canceled or failed, of {quantity(assets, 'asset')} with audits"
 
 
 def _after(cursor: str | None) -> dict[str, int] | None:

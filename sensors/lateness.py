@@ -7,10 +7,10 @@ import dagster as dg
 
 from assets.support.keys import address_of, key_of
 from assets.support.next_steps import OF_LATE
-from gristmill.errors import shorten, visible
+from gristmill.errors import escape_controls, shorten
 from gristmill.lake.address import raw_asset
 from gristmill.recipes.catalogue import Catalogue
-from sensors.alert_messages import Alert, unreadable
+from sensors.alert_messages import Alert, unreadable_alert
 
 LONGEST_NAME = 200
 """Characters of a partition's key."""
@@ -35,7 +35,7 @@ def late_alert(instance: dg.DagsterInstance, key: dg.AssetKey, hours: float | No
     if newest is None or newest.asset_materialization is None:
         error = f"no snapshot has ever come; one was expected within {within}"
     else:
-        snapshot = visible(shorten(newest.asset_materialization.partition or "", LONGEST_NAME))
+        snapshot = escape_controls(shorten(newest.asset_materialization.partition or "", LONGEST_NAME))
         when = datetime.fromtimestamp(newest.timestamp, UTC).strftime("%Y-%m-%d %H:%M UTC")
         error = f"no new or changed snapshot within {within}; the newest report is that of {snapshot}, {when}"
     return Alert(
@@ -77,7 +77,7 @@ def never_come(
             came = instance.get_latest_materialization_event(key_of(asset)) is not None
             alert = None if came else late_alert(instance, key_of(asset), allowed)
         except Exception as error:  # noqa: BLE001 - one source must not hold back the alerts of the others
-            alert = unreadable(error, asset=asset)
+            alert = unreadable_alert(error, asset=asset)
         if alert is not None:
             yield alert
         awaited[asset] = None

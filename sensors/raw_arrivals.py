@@ -9,7 +9,7 @@ import msgspec
 from assets.support.arrivals import ARRIVALS
 from assets.support.lake_identity import UNSHOWN, is_shown
 from gristmill.environment import INTERVAL
-from gristmill.errors import shorten, visible
+from gristmill.errors import escape_controls, shorten
 from gristmill.lake.address import raw_asset
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.source import Source
@@ -17,7 +17,7 @@ from resources.lake import LakeResource
 from resources.pages.news import with_news
 from sensors.automation import awake_units
 from sensors.raw_looks import NAMED, Log, Looked, Pace, look_at
-from sensors.ticks import Found, found, read_memory, warner
+from sensors.ticks import Found, read_memory, success_result, tick_warner
 
 NOTHING = "nothing new"
 """What a look says that has found nothing."""
@@ -61,7 +61,7 @@ def raw_arrival_sensor(
         began = time.monotonic()
         if not is_shown(context.instance, lake.store()):
             return dg.SkipReason(UNSHOWN)
-        warn = warner(context)
+        warn = tick_warner(context)
         memory, awake = read_memory(ArrivalMemory, context.cursor, ARRIVALS, warn), awake_units(context.instance)
         looked, wrong, waiting = _look_around(context.instance, lake, sources, below, memory, awake, warn, paced, began)
         if wrong and not looked:
@@ -127,7 +127,10 @@ def _result(
 ) -> dg.SkipReason | Found:
     news = {name: each for name, each in looked.items() if each.told}
     said = "; ".join(f"{name}: {'; '.join(each.told)}" for name, each in [*news.items()][:NAMED]) or NOTHING
-    lines = [f"{raw_asset(name)}: not looked at: {visible(shorten(str(error), 500))}" for name, error in wrong.items()]
+    lines = [
+        f"{raw_asset(name)}: not looked at: {escape_controls(shorten(str(error), 500))}"
+        for name, error in wrong.items()
+    ]
     for line in lines:
         context.log.error(line)
     words = [f"{name}: {each.words}" for name, each in looked.items() if each.told or each.words != NOTHING]
@@ -141,7 +144,7 @@ def _result(
         context.log.info(f"{name}: {each.words}")
         for line in each.told:
             context.log.info(f"{name}: {line}")
-    return found()
+    return success_result()
 
 
 def _some(names: Sequence[str]) -> str:

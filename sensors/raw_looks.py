@@ -8,16 +8,16 @@ from typing import NamedTuple
 
 import dagster as dg
 
-from assets.support.arrivals import Compare, forget, report, reported
+from assets.support.arrivals import Compare, forget_vanished, report, reported_versions
 from assets.support.keys import snapshots_of
-from gristmill.errors import visible
+from gristmill.errors import escape_controls
 from gristmill.lake.address import raw_asset
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.changes import RawChanges, find_changes
 from gristmill.raw_data.inventory import Inventory
 from gristmill.raw_data.remarks import not_read
-from gristmill.raw_data.roots import open_raw, reach
-from gristmill.raw_data.scan import EMPTY, RawScan, Seen, raw_top, shown
+from gristmill.raw_data.roots import open_raw, raw_access
+from gristmill.raw_data.scan import EMPTY, RawScan, Seen, raw_top, show_path
 from gristmill.raw_data.watch import Watch, dump_watch, load_watch
 from gristmill.recipes.source import Source
 from resources.lake import LakeResource
@@ -101,7 +101,7 @@ def look_at(
             messages += _broken_off(source, mind, warn)
         else:
             mind.read = read
-            known = reported(instance, source.name)
+            known = reported_versions(instance, source.name)
             messages += _decide(source, mind, scan, known, now(), warn)
             keys = set(instance.get_dynamic_partitions(snapshots_of(source.name).name or ""))
             forgotten += _restore(instance, source, scan, known, keys | mind.due.keys())
@@ -115,7 +115,9 @@ def _looked(mind: Watch, done: Mapping[str, str], forgotten: Sequence[str], mess
     """What a look has found, in words."""
     remaining = f"{len(mind.due)} more are reported at the next tick" if mind.due else ""
     nothing = "" if mind.under_way or forgotten else "nothing new"
-    words = visible("; ".join(each for each in [_told(done) or nothing, *forgotten, remaining, *messages] if each))
+    words = escape_controls(
+        "; ".join(each for each in [_told(done) or nothing, *forgotten, remaining, *messages] if each)
+    )
     told = [*(f"{snapshot} {what}" for snapshot, what in done.items()), *forgotten]
     more = [f"and {len(told) - NAMED} more"] if len(told) > NAMED else []
     return Looked(dump_watch(mind), words, [*told[:NAMED], *more])
@@ -134,7 +136,7 @@ def _lister(source: Source, lake: LakeResource) -> Store | Inventory:
     """The store of the raw objects, or its newest inventory if the source names one."""
     options = lake.lake().options
     raw = open_raw(source, lake.store(), options)
-    return Inventory(source.inventory, raw.url, *reach(source, options)) if source.inventory else raw
+    return Inventory(source.inventory, raw.url, *raw_access(source, options)) if source.inventory else raw
 
 
 def _told(reported: Iterable[str]) -> str:
@@ -169,7 +171,7 @@ def _decide(
 ) -> Iterator[str]:
     """Messages about a complete scan. The snapshots that must be reported are added to `mind.due`."""
     asset = raw_asset(source.name)
-    gone = mind.settle(source, scan, known, now)
+    gone = mind.decide_reports(source, scan, known, now)
     for name, problem in [*scan.invalid.items(), *itertools.islice(scan.held.items(), NAMED)]:
         warn(f"{asset}/{name} is skipped: {problem}")
     if scan.hidden:
@@ -189,7 +191,7 @@ def _decide(
         if count:
             such = f" ({'such as ' if count > 1 else ''}{first})" if first else ""
             yield f"{description}: {count:,}{such}"
-    yield from not_read(source, scan, shown(source, raw_top(source)))
+    yield from not_read(source, scan, show_path(source, raw_top(source)))
 
 
 def _forget(
@@ -223,12 +225,12 @@ def _forget(
         return []
     present = _present(scan)
     vanished = {key: version for key, version in known.items() if key not in present}
-    gone = forget(instance, source, lake, below, vanished, late)
+    gone = forget_vanished(instance, source, lake, below, vanished, late)
     words = [f"{_names(gone)} vanished, and nothing made from it is left: its key was removed"] if gone else []
     strays = keys - present - known.keys()
     if strays:  # another process may have reported one since the scan
-        strays -= reported(instance, source.name, sorted(strays)).keys()
-    removed = forget(instance, source, lake, below, dict.fromkeys(strays, EMPTY), late)
+        strays -= reported_versions(instance, source.name, sorted(strays)).keys()
+    removed = forget_vanished(instance, source, lake, below, dict.fromkeys(strays, EMPTY), late)
     return [*words, f"{_names(removed)} never had raw data: its key was removed"] if removed else words
 
 

@@ -9,7 +9,7 @@ from assets.support.keys import address_of, key_of, snapshots_of
 from assets.support.lake_identity import UNSHOWN, is_shown
 from assets.support.runs.own_checks import own_checks
 from gristmill.environment import INTERVAL
-from gristmill.errors import DataError, visible
+from gristmill.errors import DataError, escape_controls
 from gristmill.lake.address import attributes_asset, place
 from gristmill.lake.asset_kinds import MARKS, ledger_of_asset, names_of
 from gristmill.lake.ledger.files import read_head
@@ -20,7 +20,7 @@ from gristmill.stages.dedupe.resolution import read_resolution
 from resources.lake import LakeResource
 from resources.pages.news import with_news
 from sensors.automation import why_held
-from sensors.ticks import GOING, once_more, read_memory, requested, warner
+from sensors.ticks import GOING, once_more, read_memory, requests_in_words, tick_warner
 
 MOST = 500
 """Largest number of runs that a tick requests; the next tick continues."""
@@ -94,7 +94,7 @@ def resolution_sensors(catalogue: Catalogue, interval: int = INTERVAL) -> list[d
         description="Requests the attribute sets of duplicates whose marks a resolution changed",
     )
     def watch(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult:
-        store, warn = lake.store(), warner(context)
+        store, warn = lake.store(), tick_warner(context)
         if not is_shown(context.instance, store):
             return dg.SensorResult(skip_reason=dg.SkipReason(UNSHOWN), cursor=context.cursor)
         memory = read_memory(ResolutionMemory, context.cursor, NAME_OF_SENSOR, warn)
@@ -116,8 +116,8 @@ def resolution_sensors(catalogue: Catalogue, interval: int = INTERVAL) -> list[d
         memory.failed = once_more(memory.failed, wrong)
         state = msgspec.json.encode(memory, order="sorted").decode()
         if asked:
-            return dg.SensorResult(run_requests=asked, cursor=with_news(requested(asked), state))
-        told = "; ".join([*map(visible, wrong.values()), *said]) or "nothing new: no set is affected"
+            return dg.SensorResult(run_requests=asked, cursor=with_news(requests_in_words(asked), state))
+        told = "; ".join([*map(escape_controls, wrong.values()), *said]) or "nothing new: no set is affected"
         return dg.SensorResult(skip_reason=dg.SkipReason(told), cursor=with_news(told, state))
 
     return [watch] if dedupes else []

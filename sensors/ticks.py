@@ -9,8 +9,8 @@ from dagster import DagsterRun
 from dagster._core.definitions.run_request import DagsterRunReaction
 
 from assets.support.keys import address_of, snapshots_of
-from gristmill.errors import shorten, visible
-from gristmill.reports.sizes import counted
+from gristmill.errors import escape_controls, shorten
+from gristmill.reports.sizes import quantity
 from resources.pages.news import without_news
 
 M = TypeVar("M", bound=msgspec.Struct)
@@ -31,7 +31,7 @@ NAMED = 5
 """Most partitions that a tick names; it counts the others."""
 
 
-def found() -> Found:
+def success_result() -> Found:
     """The result of such a tick: "success".
 
     Dagster 1.13 records a tick without run requests as skipped, unless it is the reaction to a run. This is the
@@ -56,7 +56,7 @@ def read_memory(kind: type[M], cursor: str | None, name: str, warn: Callable[[st
         return kind()
 
 
-def warner(context: dg.SensorEvaluationContext) -> Callable[[str], None]:
+def tick_warner(context: dg.SensorEvaluationContext) -> Callable[[str], None]:
     """A function that writes a warning into the log of a tick.
 
     It looks at `context.log` only when it is called: the first look makes a file, which Dagster keeps.
@@ -64,7 +64,7 @@ def warner(context: dg.SensorEvaluationContext) -> Callable[[str], None]:
     Args:
         context: context of the tick.
     """
-    return lambda words: context.log.warning(visible(words))  # they may have names of the data
+    return lambda words: context.log.warning(escape_controls(words))  # they may have names of the data
 
 
 def once_more(failed: Mapping[str, int], wrong: Iterable[str]) -> dict[str, int]:
@@ -94,21 +94,22 @@ def has_partition(instance: dg.DagsterInstance, source: str | None, snapshot: st
     return instance.has_dynamic_partition(snapshots_of(source).name or "", snapshot)
 
 
-def requested(requests: Sequence[dg.RunRequest]) -> str:
+def requests_in_words(requests: Sequence[dg.RunRequest]) -> str:
     """The requests of a tick in words: how many runs, and what the first of them make.
 
     Args:
         requests: requests of the tick.
 
-    >>> requested([dg.RunRequest(partition_key="2024", asset_selection=[dg.AssetKey(["mixes", "starter", "index"])])])
+    >>> index = dg.AssetKey(["mixes", "starter", "index"])
+    >>> requests_in_words([dg.RunRequest(partition_key="2024", asset_selection=[index])])
     'requested 1 run: mixes/starter/index (2024)'
     """
     named = [_named(each) for each in requests[:NAMED]]
     more = f" and {len(requests) - NAMED} more" if len(requests) > NAMED else ""
-    return f"requested {counted(len(requests), 'run')}: {', '.join(named)}{more}"
+    return f"requested {quantity(len(requests), 'run')}: {', '.join(named)}{more}"
 
 
 def _named(request: dg.RunRequest) -> str:
     first, *others = map(address_of, request.asset_selection or ())
-    more = f" and {counted(len(others), 'other')}" if others else ""
+    more = f" and {quantity(len(others), 'other')}" if others else ""
     return f"{first}{more}{f' ({request.partition_key})' if request.partition_key else ''}"

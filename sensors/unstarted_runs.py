@@ -17,14 +17,14 @@ from resources.pages.news import with_news, without_news
 from sensors.alert_events import (
     ATTEMPT,
     MOST,
-    events,
+    events_after,
     is_undecided,
     launched_again,
     never_started,
-    newest,
+    newest_event_id,
     was_forgotten,
 )
-from sensors.ticks import has_partition, requested
+from sensors.ticks import has_partition, requests_in_words
 
 MOST_IN_A_TICK = 500
 """Largest number of runs that a tick requests; the next tick continues."""
@@ -55,12 +55,12 @@ def unstarted_sensor(
         kind, instance = dg.DagsterEventType.RUN_FAILURE, context.instance
         if context.cursor is None:  # the first tick: what failed before is history
             told = "runs that Dagster gives up from now on are requested again"
-            cursor = with_news(told, str(newest(instance, kind)))
+            cursor = with_news(told, str(newest_event_id(instance, kind)))
             return dg.SensorResult(skip_reason=dg.SkipReason(told), cursor=cursor)
         after = int(without_news(context.cursor))
         asked: list[dg.RunRequest] = []
         said: list[str] = []
-        for record in events(instance, kind, after):
+        for record in events_after(instance, kind, after):
             if len(asked) >= MOST_IN_A_TICK or _is_open(instance, record.event_log_entry, now()):
                 break
             after = record.storage_id
@@ -71,7 +71,7 @@ def unstarted_sensor(
         for line in said:
             context.log.warning(line)
         if asked:
-            return dg.SensorResult(run_requests=asked, cursor=with_news(requested(asked), str(after)))
+            return dg.SensorResult(run_requests=asked, cursor=with_news(requests_in_words(asked), str(after)))
         told = "; ".join(said) or "nothing new: no run that failed was given up by Dagster"
         return dg.SensorResult(skip_reason=dg.SkipReason(told), cursor=with_news(told, str(after)))
 

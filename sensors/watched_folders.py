@@ -11,7 +11,7 @@ from gristmill.energon.watching.listing import dump_watch, load_watch, state_of
 from gristmill.energon.watching.prepare import open_watched
 from gristmill.environment import INTERVAL
 from gristmill.recipes.catalogue import Catalogue
-from gristmill.reports.sizes import counted
+from gristmill.reports.sizes import quantity
 from resources.lake import LakeResource
 from resources.pages.news import with_news, without_news
 
@@ -60,7 +60,7 @@ def _sensor(folder: WatchedFolder, interval: int, box: float, now: Callable[[], 
                 reason = f"the files have changed; waits until they stay the same for {folder.quiet:g} s"
         if reason:
             return dg.SensorResult(skip_reason=reason, cursor=with_news(reason, dump_watch(mind)))
-        news = f"requested 1 run: {folder.path} has changed, {counted(files, 'file')}"
+        news = f"requested 1 run: {folder.path} has changed, {quantity(files, 'file')}"
         cursor = with_news(news, dump_watch(mind))
         return dg.SensorResult(run_requests=[dg.RunRequest(tags={STATE: state})], cursor=cursor)
 

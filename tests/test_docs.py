@@ -18,8 +18,8 @@ from dagster import DagsterInstance
 from dagster._core.instance.config import dagster_instance_config
 from testkit import Mill, make_documents
 
-from gristmill.command_line import parser
-from gristmill.lake.ledger.files import dump
+from gristmill.command_line import command_parser
+from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.index_ledger import compose_index
 from gristmill.lake.rows.blocklists.blocklist import read_blocklist
 from gristmill.recipes.mix import Stream
@@ -98,7 +98,7 @@ def section(page: str, heading: str) -> str:
 
 
 def subcommands() -> dict[str, ArgumentParser]:
-    choices = next(action.choices for action in parser()._actions if action.choices)  # noqa: SLF001 - argparse has no other way to ask
+    choices = next(action.choices for action in command_parser()._actions if action.choices)  # noqa: SLF001 - argparse has no other way to ask
     assert set(choices) >= {"verify", "sample", "acquire", "gc"}
     return dict(choices)
 
@@ -145,7 +145,7 @@ def test_every_command_that_the_documents_show_is_one_that_the_command_line_take
     assert len(shown) > 15
     for page, words in shown:
         try:
-            parser(words[0]).parse_args(words)
+            command_parser(words[0]).parse_args(words)
         except SystemExit:
             pytest.fail(f"{page}: gristmill {' '.join(words)}")
 
@@ -247,7 +247,7 @@ def written(mill: Mill) -> list[dict[str, object]]:
     rows += [mill.rows(where.quarantine("a")), [json.loads(blocked)], mill.rows(where.table)]
     alert = Alert(event="run_failure", run="1", job="mine", assets=(), snapshot="", check="", error="no", next="mend")
     return [message_of(alert, "", 0, "s3://bucket/lake"), *(row for shard in rows for row in shard)] + [
-        json.loads(dump(each)) for each in (ledger, compose_index("mixes/blend/index", (), {}))
+        json.loads(as_json(each)) for each in (ledger, compose_index("mixes/blend/index", (), {}))
     ]
 
 

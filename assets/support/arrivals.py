@@ -12,7 +12,7 @@ from typing import Any
 import dagster as dg
 from dagster import DagsterEventType
 
-from assets.support.facts.tables import table
+from assets.support.facts.tables import metadata_table
 from assets.support.keys import key_of, snapshots_of
 from assets.support.runs.backfills import going_backfills
 from assets.support.runs.runless_events import MOST, record_events
@@ -22,9 +22,9 @@ from gristmill.lake.address import place, raw_asset
 from gristmill.lake.ledger.files import read_head
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.changes import RawChanges, find_changes
-from gristmill.raw_data.scan import EMPTY, Seen, present, scan_raw
+from gristmill.raw_data.scan import EMPTY, Seen, present_snapshots, scan_raw
 from gristmill.recipes.source import Source
-from gristmill.reports.sizes import counted, size_in_words
+from gristmill.reports.sizes import quantity, size_in_words
 
 ARRIVALS = "raw_arrivals"
 """The name of the sensor that watches the raw data of all sources."""
@@ -40,7 +40,9 @@ LISTED = 50
 """Most files that a report names."""
 
 
-def versions(instance: dg.DagsterInstance, key: dg.AssetKey, partitions: Sequence[str] | None = None) -> dict[str, str]:
+def data_versions(
+    instance: dg.DagsterInstance, key: dg.AssetKey, partitions: Sequence[str] | None = None
+) -> dict[str, str]:
     """The last data version of each partition of an asset, by partition key. It takes one query.
 
     Args:
@@ -54,12 +56,14 @@ def versions(instance: dg.DagsterInstance, key: dg.AssetKey, partitions: Sequenc
     return {partition: values[DATA_VERSION] for partition, values in tags.items()}
 
 
-def reported(instance: dg.DagsterInstance, source: str, snapshots: Sequence[str] | None = None) -> dict[str, str]:
+def reported_versions(
+    instance: dg.DagsterInstance, source: str, snapshots: Sequence[str] | None = None
+) -> dict[str, str]:
     """The last reported data version of each raw snapshot, by snapshot.
 
     It is read from Dagster's event log, so it is right even if a sensor's cursor is lost.
     """
-    return versions(instance, key_of(raw_asset(source)), snapshots)
+    return data_versions(instance, key_of(raw_asset(source)), snapshots)
 
 
 def is_vanished(instance: dg.DagsterInstance, source: str, snapshot: str) -> bool:
@@ -67,7 +71,7 @@ def is_vanished(instance: dg.DagsterInstance, source: str, snapshot: str) -> boo
 
     Then its documents may become empty. Without such a report, an empty raw folder is an error: its data may be lost.
     """
-    return reported(instance, source, [snapshot]).get(snapshot) == EMPTY
+    return reported_versions(instance, source, [snapshot]).get(snapshot) == EMPTY
 
 
 Compare = Callable[[str, Seen], RawChanges | None]
@@ -97,7 +101,7 @@ def report(
     Returns:
         What was reported of each snapshot, in words; sorted by snapshot.
     """
-    last_versions = reported(instance, source.name)
+    last_versions = reported_versions(instance, source.name)
     same = {key: seen for key, seen in due.items() if seen.is_version(last_versions.get(key))}
     for snapshot in same:
         del due[snapshot]
@@ -142,7 +146,7 @@ def _record(instance: dg.DagsterInstance, source: Source, found: Mapping[str, tu
 
 def _in_words(seen: Seen, last_version: str | None, changes: RawChanges | None) -> str:
     """What has happened to a snapshot since its last report."""
-    files = f"{counted(seen.objects, 'file')}, {size_in_words(seen.bytes)}"
+    files = f"{quantity(seen.objects, 'file')}, {size_in_words(seen.bytes)}"
     differs = str(changes or "")
     if not seen.objects:
         return f"vanished: {differs or 'no file is left'}"
@@ -158,7 +162,7 @@ def _facts(seen: Seen, words: str, changes: RawChanges | None) -> dict[str, Any]
     """The metadata of a report."""
     facts: dict[str, Any] = {"what happened": words, "size": size_in_words(seen.bytes)}
     if changes is not None:
-        facts["changed files"] = table(list(changes.rows(LISTED)))
+        facts["changed files"] = metadata_table(list(changes.rows(LISTED)))
     return {**facts, "files": seen.objects, "bytes": seen.bytes}
 
 
@@ -186,10 +190,10 @@ def report_arrivals(
         return find_changes(source, lake, store, snapshot, seen) if lake is not None else None
 
     scan = scan_raw(source, store)
-    return list(report(instance, source, present(source, scan), compare=compare)), scan.invalid | scan.held
+    return list(report(instance, source, present_snapshots(source, scan), compare=compare)), scan.invalid | scan.held
 
 
-def forget(
+def forget_vanished(
     instance: dg.DagsterInstance,
     source: Source,
     lake: Store,

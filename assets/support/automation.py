@@ -15,9 +15,9 @@ from typing import Any
 
 import dagster as dg
 
-from assets.support.runs.tags import makes
+from assets.support.runs.tags import made_together_tag
 from gristmill.lake.asset_kinds import RAW, kind_of, names_of
-from resources.pauses import paused
+from resources.pauses import paused_names
 
 
 class Needed(dg.AutomationCondition[dg.AssetKey]):
@@ -78,7 +78,7 @@ class Paused(dg.AutomationCondition[dg.AssetKey]):
 
     def evaluate(self, context: dg.AutomationContext[Any]) -> dg.AutomationResult[Any]:
         """All partitions, or none."""
-        held = bool(self._names & paused(context.asset_graph_view.instance))
+        held = bool(self._names & paused_names(context.asset_graph_view.instance))
         return dg.AutomationResult(context, context.candidate_subset if held else context.get_empty_subset())
 
 
@@ -119,7 +119,7 @@ def _due_together(address: str) -> dg.AutomationCondition:  # type: ignore[type-
     An input counts if its content changed in a run that does not make the asset too. A run that kept every shard does
     not change the data version.
     """
-    together = dg.AutomationCondition.all_new_updates_have_run_tags(tag_keys={makes(address)})
+    together = dg.AutomationCondition.all_new_updates_have_run_tags(tag_keys={made_together_tag(address)})
     news = dg.AutomationCondition.data_version_changed() & ~together | dg.AutomationCondition.will_be_requested()
     new_code = dg.AutomationCondition.code_version_changed()
     deps_changed = dg.AutomationCondition.any_deps_match(news).with_label("any_deps_changed")

@@ -5,11 +5,11 @@ from typing import Any
 
 import dagster as dg
 
-from assets.support.facts.tables import table, warned
+from assets.support.facts.tables import metadata_table, warnings_metadata
 from assets.support.facts.totals import totals_facts
 from assets.support.keys import key_of, snapshots_of
 from assets.support.next_steps import OF_ABSENT
-from gristmill.errors import GristmillError, visible
+from gristmill.errors import GristmillError, escape_controls
 from gristmill.formats.levanter.mixture_weights import sequences_of
 from gristmill.lake.asset_kinds import TOKEN_CACHE_INDEX, kind_of, names_of
 from gristmill.lake.store.protocol import Store
@@ -18,7 +18,7 @@ from gristmill.recipes.mix import Mix
 from gristmill.recipes.mixture.declared_tokens import declared_tokens
 from gristmill.recipes.mixture.token_shares import Reading
 from gristmill.recipes.source import Source
-from gristmill.reports.sizes import counted, percent, size_in_words
+from gristmill.reports.sizes import percent, quantity, size_in_words
 from gristmill.stages.cache_index.index import cache_reading, tokens_by_stream
 from gristmill.stages.mixing.index import Index, Slice
 
@@ -66,7 +66,7 @@ def _presence(check: dg.AssetCheckKey, absent: Sequence[str]) -> dg.AssetCheckRe
         check_name=check.name,
         passed=not absent,
         severity=dg.AssetCheckSeverity.WARN,
-        description=f"{counted(len(absent), 'slice')} not made yet: {named}" if absent else "no slice is absent",
+        description=f"{quantity(len(absent), 'slice')} not made yet: {named}" if absent else "no slice is absent",
         metadata={"run next": OF_ABSENT} if absent else {},
     )
 
@@ -108,7 +108,7 @@ def reading_facts(mix: Mix, reading: Reading) -> dict[str, Any]:
     return {
         "streams in training": dg.MetadataValue.table(rows),
         **{name: fact for name, fact in told.items() if fact is not None},
-        **warned([*reading.shortages, *reading.warnings]),
+        **warnings_metadata([*reading.shortages, *reading.warnings]),
     }
 
 
@@ -128,7 +128,7 @@ def index_facts(store: Store, index: Index) -> dict[str, Any]:
     tokens = any("tokens" in each.totals for each in index.slices)  # a mix has none before they are made
     return {
         **totals_facts(index.totals),
-        "slices": table([_shown(each, tokens=tokens) for each in index.slices]),
+        "slices": metadata_table([_shown(each, tokens=tokens) for each in index.slices]),
         "absent slices": ", ".join(index.absent) or "none",
         "older editions left out": ", ".join(index.left) or "none",
         "index": dg.MetadataValue.path(f"{store.url}/{index.asset}/index.json"),
@@ -150,7 +150,7 @@ def read_index_facts(store: Store, catalogue: Catalogue, index: Index) -> dict[s
         try:
             facts |= streams_facts(store, mix, index, sources)
         except GristmillError as error:  # the index is of another recipe of the mix, say
-            facts |= warned([visible(str(error))])
+            facts |= warnings_metadata([escape_controls(str(error))])
     return facts
 
 

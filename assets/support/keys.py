@@ -23,7 +23,7 @@ def address_of(key: dg.AssetKey) -> str:
     return "/".join(key.path)
 
 
-def plain(address: str) -> str:
+def plain_name(address: str) -> str:
     """The name that an address has in Dagster's ops, outputs and jobs."""
     return re.sub(r"[^A-Za-z0-9]+", lambda match: "__" if "/" in match.group() else "_", address)
 
@@ -43,14 +43,14 @@ def group_of(address: str) -> str:
     names = names_of(address)
     top, named, *more = address.split("/")
     if "version" in names:
-        return plain(f"{names['source']}-{names['version']}")
+        return plain_name(f"{names['source']}-{names['version']}")
     if top == "token_caches":
-        return plain(f"tokens-{names['mix']}-{names['tokenizer']}")
+        return plain_name(f"tokens-{names['mix']}-{names['tokenizer']}")
     if top == "exports":
-        return plain(f"exports-{names['mix']}-{names['export']}")
+        return plain_name(f"exports-{names['mix']}-{names['export']}")
     if top == "mixes":
-        return plain(f"mix-{named}")
-    return plain(f"{top}-{named}") if more else top
+        return plain_name(f"mix-{named}")
+    return plain_name(f"{top}-{named}") if more else top
 
 
 def choice_of(word: str, names: Iterable[str]) -> dg.Enum:

@@ -102,7 +102,7 @@ def _reading(record: Any) -> LastReading | None:
     return None if run == NEVER else LastReading(run, float(str(at)), record.evaluation)
 
 
-def repeated(instance: dg.DagsterInstance, key: dg.AssetCheckKey) -> dg.AssetCheckResult:
+def repeat_last_result(instance: dg.DagsterInstance, key: dg.AssetCheckKey) -> dg.AssetCheckResult:
     """The last result of a check, marked with the run that read. If the check never ran, a warning says so."""
     return dg.AssetCheckResult(asset_key=key.asset_key, check_name=key.name, **_again(last_reading(instance, key)))
 

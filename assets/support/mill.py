@@ -11,7 +11,7 @@ import dagster as dg
 
 from assets.jobs import index_name, journey_name
 from assets.support.arrivals import report_arrivals
-from assets.support.keys import key_of, plain, snapshots_of
+from assets.support.keys import key_of, plain_name, snapshots_of
 from assets.support.lake_identity import is_shown, shown_lake
 from assets.support.last_reading import AS_OF
 from assets.support.progress import PROGRESS, progress_logger
@@ -28,7 +28,7 @@ from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
 from gristmill.pipeline.dry_run import Prospect, survey_steps
 from gristmill.pipeline.indexes import MixIndexes
-from gristmill.pipeline.models import look_at_folder
+from gristmill.pipeline.models import folder_state
 from gristmill.pipeline.planner import Planner
 from gristmill.pipeline.steps import cache_steps, export_steps, mix_steps, source_steps
 from gristmill.pipeline.tasks import FolderTask, IndexTask, ResolutionTask, TokenizerTask
@@ -78,7 +78,7 @@ class Mill:
     kept: int = 0
     checks: list[bool] = field(default_factory=list)
 
-    def show(self) -> None:
+    def show_lake(self) -> None:
         """Makes Dagster show this lake, if it does not yet."""
         if not is_shown(self.instance, self.store):
             self.say(
@@ -88,7 +88,7 @@ class Mill:
             )
             self.run("sync")
 
-    def arrive(self, source: Source) -> list[str]:
+    def report_raw(self, source: Source) -> list[str]:
         """Reports a source's raw snapshots, as its sensor does; all that there are.
 
         Returns:
@@ -155,11 +155,11 @@ class Mill:
         if together:
             trained = names_of(together[0].asset) if kind_of(together[0].asset) is TOKENIZER else {}
             if trained:
-                self.run(f"{plain(trained['tokenizer'])}_train")
+                self.run(f"{plain_name(trained['tokenizer'])}_train")
             else:
                 self.materialize([prospect.asset for prospect in together], together[0].snapshot or None)
         for prospect in together:
-            planner.states.made(prospect.asset, prospect.snapshot)
+            planner.states.note_made(prospect.asset, prospect.snapshot)
         together.clear()
 
     def run(self, job: str, partition: str | None = None, config: dict[str, Any] | None = None) -> None:
@@ -207,7 +207,7 @@ class Mill:
         self.say(f"{what} of {partition}: {due.asset}: {'; '.join(due.why)}")
         return True
 
-    def journey(self, source: Source, snapshot: str) -> None:
+    def make_source_snapshot(self, source: Source, snapshot: str) -> None:
         """Raw to the newest version, its attribute sets and its fingerprints."""
         every = source_steps(self.catalogue, source, snapshot, self.environment.shelves)
         steps = [step for step in every if not isinstance(step, DedupeLabelsStep)]  # they follow a resolution
@@ -224,13 +224,13 @@ class Mill:
                 if self.needed(step.asset, snapshot, [step]):
                     self.materialize([step.asset], snapshot)
 
-    def mix(self, mix: Mix, stream: str, snapshot: str) -> None:
+    def make_slice(self, mix: Mix, stream: str, snapshot: str) -> None:
         """A mix's slice: its documents."""
         address = mix_asset(mix.name, stream)
         if self.needed(address, snapshot, mix_steps(mix, stream, snapshot, self.environment.shelves)):
             self.materialize([address], snapshot)
 
-    def spell(self, mix: Mix, stream: str, snapshot: str) -> None:
+    def make_tokens(self, mix: Mix, stream: str, snapshot: str) -> None:
         """A mix's slice: its tokens, and its exports."""
         shelves = self.environment.shelves
         steps = [
@@ -248,11 +248,11 @@ class Mill:
             return
         node = "__".join(key_of(tokenizer_asset(tokenizer.name)).path).replace("-", "_")
         config = {"ops": {node: {"config": {"snapshots": {k: list(v) for k, v in slices.items()}}}}} if slices else {}
-        self.run(f"{plain(tokenizer.name)}_train", config=config)
+        self.run(f"{plain_name(tokenizer.name)}_train", config=config)
 
-    def fit(self, recipe: LabelledSet | Model) -> None:
+    def make_folder(self, recipe: LabelledSet | Model) -> None:
         """A labelled set or a model, if it is not there as its recipe says."""
-        address, found = address_of(recipe), look_at_folder(self.store, recipe)
+        address, found = address_of(recipe), folder_state(self.store, recipe)
         if found.state == "finished":
             self.kept += 1
             self.say(f"{address} is there; nothing to do")

@@ -35,6 +35,7 @@ OF_CHECK: Mapping[str, str] = {
     "blocklist_respected": f"see that the blocklist can be read, {_AGAIN}",
     "export_complete": f"materialize the slice of the mix, {_AGAIN} with `force: true`",
     "cache_complete": f"materialize the slice of the mix, {_AGAIN} with `force: true`",
+    "rows_proven": f"mend the package's kind, reload the code, {_AGAIN} with `force: true`",
     "volume": "compare the raw data of this snapshot with that before. If the new level is right, say accept= in the"
     f" recipe of the source; if a bound is too narrow, change bounds=. Reload the code, {_AGAIN}",
     "ids_unique_across": "`gristmill trace` shows both places of an id; remove one from the raw data",
@@ -85,13 +86,13 @@ OF_UNREADABLE = "open its page; an event that Gristmill cannot read is a bug of 
 """If an event of Dagster cannot be read."""
 
 
-def told(error: BaseException) -> dict[str, str]:
+def failure_metadata(error: BaseException) -> dict[str, str]:
     """The metadata of a failure: its kind, and what to run next, which alerts tell too.
 
     Args:
         error: error of our own code; any other is a bug.
 
-    >>> told(NotPublished("not published: ids_unique: ...", ["ids_unique"]))["kind"]
+    >>> failure_metadata(NotPublished("not published: ids_unique: ...", ["ids_unique"]))["kind"]
     'DataError'
     """
     kind = next((each.__name__ for each in type(error).__mro__ if each.__name__ in OF_KIND), "bug")

@@ -7,20 +7,20 @@ from typing import Any
 
 import dagster as dg
 
-from assets.support.facts.pictures import in_short, picture
-from assets.support.facts.tables import table
+from assets.support.facts.pictures import in_short, markdown_image
+from assets.support.facts.tables import metadata_table
 from assets.support.facts.totals import dropped_facts, totals_facts
-from assets.support.next_steps import beside_result, told
+from assets.support.next_steps import beside_result, failure_metadata
 from gristmill.errors import DataError, RecipeError, StoreError, Superseded, TooManyRefused, is_failure, words_of
 from gristmill.execution.checks import Verdict
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.drift.drop_reasons import QUARANTINE
-from gristmill.reports.histogram import Histogram, draw, trimmed
+from gristmill.reports.histogram import Histogram, draw_histogram, trim_histogram
 from gristmill.reports.sizes import percent
 from gristmill.reports.small_plot import MOST, draw_small
-from gristmill.stages.conversion.examples import examples
+from gristmill.stages.conversion.examples import refused_examples
 from gristmill.stages.token_cache.part import part_records
 from gristmill.stages.token_cache.statistics import TokenStatistics, add_statistics, edges_of
 from resources.lake import LakeResource
@@ -29,7 +29,7 @@ _RETRIES = 2
 
 
 @contextmanager
-def failures(lake: LakeResource, where: str = "") -> Iterator[None]:
+def convert_errors(lake: LakeResource, where: str = "") -> Iterator[None]:
     """Converts errors: those of data and recipes fail at once, and an op whose lake did not answer is tried again.
 
     Args:
@@ -47,7 +47,7 @@ def failures(lake: LakeResource, where: str = "") -> Iterator[None]:
     except (DataError, RecipeError, Superseded) as error:
         raise dg.Failure(
             description=str(error) if where and str(error).startswith(where) else f"{lead}{error}",
-            metadata={**told(error), **_refused(error)},
+            metadata={**failure_metadata(error), **_refused(error)},
             allow_retries=False,
         ) from error
     except StoreError as error:
@@ -55,7 +55,7 @@ def failures(lake: LakeResource, where: str = "") -> Iterator[None]:
         if tried >= _RETRIES:  # Dagster would begin its message with RetryRequested
             raise dg.Failure(
                 description=f"{lead}{error} (tried {_RETRIES + 1} times; re-execute from failure later)",
-                metadata=told(error),
+                metadata=failure_metadata(error),
                 allow_retries=False,
             ) from error
         wait = lake.retry_delay * (2 ** (tried + 1) - 1)
@@ -67,7 +67,7 @@ def failures(lake: LakeResource, where: str = "") -> Iterator[None]:
             raise
         raise dg.Failure(
             description=f"{words_of(error)} (a bug: see the trace in the log; a retry does not help)",
-            metadata=told(error),
+            metadata=failure_metadata(error),
             allow_retries=False,
         ) from error
 
@@ -76,7 +76,7 @@ def _refused(error: Exception) -> dict[str, Any]:
     """The reasons for which too many rows were refused, as a table with the place of one example each."""
     if not isinstance(error, TooManyRefused):
         return {}
-    return {"refused by reason": table([each._asdict() for each in error.reasons])}
+    return {"refused by reason": metadata_table([each._asdict() for each in error.reasons])}
 
 
 def check_result(verdict: Verdict, key: dg.AssetKey) -> dg.AssetCheckResult:
@@ -96,11 +96,11 @@ def check_result(verdict: Verdict, key: dg.AssetKey) -> dg.AssetCheckResult:
 
 
 def _drawn(verdict: Verdict) -> dict[str, Any]:
-    drawn = dg.MetadataValue.md(picture(verdict.name, verdict.picture))
+    drawn = dg.MetadataValue.md(markdown_image(verdict.name, verdict.picture))
     return {"last snapshots": drawn} if verdict.picture else {}
 
 
-def recorded(
+def record_check(
     context: dg.OpExecutionContext, result: dg.AssetCheckResult, *, blocking: bool
 ) -> Iterator[dg.AssetCheckResult]:
     """Records the result of a check, also in a run that did not select the check.
@@ -157,8 +157,8 @@ def ledger_facts(store: Store, place: Place, ledger: Ledger, shards: Sequence[Sh
     if any(reason.startswith(QUARANTINE) for reason in ledger.dropped):
         metadata["quarantine"] = dg.MetadataValue.path(f"{store.url}/{place.quarantine_folder}")
     if ledger.dropped:
-        places = {QUARANTINE + reason: row.place for reason, row in examples(store, place, shards).items()}
-        metadata["dropped by reason"] = table(
+        places = {QUARANTINE + reason: row.place for reason, row in refused_examples(store, place, shards).items()}
+        metadata["dropped by reason"] = metadata_table(
             [
                 {
                     "reason": reason,
@@ -177,9 +177,9 @@ def _folder(place: Place) -> str:
     return f"{place.asset}/" if place.kind.splits else place.folder
 
 
-def drawing(histogram: Histogram, title: str, unit: str) -> str:
+def histogram_image(histogram: Histogram, title: str, unit: str) -> str:
     """A histogram as an image in Markdown that contains its data."""
-    data = base64.b64encode(draw(histogram, title, unit).encode()).decode()
+    data = base64.b64encode(draw_histogram(histogram, title, unit).encode()).decode()
     return f"![{title}](data:image/svg+xml;base64,{data})"
 
 
@@ -195,12 +195,12 @@ def cache_facts(parts: Sequence[Shard]) -> dict[str, Any]:
         "tokens inside a character (%)": percent(facts.fragments, tokens),
         "unknown tokens (%)": percent(facts.unknown, tokens),
         "lengths in short": _lengths_in_short(histogram, tokens),
-        "document lengths": dg.MetadataValue.md(drawing(histogram, "document lengths", "documents by tokens")),
+        "document lengths": dg.MetadataValue.md(histogram_image(histogram, "document lengths", "documents by tokens")),
     }
 
 
 def _lengths_in_short(histogram: Histogram, tokens: int) -> dg.MarkdownMetadataValue:
-    shown = trimmed(histogram)
+    shown = trim_histogram(histogram)
     words = f"{histogram.total:,} documents by their tokens; on average {tokens / histogram.total:,.0f} tokens"
     svg = draw_small(shown.counts[-MOST:], f"{shown.edges[-MOST - 1 :][0]:,}", f"{shown.edges[-1]:,}")
     return in_short(words, "document lengths", svg)

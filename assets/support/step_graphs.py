@@ -10,16 +10,16 @@ from graphlib import CycleError, TopologicalSorter
 import dagster as dg
 
 from assets.support.automation import when_needed
-from assets.support.keys import group_of, key_of, plain, snapshots_of
+from assets.support.keys import group_of, key_of, plain_name, snapshots_of
 from assets.support.runs.tags import asset_tags
 from assets.support.step_ops import VOLUME_CLAIM, Ops, StepAssets
-from gristmill.pipeline.models import all_folders, made_of
+from gristmill.pipeline.models import all_folders, inputs_of_folder
 from gristmill.pipeline.volume import VOLUME, volume_of
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.stages.models.ledger import address_of
 
 
-def untangled(steps: Sequence[StepAssets], catalogue: Catalogue) -> list[StepAssets]:
+def untangle_steps(steps: Sequence[StepAssets], catalogue: Catalogue) -> list[StepAssets]:
     """The steps, changed so that none waits for itself: a step is taken apart if one of its assets is made from
     another.
 
@@ -30,15 +30,15 @@ def untangled(steps: Sequence[StepAssets], catalogue: Catalogue) -> list[StepAss
         steps: steps that make the assets.
         catalogue: the recipes.
     """
-    reads = {address_of(recipe): {above for above, _ in made_of(recipe)} for recipe in all_folders(catalogue)}
+    reads = {address_of(recipe): {above for above, _ in inputs_of_folder(recipe)} for recipe in all_folders(catalogue)}
     maker = {output.address: step.name for step in steps for output in step.outputs}
     every = reads | {step.name: set(step.upstream) for step in steps}
     try:
         TopologicalSorter({name: {maker.get(each, each) for each in above} for name, above in every.items()}).prepare()
     except CycleError as error:
         circle = error.args[1]
-        parts = [part for step in steps for part in (step.apart() if step.name in circle else [step])]
-        return untangled(parts, catalogue) if len(parts) > len(steps) else parts
+        parts = [part for step in steps for part in (step.split_by_inputs() if step.name in circle else [step])]
+        return untangle_steps(parts, catalogue) if len(parts) > len(steps) else parts
     return list(steps)
 
 
@@ -62,8 +62,8 @@ def _define(step: StepAssets, ops: Ops, catalogue: Catalogue) -> dg.AssetsDefini
     return dg.AssetsDefinition.from_graph(
         _graph(step, ops),
         keys_by_input_name={f"in_{number}": key_of(address) for number, address in enumerate(step.upstream)},
-        keys_by_output_name={plain(output.address): key_of(output.address) for output in outputs},
-        internal_asset_deps={plain(output.address): {key_of(each) for each in output.reads} for output in outputs},
+        keys_by_output_name={plain_name(output.address): key_of(output.address) for output in outputs},
+        internal_asset_deps={plain_name(output.address): {key_of(each) for each in output.reads} for output in outputs},
         partitions_def=snapshots,
         group_name=group_of(outputs[0].address),
         can_subset=len(outputs) > 1,
@@ -79,19 +79,19 @@ def _define(step: StepAssets, ops: Ops, catalogue: Catalogue) -> dg.AssetsDefini
             for output in outputs
             for check, statement in (*output.checks.items(), (VOLUME, VOLUME_CLAIM))
         ],
-        descriptions_by_output_name={plain(output.address): output.description for output in outputs},
-        metadata_by_output_name={plain(output.address): dict(output.metadata) for output in outputs},
+        descriptions_by_output_name={plain_name(output.address): output.description for output in outputs},
+        metadata_by_output_name={plain_name(output.address): dict(output.metadata) for output in outputs},
         tags_by_output_name={
-            plain(output.address): {
+            plain_name(output.address): {
                 **{f"dagster/kind/{kind}": "" for kind in output.kinds},
                 **asset_tags(output.address, step.source),
             }
             for output in outputs
         },
-        owners_by_output_name={plain(output.address): list(output.owners) for output in outputs},
-        code_versions_by_output_name={plain(output.address): output.code_version for output in outputs},
+        owners_by_output_name={plain_name(output.address): list(output.owners) for output in outputs},
+        code_versions_by_output_name={plain_name(output.address): output.code_version for output in outputs},
         automation_conditions_by_output_name={
-            plain(output.address): when_needed(output.address, step.source, output.reads)
+            plain_name(output.address): when_needed(output.address, step.source, output.reads)
             for output in outputs
             if output.automated
         },
@@ -115,7 +115,7 @@ def _graph(step: StepAssets, ops: Ops) -> dg.GraphDefinition:
         commit_op = ops.commit(tuple(output.checks))
         op_defs[commit_op.name] = commit_op
         dependencies[dg.NodeInvocation(commit_op.name, alias=alias)] = {"ground": dg.DependencyDefinition("grind")}
-        name = plain(output.address)
+        name = plain_name(output.address)
         graph_outputs.append(
             dg.OutputMapping(graph_output_name=name, mapped_node_name=alias, mapped_node_output_name="result")
         )

@@ -13,11 +13,11 @@ from typing import Any
 import dagster as dg
 
 from assets.support.facts.partition_facts import partition_facts
-from assets.support.facts.tables import warned
-from assets.support.keys import address_of, key_of, plain, snapshots_of
+from assets.support.facts.tables import warnings_metadata
+from assets.support.keys import address_of, key_of, plain_name, snapshots_of
 from assets.support.lake_identity import check_lake
 from assets.support.last_reading import keep_shown, readings_of
-from assets.support.report import check_result, failures, recorded
+from assets.support.report import check_result, convert_errors, record_check
 from assets.support.runs.tags import tag_run
 from gristmill.errors import RecipeError, Superseded
 from gristmill.execution.added_checks import AddedCheck, added_checks
@@ -33,7 +33,7 @@ from gristmill.lake.ledger.receipts import read_run_note
 from gristmill.lake.store.protocol import Store
 from gristmill.pipeline.volume import VOLUME, Volume, volume_of
 from gristmill.recipes.catalogue import Catalogue
-from gristmill.reports.sizes import counted
+from gristmill.reports.sizes import quantity
 from resources.engine import RunEngine
 from resources.lake import LakeResource
 
@@ -150,19 +150,19 @@ class StepAssets:
         """The addresses of the assets that it reads."""
         return tuple(dict.fromkeys(address for output in self.outputs for address in output.reads))
 
-    def apart(self) -> list["StepAssets"]:
+    def split_by_inputs(self) -> list["StepAssets"]:
         """The same assets as steps of which each makes those that read the same."""
         together: dict[tuple[str, ...], list[Output]] = {}
         for output in self.outputs:
             together.setdefault(output.reads, []).append(output)
-        return [replace(self, name=plain(each[0].address), outputs=each) for each in together.values()]
+        return [replace(self, name=plain_name(each[0].address), outputs=each) for each in together.values()]
 
     @property
     def commits(self) -> dict[str, Output]:
         """The outputs, by the name of the op that commits each of them."""
         if len(self.outputs) == 1:
             return {"commit": self.outputs[0]}
-        return {f"commit_{plain(output.address.rpartition('/')[2])}": output for output in self.outputs}
+        return {f"commit_{plain_name(output.address.rpartition('/')[2])}": output for output in self.outputs}
 
 
 _IN_PROCESS = frozenset({dg.in_process_executor.name, "execute_in_process_executor"})
@@ -184,7 +184,7 @@ def _claim(
     by = Claimant.of_dagster(in_process=context.job_def.executor_def.name in _IN_PROCESS)
     planned = plan(step, lake.lake(), token, force=force, by=by)
     for partition in planned.partitions:
-        counts = f"{counted(partition.todo, 'shard')} to grind, {partition.kept} kept, {len(partition.gone)} gone"
+        counts = f"{quantity(partition.todo, 'shard')} to grind, {partition.kept} kept, {len(partition.gone)} gone"
         context.log.info(f"{partition.place.asset}: {counts}")
     for refused in planned.refused:  # the commit of this set fails; the other sets are published
         context.log.error(refused.message)
@@ -242,7 +242,7 @@ class Ops:
         ) -> None:
             assets, addresses = self._chosen(context)
             tag_run(context, self._sources)
-            with failures(lake):
+            with convert_errors(lake):
                 _claim(context, lake, assets, addresses, force=engine.force)
 
         return plan_partition
@@ -259,7 +259,7 @@ class Ops:
             context: dg.OpExecutionContext, lake: LakeResource, engine: dg.ResourceParam[RunEngine]
         ) -> None:
             assets, addresses = self._chosen(context)
-            with failures(lake):
+            with convert_errors(lake):
                 planned = _left_by("plan", context, lake, addresses)
                 planned = planned or _claim(context, lake, assets, addresses, force=engine.force)
                 tally = grind(planned, engine.engine(), context.log.info)
@@ -271,7 +271,7 @@ class Ops:
             for warning in tally.warnings:
                 context.log.warning(warning)
             seconds = {"cpu seconds": round(tally.cpu, 2), "wall seconds": round(tally.seconds, 2)}
-            context.add_output_metadata({**seconds, **tally.facts, **warned(tally.warnings)})
+            context.add_output_metadata({**seconds, **tally.facts, **warnings_metadata(tally.warnings)})
 
         return grind_partition
 
@@ -290,7 +290,7 @@ class Ops:
         ) -> Iterator[Any]:
             assets, _ = self._chosen(context)
             output = assets.commits[context.op_handle.name]
-            with failures(lake, f"{output.address} ({context.partition_key})"):
+            with convert_errors(lake, f"{output.address} ({context.partition_key})"):
                 try:
                     planned = _left_by("grind", context, lake, [output.address])
                 except Superseded:  # a set that plan has refused has no claim of this run either
@@ -308,8 +308,8 @@ class Ops:
                 context.log.warning(f"{output.address}: {warning}")
             for verdict in assembled.verdicts:
                 blocking = verdict.name not in output.warnings and (verdict.name != VOLUME or volume.blocking)
-                yield from recorded(context, check_result(verdict, key_of(output.address)), blocking=blocking)
-            with failures(lake):
+                yield from record_check(context, check_result(verdict, key_of(output.address)), blocking=blocking)
+            with convert_errors(lake):
                 ledger = publish_one(planned, output.address, assembled)
             partition = planned.partition(output.address)
             counts = {

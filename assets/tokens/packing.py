@@ -11,11 +11,11 @@ from pydantic import Field
 
 from assets.support.keys import group_of, key_of
 from assets.support.lake_identity import check_lake
-from assets.support.report import drawing, failures
+from assets.support.report import convert_errors, histogram_image
 from assets.support.runs.tags import asset_tags, tag_run
 from gristmill.lake.address import cache_index, cache_packing
 from gristmill.lake.identity import digest_of
-from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.files import as_json
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.tokenizer import Tokenizer
@@ -74,12 +74,12 @@ def packing_asset(mix: Mix, tokenizer: Tokenizer) -> dg.AssetsDefinition:
     def packing(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
         store = lake.store()
         tag_run(context.op_execution_context, {})
-        with failures(lake):
+        with convert_errors(lake):
             config = read_config(PackingRequest, context.op_execution_context.op_config)
             check_lake(context.instance, store)
             length = config.length or mix.sequence_length or LENGTH
             planned = plan_cache(store, mix, tokenizer, length, context.log.info)
-        version = digest_of([dump(split).decode() for split in planned])
+        version = digest_of([as_json(split).decode() for split in planned])
         folder = cache_packing(mix.name, tokenizer.name)
         return dg.MaterializeResult(data_version=dg.DataVersion(version), metadata=_facts(store, folder, planned))
 
@@ -118,7 +118,7 @@ def _row(split: PackingPlan) -> dg.TableRecord:
 
 def _plots(planned: Sequence[PackingPlan], of: Callable[[Report], Histogram], unit: str) -> dg.MarkdownMetadataValue:
     """Plots of several splits, as images that contain their data."""
-    images = [drawing(of(split.report), f"{_stream(split)}, {split.split}", unit) for split in planned]
+    images = [histogram_image(of(split.report), f"{_stream(split)}, {split.split}", unit) for split in planned]
     return dg.MetadataValue.md("\n\n".join(images))
 
 

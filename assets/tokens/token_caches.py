@@ -8,9 +8,9 @@ from pydantic import Field
 
 from assets.support.automation import when_below_changed
 from assets.support.indexes import index_result, known_snapshots, slices_present, streams_facts
-from assets.support.keys import group_of, key_of, plain
+from assets.support.keys import group_of, key_of, plain_name
 from assets.support.lake_identity import check_lake
-from assets.support.report import failures
+from assets.support.report import convert_errors
 from assets.support.runs.tags import asset_tags, tag_run
 from assets.support.step_ops import Asked, Output, StepAssets
 from gristmill.execution.step import Step
@@ -45,7 +45,7 @@ def _slice(mix: Mix, stream: Stream, tokenizer: Tokenizer) -> StepAssets:
         owners=mix.owners,
         metadata={"validation": mix.validation, "eos_style": tokenizer.eos_style},
     )
-    return StepAssets(name=plain(every.asset), source=stream.source, outputs=[output], step=step, pool="tokenize")
+    return StepAssets(name=plain_name(every.asset), source=stream.source, outputs=[output], step=step, pool="tokenize")
 
 
 def _waits(tokenizer: Tokenizer) -> str:
@@ -79,7 +79,7 @@ def cache_index_asset(catalogue: Catalogue, mix: Mix, tokenizer: Tokenizer) -> d
     )
     def index(context: dg.AssetExecutionContext, lake: LakeResource) -> Iterator[dg.MaterializeResult[None]]:
         tag_run(context.op_execution_context, {})
-        with failures(lake):
+        with convert_errors(lake):
             config = read_config(CacheIndexConfig, context.op_execution_context.op_config)
             sources = {stream.key: catalogue.sources[stream.source] for stream in mix.streams}
             check_lake(context.instance, lake.store())

@@ -6,7 +6,7 @@ from pydantic import Field
 from assets.support.facts.folder_facts import tokenizer_facts
 from assets.support.keys import group_of, key_of
 from assets.support.lake_identity import check_lake
-from assets.support.report import failures
+from assets.support.report import convert_errors
 from assets.support.runs.tags import asset_tags, tag_run
 from gristmill.lake.address import mix_asset, tokenizer_asset
 from gristmill.recipes.catalogue import Catalogue
@@ -44,7 +44,7 @@ def tokenizer_asset_of(catalogue: Catalogue, tokenizer: Tokenizer) -> dg.AssetsD
     def train(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
         store = lake.store()
         tag_run(context.op_execution_context, {})
-        with failures(lake):
+        with convert_errors(lake):
             config = read_config(TrainingRequest, context.op_execution_context.op_config)
             check_lake(context.instance, store)
             ledger, made = make_tokenizer(store, tokenizer, context.log.info, config.snapshots or None)

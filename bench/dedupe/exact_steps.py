@@ -16,7 +16,7 @@ from gristmill.lake.store.open import Lake
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.duplicates.units import DocumentUnits, NgramUnits, ParagraphUnits, Unit
 from gristmill.stages.dedupe.labels.step import DedupeLabelsStep
-from gristmill.stages.dedupe.resolution import resolve
+from gristmill.stages.dedupe.resolution import resolve_duplicates
 from gristmill.stages.fingerprints.step import FingerprintStep
 
 SHELVES = ("gristmill", PACKAGE)
@@ -37,7 +37,7 @@ def main() -> None:
         make(FingerprintStep(recipe, SOURCE, SNAPSHOT, SHELVES), lake, Inline(), token, lambda _: None)
     said["fingerprints"] = costs[0].plain()
     with measured() as costs:
-        resolve(lake, recipe, (), SHELVES, Inline(), token, lambda _: None)
+        resolve_duplicates(lake, recipe, (), SHELVES, Inline(), token, lambda _: None)
     said["runs, verdicts, marks"] = costs[0].plain()
     with measured() as costs:
         make(DedupeLabelsStep(recipe, SOURCE, SNAPSHOT, SHELVES), lake, Inline(), token, lambda _: None)

@@ -35,7 +35,7 @@ def _row(path: Path, parts: int, samples: int) -> Row:
         for number in range(samples):
             writer.add(f"{number:08}", contents)
         writer.close()
-    Path(f"{path}.idx").write_bytes(index_bytes(writer.take().starts))
+    Path(f"{path}.idx").write_bytes(index_bytes(writer.take_index().starts))
     cost = Cost(time.process_time() - cpu, time.perf_counter() - wall)
     rate = samples / cost.cpu_s
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.lake.address import Place, place
 from gristmill.lake.asset_kinds import FINGERPRINTS
-from gristmill.lake.ledger.files import compose, dump, pack_table
+from gristmill.lake.ledger.files import as_json, compose_ledger, pack_table
 from gristmill.lake.ledger.model import Input, Shard, Upstream
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import Dedupe
@@ -75,7 +75,7 @@ def write_snapshot(
         rows.append(_write_shard(store, recipe, where, f"{begin // SHARD:05d}", numbers))
     upstream = Upstream(f"sources/{source}/v0/documents", snapshot, "bench")
     store.put(where.table, pack_table(rows))
-    store.put(where.ledger, dump(compose(where, recipe.fingerprint_recipe, (upstream,), rows)))
+    store.put(where.ledger, as_json(compose_ledger(where, recipe.fingerprint_recipe, (upstream,), rows)))
     return Made(hashes, again)
 
 

@@ -18,7 +18,7 @@ from bench.harness.cost import measured, peak_memory
 from definitions import defs
 from gristmill.environment import read_environment
 from gristmill.lake.address import place, raw_folder
-from gristmill.lake.ledger.files import compose, dump, table_bytes
+from gristmill.lake.ledger.files import as_json, compose_ledger, table_bytes
 from gristmill.lake.ledger.model import Recipe, Shard
 from gristmill.lake.rows.shard_file import gzip_bytes
 from gristmill.recipes.catalogue import read_catalogue
@@ -52,7 +52,7 @@ def write_snapshots(lake: Path, source: str, addresses: Iterable[str], count: in
         write(lake / raw_folder(source, snapshot) / "a.jsonl.gz", b"")
         for address in every:
             partition = place(address, snapshot)
-            write(lake / partition.ledger, dump(compose(partition, RECIPE, (), [SHARD], lines)))
+            write(lake / partition.ledger, as_json(compose_ledger(partition, RECIPE, (), [SHARD], lines)))
             write(lake / partition.table, table)
 
 

@@ -22,10 +22,10 @@ from bench.harness.row import Row
 from gristmill.execution.document_writer import DocumentWriter
 from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.formats.levanter.cache import CacheWriter
-from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, CacheLedger, dump_ledger, merge
+from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, CacheLedger, dump_ledger, merged_ledger
 from gristmill.lake.address import Place, attributes_asset, cache_asset, documents_asset, mix_asset, place, raw_asset
 from gristmill.lake.identity import digest_of
-from gristmill.lake.ledger.files import compose, dump, pack_table
+from gristmill.lake.ledger.files import as_json, compose_ledger, pack_table
 from gristmill.lake.ledger.model import Input, Recipe, Shard, Upstream
 from gristmill.lake.rows.bitmap import pack_bits
 from gristmill.lake.rows.raw_spans import RawSpan, RawSpansWriter
@@ -186,7 +186,7 @@ class Maker:
         lines = [_line(number) for number in numbers]
         self._store.put(f"{RAW}/2024/{name}.jsonl", b"\n".join([*lines, b""]))
         raw_spans, begin = RawSpansWriter(), 0
-        raw_spans.begin()
+        raw_spans.begin_object()
         for line in lines:
             raw_spans.add(RawSpan(begin, begin + len(line)))
             begin += len(line) + 1
@@ -229,9 +229,9 @@ class Maker:
         return self._put(here, parameters, inputs, self._tables[here.asset])
 
     def _put(self, here: Place, parameters: dict[str, Any], inputs: list[Upstream], shards: list[Shard]) -> Upstream:
-        ledger = compose(here, Recipe(here.asset, 1, parameters), tuple(inputs), shards)
+        ledger = compose_ledger(here, Recipe(here.asset, 1, parameters), tuple(inputs), shards)
         self._store.put(here.table, pack_table(shards))
-        self._store.put(here.ledger, dump(ledger))
+        self._store.put(here.ledger, as_json(ledger))
         return ledger.upstream
 
     def _spell(self) -> None:
@@ -257,7 +257,7 @@ class Maker:
                 ledgers[f"2024/{name}"] = self._part(folders[split], starts[split])
             rows.append(_cache_row(name, sum(starts.values()), {"folders": folders, "shards": shards, "objects": {}}))
         for split, ledgers in merged.items():
-            self._store.put(f"{CACHE.asset}/{split}/{LEDGER_NAME}", dump_ledger(merge(ledgers)))
+            self._store.put(f"{CACHE.asset}/{split}/{LEDGER_NAME}", dump_ledger(merged_ledger(ledgers)))
         parameters = {"validation": 0.01, "validation_seed": 1}
         self._put(CACHE, parameters, [Upstream(STREAM.asset, "2024", "")], rows)
 

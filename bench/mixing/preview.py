@@ -17,7 +17,7 @@ from bench.harness.cost import ROOT, Cost, timed
 from bench.harness.row import Row
 from gristmill.lake.address import Place, attributes_asset, documents_asset, place
 from gristmill.lake.ledger.derived import columns_path
-from gristmill.lake.ledger.files import compose, dump, pack_table
+from gristmill.lake.ledger.files import as_json, compose_ledger, pack_table
 from gristmill.lake.ledger.model import Input, Recipe, Shard
 from gristmill.lake.store.folder import FolderStore
 from gristmill.scores.document_columns import DOCUMENT_FORMAT, PLAIN, DocumentColumnsHead
@@ -133,7 +133,7 @@ def _write(
         os.link(f"{store.url}/{first}", f"{store.url}/{columns_path(partition, shard.name)}")
     recipe = Recipe("bench", 1, {})
     store.put(partition.table, pack_table(table))
-    store.put(partition.ledger, dump(compose(partition, recipe, (), table)))
+    store.put(partition.ledger, as_json(compose_ledger(partition, recipe, (), table)))
 
 
 def _inputs(partition: Place, number: int) -> tuple[Input, ...]:

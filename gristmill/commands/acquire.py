@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gristmill.acquisition.real_input import INSTALLED, Acquired, acquire_installed, acquire_packages, acquire_stdlib
 from gristmill.commands._shared.chosen_lake import chosen_lake
-from gristmill.commands._shared.terminal import add_lake, show
+from gristmill.commands._shared.terminal import add_lake, print_line
 from gristmill.errors import RecipeError
 from gristmill.installation import top_level
 from gristmill.lake.address import blocklist_path
@@ -23,10 +23,12 @@ def declare(parser: ArgumentParser) -> None:
     add_lake(parser)
     parser.add_argument("what", nargs="*", metavar="WHAT", help=f"{', '.join(KINDS)} (stdlib packages)")
     parser.add_argument("--cache", type=Path, default=Path(".cache/packages"), help="folder of wheels (%(default)s)")
-    parser.add_argument("--requirements", type=Path, default=locks(), help="folder of lock files (%(default)s)")
+    parser.add_argument(
+        "--requirements", type=Path, default=lock_files_folder(), help="folder of lock files (%(default)s)"
+    )
 
 
-def locks() -> Path:
+def lock_files_folder() -> Path:
     """The folder of lock files, in this checkout or in the installed package."""
     return top_level() / "requirements"
 
@@ -45,13 +47,13 @@ def run(arguments: Namespace) -> int:
     store = chosen_lake(arguments).store()
     trouble = False
     for acquired in _acquire(store, names, arguments.cache, arguments.requirements):
-        show(str(acquired))
+        print_line(str(acquired))
         trouble |= bool(acquired.trouble)
     if store.head(TAKEDOWNS) is None:
         store.put(TAKEDOWNS, EXAMPLE)
-        show(f"{TAKEDOWNS}: written, with an example entry")
+        print_line(f"{TAKEDOWNS}: written, with an example entry")
     else:
-        show(f"{TAKEDOWNS}: kept as it is")
+        print_line(f"{TAKEDOWNS}: kept as it is")
     return 2 if trouble else 0
 
 
@@ -61,12 +63,12 @@ def _acquire(store: Store, names: list[str], cache: Path, requirements: Path) ->
         return entry.size if entry else None
 
     if "stdlib" in names:
-        yield acquire_stdlib(store.put, have, show)
+        yield acquire_stdlib(store.put, have, print_line)
     if "packages" in names:
         editions = sorted(requirements.glob("packages-*.txt"))
         if not editions:
             raise RecipeError(f"{requirements}: there is no packages-<snapshot>.txt")
         for edition in editions:
-            yield acquire_packages(store.put, have, show, cache=cache, requirements=edition)
+            yield acquire_packages(store.put, have, print_line, cache=cache, requirements=edition)
     if INSTALLED in names:
-        yield acquire_installed(store.put, have, show)
+        yield acquire_installed(store.put, have, print_line)

@@ -8,15 +8,15 @@ the release was found nowhere; 2 if the command could not run.
 from argparse import ArgumentParser, Namespace
 
 from gristmill.commands._shared.chosen_lake import chosen_lake
-from gristmill.commands._shared.terminal import add_lake, add_shelves, shelves_of, show
+from gristmill.commands._shared.terminal import add_lake, add_shelves, print_line, shelves_of
 from gristmill.commands.takedown import BLOCKLIST
 from gristmill.lake.address import check_name
 from gristmill.lake.rows.blocklists.blocklist import add_to_blocklist
 from gristmill.releases.withdrawal import withdraw_release
-from gristmill.takedowns.erasing.erasure import erase, was_erased
+from gristmill.takedowns.erasing.erasure import erase_documents, was_erased
 from gristmill.takedowns.erasing.erasure_plan import ErasurePlan, erasure_plan, not_searched
 from gristmill.takedowns.finder import Finder
-from gristmill.takedowns.known import unknown, unknown_words
+from gristmill.takedowns.known import unknown_documents, unknown_words
 from gristmill.takedowns.wanted import REASON, Wanted, read_wanted
 from gristmill.tracing.raw import Shelves
 
@@ -48,39 +48,41 @@ def run(arguments: Namespace) -> int:
     lake = chosen_lake(arguments)
     if arguments.release is not None:
         record = withdraw_release(lake.store(), arguments.release)
-        show(f"withdrawn {arguments.release}: its list of objects is kept as {record}; next: gristmill gc")
+        print_line(f"withdrawn {arguments.release}: its list of objects is kept as {record}; next: gristmill gc")
         return 0
     store, shelves = lake.store(), Shelves(shelves_of(arguments), lake.options)
     asked = Wanted(read_wanted(arguments.ids, arguments.reason))
     search = Finder(store, asked, shelves, proven=True, left_out=True).run()
-    nobody = unknown(store, asked, search)
+    nobody = unknown_documents(store, asked, search)
     wanted = Wanted({pair: reason for pair, reason in asked.reasons.items() if pair not in nobody})
     for line in unknown_words(nobody, search):
-        show(f"not erased: {line}")
+        print_line(f"not erased: {line}")
     unsearched = [each.what for each in search.unsearched] + [
         f"{path}: {why}" for path, why in (*search.unread_raw.items(), *search.unread_rows.items())
     ]
     for line in unsearched:
-        show(f"not searched: {line}")
+        print_line(f"not searched: {line}")
     if not wanted:
         return 1
     plan = erasure_plan(store, wanted, search, shelves)
     plan.impossible.extend(not_searched(store, wanted, search, shelves))
-    nowhere = [] if was_erased(store, wanted) else [pair for pair in wanted.reasons if not search.of(pair)]
+    nowhere = [] if was_erased(store, wanted) else [pair for pair in wanted.reasons if not search.places_of(pair)]
     _show_several(plan)
     if not arguments.dry_run:
         add_to_blocklist(store, name, wanted.reasons)
-    left = erase(store, wanted, search, plan, show, dry_run=arguments.dry_run)
+    left = erase_documents(store, wanted, search, plan, print_line, dry_run=arguments.dry_run)
     for line in dict.fromkeys(f"not erased: {each.where}: {each.why}" for each in left):
-        show(line)
+        print_line(line)
     for source, id_ in nowhere:
-        show(f"not found: {id_!r} of {source!r}: no place of the lake has it, so nothing was cut; correct source or id")
+        print_line(
+            f"not found: {id_!r} of {source!r}: no place of the lake has it, so nothing was cut; correct source or id"
+        )
     if plan.objects and not arguments.dry_run:
-        show(f"next: gristmill make, gristmill gc, gristmill takedown --prove --ids {arguments.ids}")
+        print_line(f"next: gristmill make, gristmill gc, gristmill takedown --prove --ids {arguments.ids}")
     return 1 if left or unsearched or nowhere or nobody else 0
 
 
 def _show_several(plan: ErasurePlan) -> None:
     """Names each document that is cut from several raw objects: they may be different texts with one id."""
     for (source, id_), paths in plan.in_several():
-        show(f"{id_!r} of {source!r} is in {len(paths)} raw objects, and is cut from each: {', '.join(paths)}")
+        print_line(f"{id_!r} of {source!r} is in {len(paths)} raw objects, and is cut from each: {', '.join(paths)}")

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from gristmill.commands._shared.chosen_lake import chosen_lake
-from gristmill.commands._shared.terminal import add_lake, add_shelves, shelves_of, show
+from gristmill.commands._shared.terminal import add_lake, add_shelves, print_line, shelves_of
 from gristmill.errors import RecipeError
+from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.store.protocol import Store
 from gristmill.maintenance.gc import (
     Unnamed,
@@ -75,7 +76,7 @@ def run(arguments: Namespace) -> int:
         let_go(store)
     wrong = [*find_foreign(store), *find_withdrawn(store).values()]
     for finding in wrong:
-        show(f"WRONG  {finding}")
+        print_line(f"WRONG  {finding}")
     removing = _Removing(dry=dry)
     gone: list[OldRelease] = []
     for release in find_old_releases(store, removing.leave):  # first, because its files name parts
@@ -96,7 +97,7 @@ def run(arguments: Namespace) -> int:
     _abort_uploads(store, arguments.upload_days, dry=dry)
     verb = "would be removed" if dry else "removed"
     left_alone = f"; {removing.left} left alone, as said above: run gc again later" if removing.left else ""
-    show(f"{len(removed)} parts {verb}, {size_in_words(removing.size)}{left_alone}")
+    print_line(f"{len(removed)} parts {verb}, {size_in_words(removing.size)}{left_alone}")
     return 1 if wrong else 0
 
 
@@ -130,18 +131,18 @@ class _Removing:
     def leave(self, line: str) -> None:
         """Shows why something is left alone."""
         self.left += 1
-        show(line)
+        print_line(line)
 
     def remove(self, shown: str, names: Sequence[str], size: int, removing: Callable[[], bool]) -> bool:
         """Removes something. Returns whether it was removed, or would be in a dry run."""
         words = size_in_words(size)
-        show(f"would remove {shown}, {words}" if self.dry else f"removing {shown}, {words}")
+        print_line(f"would remove {shown}, {words}" if self.dry else f"removing {shown}, {words}")
         for name in names:
-            show(f"         {name}")
+            print_line(f"         {name}")
         if self.dry:
             return True
         if removing():
-            show(f"removed {shown}, {words}")
+            print_line(f"removed {shown}, {words}")
             return True
         self.leave(f"kept    {shown}: a run has started to use it")
         return False
@@ -151,14 +152,18 @@ def _show_root(url: str) -> None:
     """Shows where the lake is, if a link leads to it. Names below its root are real places: none is a link."""
     real = url if "://" in url else os.path.realpath(url)
     if real != url:
-        show(f"note   {url} is {real}")
+        print_line(f"note   {url} is {real}")
 
 
 def _show_unmade(store: Store, arguments: Namespace) -> None:
     """Shows what no recipe makes. Without recipes nobody knows it, and the rest is removed."""
     with suppress(RecipeError):
-        for mend in mends_by_recipe(unmade(store, shelves_of(arguments))):
-            show(f"note   {mend}")
+        left = unmade(store, shelves_of(arguments))
+        if left and len(left) == sum(bool(each.kind.made_by) for each in list_ledgers(store)):
+            print_line("note   no recipe of --shelves makes anything of this lake: name the packages of its recipes")
+            return
+        for mend in mends_by_recipe(left):
+            print_line(f"note   {mend}")
 
 
 def _abort_uploads(store: Store, days: float, *, dry: bool) -> None:
@@ -166,7 +171,7 @@ def _abort_uploads(store: Store, days: float, *, dry: bool) -> None:
     now = time.time()
     for upload in find_uploads(store, now - days * _DAY):
         shown = f"an upload to {upload.path}, unfinished for {(now - upload.began) / _DAY:.1f} days"
-        show(f"would abort {shown}" if dry else f"aborting {shown}")
+        print_line(f"would abort {shown}" if dry else f"aborting {shown}")
         if not dry:
             store.abort(upload)
-            show(f"aborted {shown}")
+            print_line(f"aborted {shown}")

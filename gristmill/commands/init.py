@@ -7,7 +7,7 @@ writes into the current folder, which must be empty but for .git and .venv.
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from gristmill.commands._shared.terminal import show
+from gristmill.commands._shared.terminal import print_line
 from gristmill.environment import read_environment
 from gristmill.errors import RecipeError
 from gristmill.recipes.shelf import HOME
@@ -56,12 +56,12 @@ def run(arguments: Namespace) -> int:
     files = project_files(names, shelves, arguments.shards)
     raw = f"lake/sources/{names.name}/raw/{FIRST}"
     write_project(folder, files, (raw,))
-    show(f"wrote {len(files)} files to {folder}; recipes are in {names.package}/")
-    show("next:")
+    print_line(f"wrote {len(files)} files to {folder}; recipes are in {names.package}/")
+    print_line("next:")
     if folder.resolve() != Path.cwd().resolve():
-        show(f"  cd {arguments.folder}")
-    show("  make demo")
-    show(f"  mkdir -p {raw} && cp -r YOUR-TEXTS/. {raw}/")
-    show("  gristmill plan")
-    show("  gristmill make")
+        print_line(f"  cd {arguments.folder}")
+    print_line("  make demo")
+    print_line(f"  mkdir -p {raw} && cp -r YOUR-TEXTS/. {raw}/")
+    print_line("  gristmill plan")
+    print_line("  gristmill make")
     return 0

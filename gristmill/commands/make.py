@@ -19,14 +19,22 @@ from types import FrameType
 
 from gristmill.commands._shared.progress import Progress
 from gristmill.commands._shared.targets import add_targets, asked_for
-from gristmill.commands._shared.terminal import add_engine, add_options, add_shelves, complain, engine_of, lake_of, show
+from gristmill.commands._shared.terminal import (
+    add_engine,
+    add_options,
+    add_shelves,
+    engine_of,
+    lake_of,
+    print_error,
+    print_line,
+)
 from gristmill.commands.plan import show_estimate, show_plan
 from gristmill.errors import AtWork, Superseded
 from gristmill.lake.ledger.model import Ledger
 from gristmill.pipeline.estimate import Estimator
 from gristmill.pipeline.make import Maker
 from gristmill.pipeline.planner import Planner
-from gristmill.reports.sizes import counted
+from gristmill.reports.sizes import quantity
 
 HELP = "make what is missing, in order: documents, attribute sets, mixes, tokenizers, tokens"
 
@@ -81,13 +89,13 @@ def run(arguments: Namespace) -> int:
                 progress(_made(ledger))
         except KeyboardInterrupt:
             progress.end()
-            for line in (*maker.kept(), "stopped; the same command goes on from here"):
-                complain(line)
+            for line in (*maker.report_kept(), "stopped; the same command goes on from here"):
+                print_error(line)
             return STOPPED
         except (AtWork, Superseded) as error:
             progress.end()
-            for line in (*maker.kept(), str(error)):
-                complain(line)
+            for line in (*maker.report_kept(), str(error)):
+                print_error(line)
             return AT_WORK
     progress.end()
     return _report(maker)
@@ -116,7 +124,7 @@ def _stopped_by_signals() -> Iterator[None]:
 def _made(ledger: Ledger) -> str:
     totals = ledger.totals
     dropped = ", ".join(f"{reason}: {rows:,}" for reason, rows in sorted(ledger.dropped.items()))
-    rows, shards = counted(totals["rows"], "row"), counted(totals["shards"], "shard")
+    rows, shards = quantity(totals["rows"], "row"), quantity(totals["shards"], "shard")
     made = f"made {ledger.asset} ({ledger.snapshot}): {rows} in {shards}"
     return f"{made}; dropped {dropped}" if dropped else made
 
@@ -125,15 +133,15 @@ def _report(maker: Maker) -> int:
     """Says what was made, what waits, and what could not be made. Returns the exit code."""
     waiting = [each for each in maker.not_made if not each.counts]
     failures = [each for each in maker.not_made if each.counts]
-    made = f"{counted(maker.made, 'partition')} made; " if maker.made else ""
+    made = f"{quantity(maker.made, 'partition')} made; " if maker.made else ""
     for each in waiting:
-        show(str(each))
+        print_line(str(each))
     if not failures:
-        show(f"{made}everything {'else ' if waiting else ''}is up to date")
+        print_line(f"{made}everything {'else ' if waiting else ''}is up to date")
         return 0
     failed = [each for each in failures if each.error or each.prospect.state != "wait"]
     waits = [each for each in failures if each not in failed]
-    show(f"{made}{len(failed)} failed{f', {len(waits)} must wait' if waits else ''}")
+    print_line(f"{made}{len(failed)} failed{f', {len(waits)} must wait' if waits else ''}")
     for each in (*failed, *waits):
-        complain(str(each))
+        print_error(str(each))
     return 1

@@ -9,20 +9,20 @@ from argparse import ArgumentParser, Namespace
 from collections import Counter
 from pathlib import Path
 
-from gristmill.commands._shared.terminal import show
+from gristmill.commands._shared.terminal import print_line
 from gristmill.errors import RecipeError, shorten
 from gristmill.peeking.look import (
     LONGEST_ROW,
     Draft,
     FirstResults,
     Guess,
-    chosen,
-    drafts,
+    draft_sources,
     files_of,
-    guess,
-    passed_over,
-    read,
-    selected,
+    files_of_draft,
+    files_to_open,
+    guess_format,
+    irregular_files,
+    read_first_documents,
 )
 from gristmill.recipes.raw_object import TOO_LONG, Limits
 from gristmill.reports.sizes import size_in_words
@@ -51,39 +51,39 @@ def run(arguments: Namespace) -> int:
     if not path.exists():
         raise RecipeError(f"{path}: nothing is there; give a file or a folder")
     files = files_of(path) if path.is_dir() else [path]
-    guesses = [guess(each) for each in chosen(files)]
-    for each in passed_over(path) if path.is_dir() else ():
-        show(f"{each}: neither a regular file nor a folder; passed over")
+    guesses = [guess_format(each) for each in files_to_open(files)]
+    for each in irregular_files(path) if path.is_dir() else ():
+        print_line(f"{each}: neither a regular file nor a folder; passed over")
     if not guesses:
         raise RecipeError(f"{path}: the folder has no file")
     if path.is_dir():
-        show(f"{path}: {len(files):,} files, {len(guesses):,} of them looked at")
+        print_line(f"{path}: {len(files):,} files, {len(guesses):,} of them looked at")
         _formats(guesses)
         if len(guesses) < len(files):
             left = len(files) - len(guesses)
-            show(f"  {left:,} files were not looked at")
-    made = drafts(path, guesses, files)
+            print_line(f"  {left:,} files were not looked at")
+    made = draft_sources(path, guesses, files)
     _unread(guesses, made, files)
     for example in _examples(guesses, made):
         _file(example)
     for draft in made:
-        _documents(read(draft), several=len(made) > 1)
+        _documents(read_first_documents(draft), several=len(made) > 1)
         _draft(draft)
     return 0 if made else 1
 
 
 def _unread(guesses: list[Guess], made: list[Draft], files: list[Path]) -> None:
     """Tells of files that were not looked at, and that no draft reads."""
-    known = {*(each.head.path for each in guesses), *(each for draft in made for each in selected(draft, files))}
+    known = {*(each.head.path for each in guesses), *(each for draft in made for each in files_of_draft(draft, files))}
     unread = [each for each in files if each not in known] if made else []
     if unread:
         names = f"{unread[0].name}{' and others' if len(unread) > 1 else ''}"
-        show(f"  {len(unread):,} of them no draft reads ({names}): widen `select`")
+        print_line(f"  {len(unread):,} of them no draft reads ({names}): widen `select`")
 
 
 def _formats(guesses: list[Guess]) -> None:
     for name, count in Counter(each.format.name for each in guesses).most_common():
-        show(f"  {count:>6,}  {name}")
+        print_line(f"  {count:>6,}  {name}")
 
 
 def _examples(guesses: list[Guess], made: list[Draft]) -> list[Guess]:
@@ -95,46 +95,46 @@ def _examples(guesses: list[Guess], made: list[Draft]) -> list[Guess]:
 def _file(each: Guess) -> None:
     head = each.head
     size = head.path.stat().st_size
-    show()
-    show(f"{head.path} ({size_in_words(size)})")
-    show(f"  format:    {each.format.name}")
-    show(f"  packing:   {head.packing or 'none'}{' (' + head.archive[1:] + ')' if head.archive else ''}")
+    print_line()
+    print_line(f"{head.path} ({size_in_words(size)})")
+    print_line(f"  format:    {each.format.name}")
+    print_line(f"  packing:   {head.packing or 'none'}{' (' + head.archive[1:] + ')' if head.archive else ''}")
     if head.encoding and not head.archive and each.format.name != "parquet":
-        show(f"  encoding:  {head.encoding}")
+        print_line(f"  encoding:  {head.encoding}")
     for number, field in enumerate(each.facts.fields):
-        show(f"  {'' if number else 'has:':<10} {shorten(field, _WIDTH)}")
+        print_line(f"  {'' if number else 'has:':<10} {shorten(field, _WIDTH)}")
     for note in each.facts.notes:
-        show(f"  note:      {note}")
+        print_line(f"  note:      {note}")
     if head.name != head.path.name and each.format.module:
-        show(f"  note:      readers go by the name's ending, which misleads here: rename it to {head.name}")
+        print_line(f"  note:      readers go by the name's ending, which misleads here: rename it to {head.name}")
 
 
 def _documents(seen: FirstResults, *, several: bool) -> None:
     for number, (document, file) in enumerate(zip(seen.documents, seen.files, strict=True), start=1):
-        show()
-        show(f"document {number}: id {shorten(document.id, _WIDTH)}, {len(document.text):,} characters")
+        print_line()
+        print_line(f"document {number}: id {shorten(document.id, _WIDTH)}, {len(document.text):,} characters")
         if several:
-            show(f"  file:     {file}")
+            print_line(f"  file:     {file}")
         metadata = document.metadata if isinstance(document.metadata, dict) else {}
         if metadata:
-            show(f"  metadata: {shorten(', '.join(metadata), _WIDTH)}")
-        show(f"  | {shorten(' '.join(document.text[: 2 * _TEXT].split()), _TEXT)}")
+            print_line(f"  metadata: {shorten(', '.join(metadata), _WIDTH)}")
+        print_line(f"  | {shorten(' '.join(document.text[: 2 * _TEXT].split()), _TEXT)}")
     for words, counted in (("refused", seen.refused), ("left out", seen.left_out)):
         for reason, rows in counted.most_common():
-            show(f"{words} until then: {rows:,} {reason}")
+            print_line(f"{words} until then: {rows:,} {reason}")
     if seen.refused[TOO_LONG]:
-        show(f"peek reads rows of at most {LONGEST_ROW:,} bytes; a run takes {Limits().row:,}")
+        print_line(f"peek reads rows of at most {LONGEST_ROW:,} bytes; a run takes {Limits().row:,}")
     if seen.error:
-        show(f"the draft does not read it: {seen.error}")
+        print_line(f"the draft does not read it: {seen.error}")
     elif not seen.documents:
-        show("the draft makes no document of it")
+        print_line("the draft makes no document of it")
 
 
 def _draft(draft: Draft) -> None:
-    show()
+    print_line()
     for note in draft.notes:
-        show(f"note: {note}")
-    show("a draft to paste into a file of sources/, and to check:")
-    show()
+        print_line(f"note: {note}")
+    print_line("a draft to paste into a file of sources/, and to check:")
+    print_line()
     for line in draft.text.split("\n"):
-        show(line)
+        print_line(line)

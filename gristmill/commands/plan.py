@@ -13,7 +13,7 @@ import msgspec
 
 from gristmill.commands._shared.reading_lines import reading_lines
 from gristmill.commands._shared.targets import add_targets, asked_for, line_of
-from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, show
+from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, print_line
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.store.protocol import Store
@@ -25,8 +25,8 @@ from gristmill.pipeline.planner import Planner
 from gristmill.pipeline.tasks import FolderTask, IndexTask, ResolutionTask, TokenizerTask
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Mix
-from gristmill.recipes.shelf import known
-from gristmill.reports.sizes import counted, size_in_words
+from gristmill.recipes.shelf import known_recipe
+from gristmill.reports.sizes import quantity, size_in_words
 
 HELP = "show what would be made, and why; exit code 1 if there is anything"
 
@@ -53,7 +53,7 @@ def run(arguments: Namespace) -> int:
     shelves, catalogue, targets = asked_for(arguments)
     for kind, shelf in (("source", catalogue.sources), ("mix", catalogue.mixes)):
         if getattr(arguments, kind):
-            known(kind, shelf, getattr(arguments, kind), f"--{kind}")
+            known_recipe(kind, shelf, getattr(arguments, kind), f"--{kind}")
     planner = Planner(catalogue, shelves, lake_of(arguments), targets)
     planner.check_something()
     return show_plan(planner, catalogue, lambda prospect: _chosen(arguments, catalogue, prospect), arguments)
@@ -86,23 +86,23 @@ def show_plan(planner: Planner, catalogue: Catalogue, chosen: Callable[[Prospect
     for prospect in filter(chosen, planner.prospects()):
         states[prospect.state] += 1
         due.add(prospect)
-        if prospect.state != "finished" and (prospect.state != "wait" or planner.named(prospect)):
+        if prospect.state != "finished" and (prospect.state != "wait" or planner.was_named(prospect)):
             code = 1
         if arguments.json:
-            show(msgspec.json.encode(prospect).decode())
+            print_line(msgspec.json.encode(prospect).decode())
         elif arguments.all or prospect.state != "finished" or prospect.why:
-            show(line_of(prospect))
+            print_line(line_of(prospect))
             mixes.add(names_of(prospect.asset).get("mix", ""))
     if not states:
         raise RecipeError("neither raw data nor ledgers of these sources; check the lake and --shelves")
     if not arguments.json:
         for line in (*due.lines(), *(f"note: {note}" for note in planner.notes)):
-            show(line)
-        total = counted(sum(states.values()), "partition")
-        show(f"{total}: {', '.join(f'{n} {s}' for s, n in states.items())}")
+            print_line(line)
+        total = quantity(sum(states.values()), "partition")
+        print_line(f"{total}: {', '.join(f'{n} {s}' for s, n in states.items())}")
         for mix in (catalogue.mixes[name] for name in sorted(mixes & catalogue.mixes.keys())):
             for line in _readings(lake_of(arguments).store(), catalogue, mix):
-                show(line)
+                print_line(line)
     return code
 
 
@@ -136,18 +136,18 @@ def show_estimate(planner: Planner, estimator: Estimator) -> int:
             case _:
                 estimator.add(task, prospects)
     for estimate in estimator.estimates.values():
-        show(_estimate(estimate))
+        print_line(_estimate(estimate))
     if trained:
-        show(f"{counted(trained, 'tokenizer or model')}: not measured")
+        print_line(f"{quantity(trained, 'tokenizer or model')}: not measured")
     total = estimator.total()
     if total.partitions:
-        show(_estimate(total))
+        print_line(_estimate(total))
     return 1 if total.partitions or trained else 0
 
 
 def _estimate(estimate: Estimate) -> str:
     """A line of an estimate."""
-    which = f"{estimate.kind}: {counted(estimate.partitions, 'partition')}"
+    which = f"{estimate.kind}: {quantity(estimate.partitions, 'partition')}"
     read, written, new = (size_in_words(round(value)) for value in (estimate.read, estimate.written, estimate.new))
     if estimate.unknown == estimate.partitions:
         return f"{which}, bytes to read not known before the inputs are made; not measured yet"

@@ -4,7 +4,7 @@ import json
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
-from gristmill.commands._shared.terminal import show
+from gristmill.commands._shared.terminal import print_line
 from gristmill.engines.kinds import ENGINES
 from gristmill.errors import RecipeError
 from gristmill.execution.added_checks import CHECKS
@@ -42,7 +42,7 @@ def run(arguments: Namespace) -> int:
     for plugin, why in found:
         values = {**plugin._asdict(), "version": plugin.version or VERSION, "problem": why}
         line = "{kind:11}  {name:20}  {package} {version}  {value}".format_map(values)
-        show(json.dumps(values, sort_keys=True) if arguments.json else f"{line}\n  WRONG  {why}" if why else line)
+        print_line(json.dumps(values, sort_keys=True) if arguments.json else f"{line}\n  WRONG  {why}" if why else line)
     return 1 if any(why for _, why in found) else 0
 
 

@@ -12,12 +12,12 @@ from gristmill.commands._shared.output_file import output_file
 from gristmill.commands._shared.reading_lines import reading_lines
 from gristmill.commands._shared.selected_mix import selected_mix
 from gristmill.commands._shared.selected_version import selected_version
-from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
+from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, print_line, shelves_of
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import documents_asset, mix_index
 from gristmill.lake.store.protocol import Store
-from gristmill.pipeline.expected_tokens import closed_now
-from gristmill.previews.changed_selection import changed
+from gristmill.pipeline.expected_tokens import index_now
+from gristmill.previews.changed_selection import change_selections
 from gristmill.previews.comparison import compare_mixes, lines_of_differences
 from gristmill.previews.expected_reading import expected_reading
 from gristmill.previews.mix_preview import (
@@ -32,7 +32,7 @@ from gristmill.previews.token_ratio import TokenRatio, token_ratio
 from gristmill.previews.words import lines_of
 from gristmill.project import is_lake
 from gristmill.recipes.mix import Mix
-from gristmill.recipes.shelf import find, read_shelf
+from gristmill.recipes.shelf import find_recipe, read_shelf
 from gristmill.recipes.source import Source
 from gristmill.recipes.sql.process import start_early
 from gristmill.reports.sizes import size_in_words
@@ -96,22 +96,22 @@ def run(arguments: Namespace) -> int:
     for each in streams:
         previews.append(preview_stream(store, each, arguments.rows))
         for line in lines_of(previews[-1]):
-            show(line)
-        show()
+            print_line(line)
+        print_line()
     if "/" not in words[0]:
         for line in _of_mix(store, arguments, selected_mix(shelves_of(arguments), words[0]), previews):
-            show(line)
+            print_line(line)
     if arguments.output:
         with output_file(arguments.output, lake.url) as path:
             path.write_text(preview_page(f"Preview of {words[0]}", previews), encoding="utf-8")
-        show(f"{arguments.output}: the page")
+        print_line(f"{arguments.output}: the page")
     return 0
 
 
 def _of_mix(store: Store, arguments: Namespace, mix: Mix, previews: Sequence[StreamPreview]) -> Iterator[str]:
     """What is said of a mix as a whole: editions that its index does not take, what is held out, how it is read."""
     sources = read_shelf("sources", Source, shelves_of(arguments))
-    for why in closed_now(store, sources, mix, mix_index(mix.name)).held:
+    for why in index_now(store, sources, mix, mix_index(mix.name)).held:
         yield f"note: the index of the mix: {why}"
     if arguments.stream:
         return
@@ -143,7 +143,7 @@ def _compare(arguments: Namespace, name: str, other: str) -> int:
     shown = (name, other) if name != other else (name, f"{other} with the conditions asked for")
     for title, differences in zip(shown, compare_mixes(store, ours, others, arguments.rows), strict=True):
         for line in lines_of_differences(title, differences):
-            show(line)
+            print_line(line)
     return 0
 
 
@@ -152,12 +152,12 @@ def _show_needed(streams: Sequence[OpenedStream]) -> None:
     columns, text = sum(each.columns for each in needed), sum(each.text for each in needed)
     if columns:
         size = size_in_words(columns)
-        show(f"columns are missing: {size} are read once, and their columns are kept for the next preview")
+        print_line(f"columns are missing: {size} are read once, and their columns are kept for the next preview")
     if text:
         selections = [one.step.selection for each in streams for one in each.slices]
         changed_rows = any(each.changes_rows for each in selections)
         because = "rows are changed" if changed_rows else "rules read the text"
-        show(f"{because}: {size_in_words(text)} of documents and sets are read, in each preview")
+        print_line(f"{because}: {size_in_words(text)} of documents and sets are read, in each preview")
 
 
 def _opened(store: Store, arguments: Namespace, name: str, *, keyed: bool = False) -> list[OpenedStream]:
@@ -165,7 +165,7 @@ def _opened(store: Store, arguments: Namespace, name: str, *, keyed: bool = Fals
     shelves = shelves_of(arguments)
     steps = _steps(store, arguments, name, shelves)
     rules = dict(_rule(each) for each in arguments.rule)
-    selections = changed([each[0].selection for each in steps], arguments.where, rules)
+    selections = change_selections([each[0].selection for each in steps], arguments.where, rules)
     lake = lake_of(arguments).url
     mix = None if "/" in name else selected_mix(shelves, name)
     opened: list[OpenedStream] = []
@@ -198,7 +198,7 @@ def _steps(store: Store, arguments: Namespace, word: str, shelves: tuple[str, ..
         [
             stream_step(mix, stream.key, snapshot, shelves)
             for snapshot in _snapshots(
-                store, find("sources", Source, shelves, stream.source), stream.version, arguments.snapshot
+                store, find_recipe("sources", Source, shelves, stream.source), stream.version, arguments.snapshot
             )
         ]
         for stream in streams

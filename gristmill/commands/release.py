@@ -9,7 +9,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
 from gristmill.commands._shared.lake_word import is_path
-from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
+from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, print_line, shelves_of
 from gristmill.errors import DataError, RecipeError
 from gristmill.execution.work import Say
 from gristmill.lake.address import cache_index, export_index
@@ -19,10 +19,10 @@ from gristmill.lake.store.protocol import Store
 from gristmill.pipeline.planner import Planner
 from gristmill.pipeline.targets import read_targets
 from gristmill.recipes.catalogue import read_catalogue
-from gristmill.recipes.shelf import known
+from gristmill.recipes.shelf import known_recipe
 from gristmill.releases.card import FORMS, card_of
 from gristmill.releases.card_files import card_files, card_of_release
-from gristmill.releases.difference import differences
+from gristmill.releases.difference import release_differences
 from gristmill.releases.moved import redirect_release
 from gristmill.releases.pinned import PinnedRelease, pinned_path, read_pinned, release_names
 from gristmill.releases.pinning import pinned_release, train_weights, trainer_files, trainer_reading, write_release
@@ -72,12 +72,12 @@ def run(arguments: Namespace) -> int:
         withdrawn = find_withdrawn(store)
         for path in dict.fromkeys(map(pinned_path, words)):
             if path in withdrawn:
-                show(f"note: {withdrawn[path]}")
-        lines = differences(store, *(read_pinned(store, name) for name in words))
+                print_line(f"note: {withdrawn[path]}")
+        lines = release_differences(store, *(read_pinned(store, name) for name in words))
         for line in lines:
-            show(line)
+            print_line(line)
         if not lines:
-            show(f"{words[0]} and {words[1]}: the same data, made and read in the same way")
+            print_line(f"{words[0]} and {words[1]}: the same data, made and read in the same way")
     else:
         _release(store, arguments, *words)
     return 0
@@ -85,18 +85,18 @@ def run(arguments: Namespace) -> int:
 
 def _release(store: Store, arguments: Namespace, mix: str, tokenizer: str, name: str) -> None:
     if moved := redirect_release(store, name, mix, tokenizer, arguments.export):
-        show(
+        print_line(
             "the lake has this release already, and was copied from another lake; directed to this one:"
             f" {', '.join(moved)}"
         )
         return
     catalogue = read_catalogue(shelves_of(arguments))
-    known("mix", catalogue.mixes, mix, "release")
+    known_recipe("mix", catalogue.mixes, mix, "release")
     if store.head(ledger_of_asset(cache_index(mix, tokenizer))) is None:  # what was made may have left the shelf since
-        known("tokenizer", catalogue.tokenizers, tokenizer, "release")
+        known_recipe("tokenizer", catalogue.tokenizers, tokenizer, "release")
     for export in arguments.export:
         if store.head(ledger_of_asset(export_index(mix, export))) is None:
-            known("export", catalogue.exports, export, "release")
+            known_recipe("export", catalogue.exports, export, "release")
     release = pinned_release(store, name, mix, tokenizer, tuple(arguments.export))
 
     def check(tell: Say = lambda _: None) -> None:
@@ -105,22 +105,22 @@ def _release(store: Store, arguments: Namespace, mix: str, tokenizer: str, name:
         _check_finished(planner, release, arguments.export, tell)
 
     if store.head(pinned_path(name)) is None:  # a release that is there never changes, whatever came after it
-        check(show)
+        check(print_line)
     files = trainer_files(store, release)
     weights, reading = train_weights(files, release), trainer_reading(store, release)
     card = card_of_release(store, name, [card_of(release, catalogue, weights, reading, form) for form in FORMS])
     folder = f"{RELEASES}{name}"
     files |= card_files(store, release, card)
     written = write_release(store, release, files, check)  # raw data and lists may have changed meanwhile
-    show(
+    print_line(
         f"{folder}.json: {card.documents:,} documents, {card.tokens:,} tokens; {len(release.objects):,} objects pinned"
     )
     if f"{folder}.json" not in written:
         again = f"lost or edited, so written again: {', '.join(written)}" if written else "nothing was written"
-        show(f"the lake has this release already; {again}")
+        print_line(f"the lake has this release already; {again}")
     else:
-        show(f"{folder}/card.md: the data card")
-    show(f"{folder}/data.yaml: the configuration for Levanter")
+        print_line(f"{folder}/card.md: the data card")
+    print_line(f"{folder}/data.yaml: the configuration for Levanter")
 
 
 def _check_finished(planner: Planner, release: PinnedRelease, exports: Sequence[str], tell: Say) -> None:
@@ -161,6 +161,6 @@ def _show_all(store: Store) -> None:
         release = read_pinned(store, name)
         counts = f"{len(release.slices)} slices, {len(release.objects):,} objects"
         said = "; withdrawn: see gristmill verify" if pinned_path(name) in withdrawn else ""
-        show(f"{name}: {release.mix}, {release.tokenizer}, {counts}{said}")
+        print_line(f"{name}: {release.mix}, {release.tokenizer}, {counts}{said}")
     if not names:
-        show("the lake has no releases")
+        print_line("the lake has no releases")

@@ -8,14 +8,14 @@ from argparse import ArgumentParser, Namespace
 
 from gristmill.commands._shared.lake_word import is_path
 from gristmill.commands._shared.output_file import output_file
-from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
+from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, print_line, shelves_of
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import attributes_asset, place
 from gristmill.lake.asset_kinds import DOCUMENTS, RESOLUTION, names_of
 from gristmill.reading.partitions import known_snapshots, named_asset, open_partition
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.shelf import read_shelf
-from gristmill.scores.described import describe
+from gristmill.scores.described import describe_set
 from gristmill.scores.examples import read_examples, write_examples
 from gristmill.scores.label_kinds import declared_kinds, declared_meanings
 from gristmill.scores.page import page_of
@@ -74,7 +74,7 @@ def run(arguments: Namespace) -> int:
     partition = open_partition(store, place(asset, snapshot))
     shards = [partition.shards[name] for name in sorted(partition.shards)]
     kinds = declared_kinds(shelves_of(arguments), words[1], lake.url)
-    described = describe(store, partition.place, shards, kinds)
+    described = describe_set(store, partition.place, shards, kinds)
     examples = read_examples(store, partition.place, shards)
     if examples is None:
         examples = write_examples(store, described, shards)
@@ -83,7 +83,9 @@ def run(arguments: Namespace) -> int:
     meanings = declared_meanings(shelves_of(arguments), words[1], lake.url, names_shown)
     with output_file(output, lake.url) as path:
         path.write_text(page_of(described, examples, meanings), encoding="utf-8")
-    show(f"{output}: {len(described.labels)} labels of {described.rows:,} rows; {described.read} shards were read")
+    print_line(
+        f"{output}: {len(described.labels)} labels of {described.rows:,} rows; {described.read} shards were read"
+    )
     return 0
 
 
@@ -103,5 +105,5 @@ def _report_duplicates(arguments: Namespace, name: str) -> int:
     output = arguments.output or f"{name}.html"
     with output_file(output, lake.url) as path:
         path.write_text(page, encoding="utf-8")
-    show(f"{output}: {len(resolution.snapshots)} snapshots, {len(resolution.largest)} largest clusters")
+    print_line(f"{output}: {len(resolution.snapshots)} snapshots, {len(resolution.largest)} largest clusters")
     return 0

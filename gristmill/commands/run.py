@@ -7,12 +7,12 @@ the plan that is due. `gristmill ui` need not run.
 from argparse import ArgumentParser, Namespace
 
 from gristmill.commands._shared.targets import add_targets, asked_for
-from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, show
-from gristmill.dashboard.home import alone, chosen_environment, database_in_words, prepare_home
+from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, print_line
+from gristmill.dashboard.home import chosen_environment, database_in_words, lock_home, prepare_home
 from gristmill.environment import read_environment
 from gristmill.installation import load_location
 from gristmill.pipeline.planner import Planner
-from gristmill.reports.sizes import counted
+from gristmill.reports.sizes import quantity
 
 HELP = "make what is missing through Dagster, so that its UI shows the runs"
 
@@ -36,19 +36,19 @@ def run(arguments: Namespace) -> int:
     lake = lake_of(arguments)
     environment = chosen_environment(read_environment(), lake, shelves)
     home = prepare_home(environment)
-    with alone(home, show), database_in_words(home):
+    with lock_home(home, print_line), database_in_words(home):
         planner = Planner(catalogue, shelves, lake, targets)
         planner.check_something()
         build = load_location("definitions").build
-        say = load_location("assets.support.progress").TimedLines(show)
+        say = load_location("assets.support.progress").TimedLines(print_line)
         mill = load_location("assets.support.mill").open_mill(build, environment, say)
         mill.run("sync")
         left = mill.make(planner)
     for line in left:
-        show(line)
+        print_line(line)
     if not mill.runs - 1:
-        show("everything is up to date" if not left else "nothing else is due")
+        print_line("everything is up to date" if not left else "nothing else is due")
     else:
         checks = f"{sum(mill.checks)} of {len(mill.checks)} checks passed"
-        show(f"{counted(mill.runs - 1, 'run')}; {checks}; `gristmill ui` shows them")
+        print_line(f"{quantity(mill.runs - 1, 'run')}; {checks}; `gristmill ui` shows them")
     return 1 if left else 0

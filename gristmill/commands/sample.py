@@ -8,7 +8,7 @@ from gristmill.commands._shared.changes import shown_changes
 from gristmill.commands._shared.lake_word import is_path
 from gristmill.commands._shared.selected_mix import selected_mix
 from gristmill.commands._shared.selected_version import selected_version
-from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
+from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, print_line, shelves_of
 from gristmill.errors import DataError, RecipeError, shorten
 from gristmill.lake.address import documents_asset, ledger_folder, mix_asset, place
 from gristmill.lake.ledger.files import check_made_alike, list_ledgers, read_ledger
@@ -19,7 +19,7 @@ from gristmill.recipes.drift.drop_reasons import BLOCKED, SAMPLED_OUT, TOO_FEW_B
 from gristmill.recipes.selection import Selection
 from gristmill.recipes.sql.rule_tree import named_columns
 from gristmill.stages.mixing.edits.transforming import transforms_named
-from gristmill.stages.mixing.sample import KEPT, Sample, SampledRow, draw
+from gristmill.stages.mixing.sample import KEPT, Sample, SampledRow, draw_sample
 from gristmill.stages.mixing.step import MixingStep, revision_step, stream_step
 from gristmill.text.differences import first_differences
 from gristmill.text.natural_order import newest
@@ -100,13 +100,13 @@ def _show_step(store: Store, step: MixingStep, rows: int) -> bool:
     ledger, _ = read_ledger(store, partition)
     check_made_alike(ledger, step.recipe, [Upstream(each, "", "") for each in step.reads], partition)
     transforms = transforms_named(step.selection.transforms, step.shelves)
-    sample = draw(store, step.source, step.version, step.snapshot, step.selection, rows, transforms)
+    sample = draw_sample(store, step.source, step.version, step.snapshot, step.selection, rows, transforms)
     differences = _differences(sample, ledger)
-    show(f"{step.asset} ({step.snapshot}): {sample.rows:,} rows kept, {sum(sample.dropped.values()):,} dropped")
+    print_line(f"{step.asset} ({step.snapshot}): {sample.rows:,} rows kept, {sum(sample.dropped.values()):,} dropped")
     if differences:
-        show(f"  the counts differ from its ledger: {'; '.join(differences)}; make it again")
+        print_line(f"  the counts differ from its ledger: {'; '.join(differences)}; make it again")
     else:
-        show("  the counts, rule by rule, are those of its ledger")
+        print_line("  the counts, rule by rule, are those of its ledger")
     _show_examples("kept", sample.rows, sample.examples[KEPT], None)
     for reason in _order(step.selection, sample):
         because = _because(step.selection, reason)
@@ -114,7 +114,7 @@ def _show_step(store: Store, step: MixingStep, rows: int) -> bool:
         _show_examples(f"dropped by {reason}", sample.dropped.get(reason, 0), examples, _where(step, reason), because)
         if reason.startswith(_LISTED):
             _show_reasons(store, reason.removeprefix(_LISTED), examples)
-    show()
+    print_line()
     return not differences
 
 
@@ -122,7 +122,7 @@ def _show_reasons(store: Store, name: str, examples: list[SampledRow]) -> None:
     """Shows the blocklist's reasons for these rows."""
     listed = read_blocklist(store, name).reasons
     for example in examples:
-        show(f"    {_cut(example.pair[1])}: {_cut(listed[example.pair])}")
+        print_line(f"    {_cut(example.pair[1])}: {_cut(listed[example.pair])}")
 
 
 def _differences(sample: Sample, ledger: Ledger) -> list[str]:
@@ -167,16 +167,16 @@ def _where(step: MixingStep, reason: str) -> str | None:
 
 def _show_examples(title: str, count: int, examples: list[SampledRow], where: str | None, because: str = "") -> None:
     """Shows rows with the values that a rule names; with all values if no rule drops them."""
-    show(f"  {title} ({count:,} rows)" + (f": {because}" if because else ""))
+    print_line(f"  {title} ({count:,} rows)" + (f": {because}" if because else ""))
     if where:
-        show(f"    rule: {where}")
+        print_line(f"    rule: {where}")
     read = named_columns(where) if where else frozenset()
     for example in examples:
         values = {name: each for name, each in example.values.items() if where is None or name in read}
-        show(f"    {example.shard} row {example.row}  {_cut(example.pair[1])}  {_shown(values)}".rstrip())
-        show(f"      | {_cut(example.text[: 4 * _WIDTH])}")
+        print_line(f"    {example.shard} row {example.row}  {_cut(example.pair[1])}  {_shown(values)}".rstrip())
+        print_line(f"      | {_cut(example.text[: 4 * _WIDTH])}")
         for line in shown_changes(first_differences(example.text, example.edited_text)):
-            show(f"      {line}")
+            print_line(f"      {line}")
 
 
 def _shown(values: Mapping[str, Any]) -> str:

@@ -17,9 +17,9 @@ import pyarrow.parquet as pq
 
 from gristmill.commands._shared.chosen_lake import chosen_lake
 from gristmill.commands._shared.output_file import output_file
-from gristmill.commands._shared.terminal import add_options, add_shelves, complain, shelves_of, show
-from gristmill.errors import RecipeError, shorten, visible
-from gristmill.queries.session import MEMORY, query
+from gristmill.commands._shared.terminal import add_options, add_shelves, print_error, print_line, shelves_of
+from gristmill.errors import RecipeError, escape_controls, shorten
+from gristmill.queries.session import MEMORY, run_query
 from gristmill.queries.tables import tables_of
 from gristmill.reading.opened_lake import OpenedLake
 
@@ -77,16 +77,16 @@ def run(arguments: Namespace) -> int:
     lake = chosen_lake(arguments)
     if not sql or _LISTING.fullmatch(sql):
         for table in tables_of(lake.store()):
-            show(f"{table.name:<40} {table.address}".rstrip())
+            print_line(f"{table.name:<40} {table.address}".rstrip())
         return 0
     opened = OpenedLake(lake.url, lake.options, shelves=shelves_of(arguments))
-    with query(
+    with run_query(
         opened,
         sql,
         snapshots=arguments.snapshot,
         memory=arguments.memory,
         threads=arguments.threads,
-        say=complain,
+        say=print_error,
     ) as reader:
         try:
             _give(reader, arguments, lake.url)
@@ -147,7 +147,7 @@ def _table(reader: Any, names: list[str], most: int, file: Any) -> None:
             rows.append([_cell(value) for value in row])
         if more:
             break
-    lines = [[visible(name) for name in names], *rows]
+    lines = [[escape_controls(name) for name in names], *rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(names))]
     for line in lines:
         file.write("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() + "\n")
@@ -162,4 +162,4 @@ def _cell(value: Any) -> str:
         if value.is_integer() and abs(value) < _WHOLE:
             return str(int(value))
         return f"{value:.6g}"
-    return shorten(visible(str(value)), _WIDEST)
+    return shorten(escape_controls(str(value)), _WIDEST)

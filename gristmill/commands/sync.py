@@ -6,7 +6,7 @@ Use it after `gristmill make`, after a restore, or with a new DAGSTER_HOME. `gri
 from argparse import ArgumentParser, Namespace
 
 from gristmill.commands._shared.chosen_lake import chosen_lake
-from gristmill.commands._shared.terminal import add_lake, add_shelves, shelves_of, show
+from gristmill.commands._shared.terminal import add_lake, add_shelves, print_line, shelves_of
 from gristmill.dashboard.home import chosen_environment, database_in_words, prepare_home
 from gristmill.environment import read_environment
 from gristmill.installation import load_location
@@ -34,5 +34,5 @@ def run(arguments: Namespace) -> int:
     with database_in_words(home):
         mill = load_location("assets.support.mill").open_mill(build, environment, lambda _: None)
         mill.run("sync")
-    show(f"Dagster in {home} shows the lake {environment.lake}")
+    print_line(f"Dagster in {home} shows the lake {environment.lake}")
     return 0

@@ -13,20 +13,20 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from gristmill.commands._shared.chosen_lake import chosen_lake
-from gristmill.commands._shared.terminal import add_lake, add_shelves, shelves_of, show
+from gristmill.commands._shared.terminal import add_lake, add_shelves, print_line, shelves_of
 from gristmill.lake.address import Place, blocklist_path, check_name, place
 from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.rows.blocklists.blocklist import add_to_blocklist, lost_entries, new_on, take_off_blocklist
-from gristmill.lake.rows.blocklists.blocklist_files import record_path, recorded, rows_in
+from gristmill.lake.rows.blocklists.blocklist_files import record_path, recorded_entries, rows_in
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.mixing.unmade import mend_of_unmade, unmade
 from gristmill.takedowns.chosen import by_content, by_url, url_matcher
 from gristmill.takedowns.due import DueSlice, due_slices, list_for_mix
 from gristmill.takedowns.finder import Finder
-from gristmill.takedowns.known import near_urls, pairs_like, unknown, unknown_words
+from gristmill.takedowns.known import near_urls, pairs_like, unknown_documents, unknown_words
 from gristmill.takedowns.near import near_documents
 from gristmill.takedowns.places import TRAINED, Search, Unsearched
-from gristmill.takedowns.proof import proof
+from gristmill.takedowns.proof import proof_lines
 from gristmill.takedowns.wanted import REASON, Wanted, read_wanted
 from gristmill.tracing.raw import Shelves
 
@@ -70,7 +70,7 @@ def run(arguments: Namespace) -> int:
     store, shelves = lake.store(), Shelves(shelves_of(arguments), lake.options)
     wanted, skipped = _wanted(arguments, store, shelves)
     if not wanted:
-        show(_nothing(arguments, store, skipped))
+        print_line(_nothing(arguments, store, skipped))
         return 0 if arguments.lost else _told(skipped)
     if arguments.retract:
         return _retract(store, wanted, name, dry=arguments.dry_run)
@@ -79,24 +79,24 @@ def run(arguments: Namespace) -> int:
     search = Finder(store, wanted, shelves, scan=arguments.scan).run()
     search.unsearched += skipped
     for path, why in search.unread_rows.items():
-        search.skip("quarantine", path, why)
+        search.note_skipped("quarantine", path, why)
     due = list(due_slices(store, search, name))
     without = _without_recipe(store, search, due, shelves)
-    nobody = {} if arguments.lost else unknown(store, wanted, search)  # what was listed is put back as it was
+    nobody = {} if arguments.lost else unknown_documents(store, wanted, search)  # what was listed is put back as it was
     listed = {pair: reason for pair, reason in wanted.reasons.items() if pair not in nobody}
     new = new_on(store, name, listed) if arguments.dry_run else add_to_blocklist(store, name, listed)
-    nowhere = [pair for pair in wanted.reasons if not search.of(pair) and not arguments.lost]
+    nowhere = [pair for pair in wanted.reasons if not search.places_of(pair) and not arguments.lost]
     if arguments.json:
         for found in search.found:
-            show(msgspec.json.encode(found).decode())
+            print_line(msgspec.json.encode(found).decode())
     for line in () if arguments.json else (*_places(wanted, search), *_due(due, without, name)):
-        show(line)
+        print_line(line)
     _told(search.unsearched)
     for line in unknown_words(nobody, search):
-        show(f"not added: {line}")
+        print_line(f"not added: {line}")
     if not arguments.json:
         verb = "would be added to" if arguments.dry_run else "added to"
-        show(f"{len(new)} of {len(wanted)} documents {verb} {blocklist_path(name)}")
+        print_line(f"{len(new)} of {len(wanted)} documents {verb} {blocklist_path(name)}")
     wrong = without or not all(slice_.by for slice_ in due)
     return 1 if search.unsearched or nowhere or nobody or wrong else 0
 
@@ -104,7 +104,7 @@ def run(arguments: Namespace) -> int:
 def _told(skipped: Sequence[Unsearched]) -> int:
     """Shows what was not searched. Returns 1, the exit code if nothing was found."""
     for each in skipped:
-        show(f"not searched: {each.what}")
+        print_line(f"not searched: {each.what}")
     return 1
 
 
@@ -149,12 +149,14 @@ def _wanted(arguments: Namespace, store: Store, shelves: Shelves) -> tuple[Wante
 
 def _retract(store: Store, wanted: Wanted, name: str, *, dry: bool) -> int:
     """Takes documents off the blocklist and out of its record. Returns 1 if one of them was in neither, else 0."""
-    listed = rows_in(store, blocklist_path(name)).keys() | recorded(store, name).keys()
+    listed = rows_in(store, blocklist_path(name)).keys() | recorded_entries(store, name).keys()
     gone = sorted(listed & wanted.reasons.keys()) if dry else take_off_blocklist(store, name, wanted.reasons)
     for source, id_ in (pair for pair in wanted.reasons if pair not in gone):
-        show(f"not on the list: {id_!r} of {source!r}")
+        print_line(f"not on the list: {id_!r} of {source!r}")
     verb = "would be taken off" if dry else "taken off"
-    show(f"{len(gone)} of {len(wanted)} documents {verb} {blocklist_path(name)}; gristmill make takes them up again")
+    print_line(
+        f"{len(gone)} of {len(wanted)} documents {verb} {blocklist_path(name)}; gristmill make takes them up again"
+    )
     return 0 if len(gone) == len(wanted) else 1
 
 
@@ -169,15 +171,15 @@ def _prove(
     """Shows the lines of the proof. Returns 0 if the documents are nowhere where training could read them, else 1."""
     _told(skipped)
     code = bool(skipped)
-    for line in proof(store, wanted, blocklist, shelves, scan=arguments.scan, exclude=arguments.exclude):
-        show(msgspec.json.encode(line).decode() if arguments.json else str(line))
-        code |= not line.good
+    for line in proof_lines(store, wanted, blocklist, shelves, scan=arguments.scan, exclude=arguments.exclude):
+        print_line(msgspec.json.encode(line).decode() if arguments.json else str(line))
+        code |= not line.is_settled
     return int(code)
 
 
 def _places(wanted: Wanted, search: Search) -> Iterator[str]:
     for source, name in wanted.reasons:
-        found = search.of((source, name))
+        found = search.places_of((source, name))
         yield f"{name!r} of {source!r}: {len(found)} places"
         yield from (f"  {each.area:<12}  {each.where}" for each in found)
 

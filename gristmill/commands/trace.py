@@ -14,7 +14,7 @@ import msgspec
 
 from gristmill.commands._shared.changes import shown_changes
 from gristmill.commands._shared.chosen_lake import names_lake
-from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
+from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, print_line, shelves_of
 from gristmill.errors import RecipeError, shorten
 from gristmill.lake.address import SPLITS, check_snapshot
 from gristmill.lake.asset_kind import expression_of
@@ -96,14 +96,16 @@ def _lake_and_what(words: Sequence[str]) -> tuple[str, str, str | None]:
 
 def _say(trace: DocumentTrace | TokenTrace, *, as_json: bool) -> None:
     if as_json:
-        show(msgspec.json.encode(trace).decode())
+        print_line(msgspec.json.encode(trace).decode())
         return
     document = trace.document if isinstance(trace, TokenTrace) else trace
     if isinstance(trace, TokenTrace):
         count = trace.tokens[1] - trace.tokens[0]
-        show(f"{trace.asset}/{trace.split}:{trace.offset} is number {trace.number} (from 0) of the {count} tokens of")
+        print_line(
+            f"{trace.asset}/{trace.split}:{trace.offset} is number {trace.number} (from 0) of the {count} tokens of"
+        )
     for line in _lines(document):
-        show(line)
+        print_line(line)
 
 
 def _lines(trace: DocumentTrace) -> Iterator[str]:

@@ -8,7 +8,7 @@ declares several). Nothing is written to the lake.
 from argparse import ArgumentParser, Namespace
 
 from gristmill.commands._shared.lake_word import is_path
-from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
+from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, print_line, shelves_of
 from gristmill.errors import RecipeError
 from gristmill.lake.asset_kinds import DOCUMENTS, MODEL, names_of
 from gristmill.reading.partitions import named_asset
@@ -68,13 +68,13 @@ def run(arguments: Namespace) -> int:
     if isinstance(tagger, Transform):
         made = try_transform(tagger, sample.rows)
         for line in transform_lines(tagger, sample, made, arguments.examples):
-            show(line)
+            print_line(line)
         return 1 if made.failures or made.differing else 0
     source = names_of(asset)["source"]
     models = {name: read_folder(store, MODEL.at(model=name)).fingerprint for name in tagger.models}
     trial = run_trial(tagger.opened(local_files(store, models)), sample.rows)
     for line in lines_of(tagger, sample, trial, arguments.examples):
-        show(line)
+        print_line(line)
     if not tagger.applies_to(source):
-        show(f"{tagger.name} does not tag {source} by its only=: {', '.join(sorted(tagger.only))}")
+        print_line(f"{tagger.name} does not tag {source} by its only=: {', '.join(sorted(tagger.only))}")
     return 1 if trial.failures or trial.differing else 0

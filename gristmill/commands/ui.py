@@ -8,8 +8,8 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from gristmill.commands._shared.chosen_lake import chosen_lake
-from gristmill.commands._shared.terminal import add_lake, add_shelves, shelves_of, show
-from gristmill.dashboard.home import child_variables, chosen_environment, outdated, prepare_home
+from gristmill.commands._shared.terminal import add_lake, add_shelves, print_line, shelves_of
+from gristmill.dashboard.home import child_variables, chosen_environment, missing_settings, prepare_home
 from gristmill.dashboard.processes import Dashboard
 from gristmill.environment import read_environment
 from gristmill.extras import check_installed, needs
@@ -39,8 +39,8 @@ def run(arguments: Namespace) -> int:
     environment = chosen_environment(read_environment(), chosen_lake(arguments), shelves_of(arguments))
     home = prepare_home(environment)
     sync = [] if arguments.no_sync else [sys.executable, "-m", "gristmill", "sync", environment.lake]
-    show(f"the lake is {environment.lake}; Dagster's files are in {home}")
-    if old := outdated(home):
-        show(old)
-    Dashboard(home, child_variables(environment), arguments.host, arguments.port, show).run(sync)
+    print_line(f"the lake is {environment.lake}; Dagster's files are in {home}")
+    if old := missing_settings(home):
+        print_line(old)
+    Dashboard(home, child_variables(environment), arguments.host, arguments.port, print_line).run(sync)
     return 0

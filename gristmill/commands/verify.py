@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from gristmill.commands._shared.chosen_lake import chosen_lake
-from gristmill.commands._shared.terminal import add_lake, add_shelves, shelves_of, show
+from gristmill.commands._shared.terminal import add_lake, add_shelves, print_line, shelves_of
 from gristmill.errors import RecipeError
 from gristmill.execution.finding import AuditedStore, Finding
 from gristmill.execution.mend import with_arguments
@@ -20,7 +20,7 @@ from gristmill.lake.ledger.shard_sample import ShardSample
 from gristmill.lake.store.open import Lake
 from gristmill.pool import in_processes
 from gristmill.recipes.catalogue import read_catalogue
-from gristmill.recipes.shelf import find
+from gristmill.recipes.shelf import find_recipe
 from gristmill.recipes.source import Source
 from gristmill.verification.audit import audit_ledger, audit_reencoding, audited_ledgers
 from gristmill.verification.derived_files.finished_slices import BEHIND
@@ -108,9 +108,9 @@ def run(arguments: Namespace) -> int:
     # that there is no lake is told before that no recipes are named
     next(iter(store.list(RELEASES, tell=lambda _: None)), None)
     shelves = shelves_of(arguments)
-    paths = audited_ledgers(store, arguments.asset, lambda note: show(f"note   {note}"), lost, shelves)
+    paths = audited_ledgers(store, arguments.asset, lambda note: print_line(f"note   {note}"), lost, shelves)
     for finding in lost:
-        show(f"WRONG  {finding}")
+        print_line(f"WRONG  {finding}")
     if lost and not arguments.all:
         return 1
     if not paths:
@@ -124,15 +124,15 @@ def run(arguments: Namespace) -> int:
         tally.proven |= set() if audited.findings else {audited.path}
         if not tally.add("proven", audited.path, audited.notes, audited.findings, arguments):
             before = f"{len(tally.proven)} of {len(audits)} {what} were proven before"
-            show(f"stopped at the first finding; {before} (--all lists all)")
+            print_line(f"stopped at the first finding; {before} (--all lists all)")
             return 1
         tally.derived |= audited.encoded
     if samples and not _derive(lake, shelves, paths, samples, tally, arguments):
-        show("stopped at the first finding (--all lists all)")
+        print_line("stopped at the first finding (--all lists all)")
         return 1
     for finding in tally.behind:
-        show(f"WRONG: behind  {finding}")
-    show(f"{len(tally.proven)} of {len(audits)} {what} proven, {tally.wrong} findings")
+        print_line(f"WRONG: behind  {finding}")
+    print_line(f"{len(tally.proven)} of {len(audits)} {what} proven, {tally.wrong} findings")
     return 1 if tally.wrong else 0
 
 
@@ -141,7 +141,7 @@ def _samples(arguments: Namespace) -> dict[str, ShardSample]:
     given = {name: share for name in SHARES if (share := getattr(arguments, name))}
     seed = secrets.randbelow(1 << 32) if arguments.seed is None else arguments.seed % (1 << 64)
     if any(share < 1 for share in given.values()):
-        show(f"note   the shards are drawn by --seed {seed}")
+        print_line(f"note   the shards are drawn by --seed {seed}")
     return {name: ShardSample(share, seed) for name, share in given.items()}
 
 
@@ -168,10 +168,10 @@ class _Tally:
     ) -> bool:
         """Shows and counts what an audit has shown. Returns whether to go on."""
         for note in notes:
-            show(f"note   {note}")
-        show(f"WRONG  {path}" if findings else f"{word} {path}")
+            print_line(f"note   {note}")
+        print_line(f"WRONG  {path}" if findings else f"{word} {path}")
         for finding in findings:
-            show(f"       {_as_typed(finding, arguments)}")
+            print_line(f"       {_as_typed(finding, arguments)}")
         self.behind += [finding for finding in findings if finding.what.startswith(BEHIND)]
         self.wrong += len(findings)
         return not self.wrong or bool(arguments.all)
@@ -192,23 +192,23 @@ def _derive(
     """
     # only here, because it imports the steps of all stages
     from gristmill.derivation.derived_share import derived_share  # noqa: PLC0415
-    from gristmill.derivation.tasks import absent, derive, not_as_declared, tasks_of, untouched  # noqa: PLC0415
+    from gristmill.derivation.tasks import derive_task, missing_note, not_as_declared, sound_shards, tasks_of  # noqa: PLC0415
 
-    if missing := absent(lake, shelves, set(paths), arguments.asset):
-        show(f"note   {missing}")
+    if missing := missing_note(lake, shelves, set(paths), arguments.asset):
+        print_line(f"note   {missing}")
     wrong = set(paths) - tally.proven
     tally.drawn = len(tally.derived)
     lost: list[Finding] = []
-    tasks = list(tasks_of(lake, shelves, paths, samples, lambda note: show(f"note   {note}"), lost))
+    tasks = list(tasks_of(lake, shelves, paths, samples, lambda note: print_line(f"note   {note}"), lost))
     for finding in lost:
-        show(f"WRONG  {_as_typed(finding, arguments)}")
+        print_line(f"WRONG  {_as_typed(finding, arguments)}")
     tally.wrong += len(lost)
     if lost and not arguments.all:
         return False
-    works = [partial(derive, lake, shelves, task, first_only=not arguments.all) for task in tasks]
+    works = [partial(derive_task, lake, shelves, task, first_only=not arguments.all) for task in tasks]
     for result in in_processes(works, arguments.workers):
         label = f"{result.task}: {result.drawn} shards"
-        tally.proven -= result.unproven
+        tally.proven -= result.unproven_ledgers
         if not tally.add("derived", label, result.notes, result.findings, arguments):
             return False
         tally.derived |= result.proven
@@ -216,12 +216,12 @@ def _derive(
     if not tally.drawn and not tally.wrong:
         raise RecipeError("no shard was derived again: give a larger share, or the --shelves that made this lake")
     other: list[Finding] = []
-    wrong |= not_as_declared(lake, shelves, paths, lambda note: show(f"note   {note}"), other)
+    wrong |= not_as_declared(lake, shelves, paths, lambda note: print_line(f"note   {note}"), other)
     for finding in other:
-        show(f"WRONG  {_as_typed(finding, arguments)}")
+        print_line(f"WRONG  {_as_typed(finding, arguments)}")
     tally.wrong += len(other)
     whole = {path for path in paths if (at := place_of_ledger(path)) and at.kind is EXPORT} - wrong
-    show(str(derived_share(AuditedStore(lake.store()), paths, untouched(tally.derived, wrong), whole)))
+    print_line(str(derived_share(AuditedStore(lake.store()), paths, sound_shards(tally.derived, wrong), whole)))
     return True
 
 
@@ -252,7 +252,7 @@ def _audits_of(
         for name, findings in apart.items():
             audits.append(partial(_told, raw_asset(name), findings[:1] if first_only else findings))
         if not snapshots and not apart:
-            show(f"note   {arguments.asset or lake.url}: no raw data belong to it, so none were compared")
+            print_line(f"note   {arguments.asset or lake.url}: no raw data belong to it, so none were compared")
         for source, snapshot in snapshots:
             audits.append(partial(_audit_raw, lake, shelves, source, snapshot, first_only=first_only))
     return audits
@@ -284,6 +284,6 @@ def _told(path: str, findings: list[Finding]) -> Audited:
 
 
 def _audit_raw(lake: Lake, shelves: tuple[str, ...], name: str, snapshot: str, *, first_only: bool) -> Audited:
-    source = find("sources", Source, shelves, name)
+    source = find_recipe("sources", Source, shelves, name)
     findings = audit_raw(lake, source, snapshot, first_only=first_only)
     return Audited(f"{raw_asset(name)} ({snapshot})", [], findings)

@@ -10,13 +10,13 @@ from dataclasses import replace
 
 from gristmill.commands._shared.lake_word import is_path
 from gristmill.commands._shared.reading_lines import reading_lines
-from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
+from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, print_line, shelves_of
 from gristmill.errors import RecipeError
 from gristmill.pipeline.expected_tokens import expected_tokens
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.mixture.declared_tokens import declared_tokens
-from gristmill.recipes.shelf import find
+from gristmill.recipes.shelf import find_recipe
 
 HELP = "show the tokens, the share and the epochs of each stream of a mix in training"
 
@@ -49,7 +49,7 @@ def run(arguments: Namespace) -> int:
         raise RecipeError(f"{' '.join(words)}: name a mix after the lake, or alone")
     arguments.lake = words[0] if words[:-1] else "-"
     catalogue = read_catalogue(shelves_of(arguments))
-    mix = find("mixes", Mix, shelves_of(arguments), words[-1])
+    mix = find_recipe("mixes", Mix, shelves_of(arguments), words[-1])
     if arguments.budget is not None:
         if arguments.budget < 1:
             raise RecipeError(f"--budget {arguments.budget}: give a number of tokens, 1 or more")
@@ -58,13 +58,13 @@ def run(arguments: Namespace) -> int:
     met = True
     for each in expected_tokens(store, catalogue, mix, arguments.tokenizer):
         for line in reading_lines(each.title, mix, each.reading):
-            show(line)
+            print_line(line)
         sources = {stream.key: catalogue.sources[stream.source] for stream in mix.streams}
         for line in declared_tokens(mix.streams, sources, each.tokens).lines:
-            show(f"  {line}")
+            print_line(f"  {line}")
         for absent in each.index.absent:
-            show(f"  not finished yet: {absent}")
+            print_line(f"  not finished yet: {absent}")
         for why in each.held:
-            show(f"  {why}")
+            print_line(f"  {why}")
         met = met and not each.reading.shortages and not each.held
     return 0 if met else 1

@@ -59,7 +59,7 @@ def prepare_home(environment: Environment) -> Path:
     return home
 
 
-def outdated(home: Path) -> str:
+def missing_settings(home: Path) -> str:
     """The settings that the dagster.yaml of a folder lacks, because an earlier Gristmill wrote it, and the mend; empty:
     none.
 
@@ -99,7 +99,7 @@ def child_variables(environment: Environment) -> Mapping[str, str]:
 
 
 @contextmanager
-def alone(home: Path, say: Say) -> Iterator[None]:
+def lock_home(home: Path, say: Say) -> Iterator[None]:
     """Waits until no other command makes things with this DAGSTER_HOME, and keeps others waiting meanwhile.
 
     The ledgers bear two at once, but each would find the other's claims, and fail.

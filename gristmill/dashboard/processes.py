@@ -76,7 +76,7 @@ class Child:
                 if probe.connect_ex(address) == 0:  # type: ignore[arg-type]  # the address fits the family
                     return
             if self.process.poll() is not None:
-                raise self.ended()
+                raise self.end_error()
             time.sleep(0.2)
 
     def last_lines(self, number: int) -> list[str]:
@@ -87,7 +87,7 @@ class Child:
             return [f"it cannot be read: {error.strerror}"]
         return [line for line in printed.splitlines() if line.strip()][-number:]
 
-    def trim(self, most: int = LOG_BYTES) -> None:
+    def trim_log(self, most: int = LOG_BYTES) -> None:
         """Moves what it printed to `<name>.log.1`, if that is longer. Lines of that moment may be lost.
 
         On a full disk, all of it is lost. A log that a person has removed has no size any more. Neither ends the UI.
@@ -98,11 +98,11 @@ class Child:
                     shutil.copyfile(self.log, self.log.with_suffix(".log.1"))
                 os.truncate(self.log, 0)
 
-    def how(self) -> str:
+    def exit_in_words(self) -> str:
         """The name of the process that has ended, and its exit code or signal."""
         return f"the {self.name} {how_ended(self.process.wait())}"
 
-    def ended(self, then: str = "") -> GristmillError:
+    def end_error(self, then: str = "") -> GristmillError:
         """The error for its end, with the last lines that it printed. A process that is killed prints nothing about it.
 
         Args:
@@ -110,9 +110,9 @@ class Child:
         """
         killed = self.process.wait() in {-signal.SIGKILL, -signal.SIGTERM}
         last = [f"its log is {self.log}"] if killed else [f"the end of {self.log}:", *self.last_lines(5)]
-        return GristmillError("\n".join([f"{self.how()}; {last[0]}", *last[1:], *([then] if then else [])]))
+        return GristmillError("\n".join([f"{self.exit_in_words()}; {last[0]}", *last[1:], *([then] if then else [])]))
 
-    def ask(self) -> None:
+    def ask_to_end(self) -> None:
         """Asks it to end, once: a second signal would stop it from ending its own processes."""
         if not self._asked and self.process.poll() is None:
             self.process.terminate()
@@ -120,7 +120,7 @@ class Child:
 
     def end(self) -> None:
         """Ends it, and waits."""
-        self.ask()
+        self.ask_to_end()
         try:
             self.process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
@@ -131,7 +131,7 @@ class Child:
 def end_all(children: Sequence[Child]) -> None:
     """Ends all, at once: each takes seconds. Those that started last are waited for first."""
     for child in reversed(children):
-        child.ask()
+        child.ask_to_end()
     for child in reversed(children):
         child.end()
 
@@ -211,11 +211,11 @@ class Dashboard:
         self._say(f"{told}; Ctrl-C ends it")
         while (ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT | os.WNOHANG)) is None:
             for child in self._children:
-                child.trim()
+                child.trim_log()
             time.sleep(0.5)
         child = next(child for child in self._children if child.process.pid == ended.si_pid)
-        self._say(f"{child.how()}; ending the others ...")
-        raise child.ended(NOT_LOST)
+        self._say(f"{child.exit_in_words()}; ending the others ...")
+        raise child.end_error(NOT_LOST)
 
     def _shown(self, sync: Child) -> None:
         """Waits for the end of `sync`. If it failed, says why the lake is not shown: the UI is of use all the same."""

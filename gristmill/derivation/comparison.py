@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Sequence
 
 from gristmill.derivation.earlier_counts import earlier_counts
-from gristmill.derivation.row_difference import first_other
+from gristmill.derivation.row_difference import first_different_row
 from gristmill.execution.finding import Finding
 from gristmill.lake.address import Place
 from gristmill.lake.asset_kinds import RAW, kind_of
 from gristmill.lake.identity import HASH_BYTES, ROW_BYTES
 from gristmill.lake.ledger.model import Input, Shard
-from gristmill.lake.rows.shard_file import read_blocks, rows_of, unpacked
-from gristmill.lake.rows.unpacking import gunzipped
+from gristmill.lake.rows.shard_file import read_blocks, rows_of, unpack_pieces
+from gristmill.lake.rows.unpacking import gunzip
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.fingerprints.binary_part import BinaryPartRecord
 
@@ -79,7 +79,7 @@ def _by_name(inputs: Sequence[Input]) -> dict[tuple[str, str], str]:
 
 def _row(store: Store, scratch: Store, path: str) -> Finding:
     """The finding on the first row of a file that differs."""
-    other = first_other(_rows(store, path), _rows(scratch, path))
+    other = first_different_row(_rows(store, path), _rows(scratch, path))
     if other is None:  # the object is the right one, so the table lies
         return Finding(path, None, "made again it has these rows, but its ledger names others")
     return Finding(path, other[0], other[1])
@@ -111,14 +111,14 @@ def _index_of(store: Store, path: str, rows: int) -> tuple[bytes, bytes]:
     """The sections of an id index: hashes and row numbers, and the raw spans, unpacked."""
     data = store.read(path)
     cut = (HASH_BYTES + ROW_BYTES) * rows
-    return data[:cut], b"".join(gunzipped([data[cut:]], path)) if data[cut:] else b""
+    return data[:cut], b"".join(gunzip([data[cut:]], path)) if data[cut:] else b""
 
 
 def _quarantine(store: Store, scratch: Store, partition: Place, old: Shard, new: Shard) -> Iterator[Finding]:
     if old.quarantine == new.quarantine:
         return
     path = partition.quarantine(old.name)
-    other = first_other(_rows(store, path), _rows(scratch, path))
+    other = first_different_row(_rows(store, path), _rows(scratch, path))
     if other:
         yield Finding(path, *other)
     counts = [row.quarantine.rows if row.quarantine else 0 for row in (old, new)]
@@ -143,4 +143,4 @@ def _part(store: Store, scratch: Store, partition: Place, old: Shard, new: Shard
 
 
 def _plain(store: Store, path: str) -> bytes:
-    return b"".join(unpacked([store.read(path)], path))
+    return b"".join(unpack_pieces([store.read(path)], path))

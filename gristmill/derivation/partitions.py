@@ -13,11 +13,11 @@ import msgspec
 from gristmill.derivation.comparison import lacks_row_numbers, shard_differences
 from gristmill.derivation.scratch_lake import ScratchLake
 from gristmill.errors import OutOfDate, RecipeError, shorten
-from gristmill.execution.finding import Finding, guarded
+from gristmill.execution.finding import Finding, guard_proof
 from gristmill.execution.plan import PartitionState, Target, Want, read_state
 from gristmill.execution.runner import LazyGrinder, grind_one
 from gristmill.execution.step import Step, StepPlan
-from gristmill.execution.work import Job, Outcome, Say, raw
+from gristmill.execution.work import Job, Outcome, Say, encode_raw
 from gristmill.installation import code_version
 from gristmill.lake.asset_kinds import BLOCKLIST, RAW, kind_of
 from gristmill.lake.ledger.files import told_changes
@@ -56,7 +56,7 @@ class Derivation:
         self.other: set[Derived] = set()
 
     @property
-    def proven(self) -> frozenset[Derived]:
+    def proven_shards(self) -> frozenset[Derived]:
         """The shards that were made again, and are as recorded."""
         return frozenset(self.drawn - self.other)
 
@@ -94,7 +94,7 @@ class Derivation:
             claims = {work.place.claim for work in works.values()}
             for claim in claims:
                 scratch.put(claim, msgspec.json.encode({"token": _CLAIM}))
-            job = Job(self._step.stage, lake, self._step.shelves, raw(plan.spec(_CLAIM)))
+            job = Job(self._step.stage, lake, self._step.shelves, encode_raw(plan.spec(_CLAIM)))
             grind = LazyGrinder(job)
             for item in plan.items(everything, empty):
                 outcome = grind_one(grind, item).outcome
@@ -122,7 +122,7 @@ class Derivation:
                 what = "id index made by version 0.1: row numbers and raw spans not compared"
                 self._say(f"{asset} ({work.place.snapshot}): shard {new.name}: {what}")
             differences = shard_differences(self._store, scratch, work.place, old, new)
-            for finding in guarded(self._store, work.place.ledger, differences):
+            for finding in guard_proof(self._store, work.place.ledger, differences):
                 self.other.add(shard)
                 yield dataclasses.replace(finding, what=f"{finding.what}{work.made_elsewhere}")
 
@@ -146,7 +146,7 @@ def _shown(inputs: Sequence[Input]) -> str:
     return shorten(", ".join(f"{each.asset}/{each.shard} as {each.content[:12]}" for each in inputs) or "nothing", 300)
 
 
-def made_otherwise(store: Store, target: Target) -> tuple[str, list[Finding]]:
+def why_made_differently(store: Store, target: Target) -> tuple[str, list[Finding]]:
     """Why a partition is not what the recipes on the shelves make, as far as its ledger tells: no bytes are compared.
 
     Args:
@@ -182,7 +182,7 @@ class _Work:
             return f"recipe changed: {told_changes(head.recipe, self._target.recipe)}"
         if code.problem:
             return code.problem
-        return "code changed" if code.changed(self.state.codes) else ""
+        return "code changed" if code.has_changed(self.state.codes) else ""
 
     @cached_property
     def made_elsewhere(self) -> str:
@@ -231,7 +231,7 @@ class _Work:
         stale = 0
         for want in self._target.wants:
             row = self.rows.get(want.name)
-            if row is None or not sample.has(self.place.snapshot, want.name):
+            if row is None or not sample.contains_shard(self.place.snapshot, want.name):
                 continue
             if not _is_open(want) and want.inputs != row.inputs and self._is_stale(want, row):
                 stale += 1

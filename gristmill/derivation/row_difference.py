@@ -10,14 +10,14 @@ from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.stages.mixing.edits.edit_proof import text_difference
 
 
-def first_other(found: Iterable[bytes], made: Iterable[bytes]) -> tuple[int, str] | None:
+def first_different_row(found: Iterable[bytes], made: Iterable[bytes]) -> tuple[int, str] | None:
     """The number of the first row that differs, and what differs; None if all rows are the same.
 
     Args:
         found: the rows of a shard, as JSON.
         made: the rows as they are made again, as JSON.
 
-    >>> first_other([b'{"id":"a"}', b'{"id":"b"}'], [b'{"id":"a"}', b'{"id":"c"}'])
+    >>> first_different_row([b'{"id":"a"}', b'{"id":"b"}'], [b'{"id":"a"}', b'{"id":"c"}'])
     (1, "id 'b' is here, but made again there is id 'c'")
     """
     pairs = enumerate(zip_longest(found, made))
@@ -28,18 +28,20 @@ def first_other(found: Iterable[bytes], made: Iterable[bytes]) -> tuple[int, str
         return number, f"{_who(one)} is here, but made again the shard ends before it"
     if _who(one) != _who(other):
         return number, f"{_who(one)} is here, but made again there is {_who(other)}"
-    return number, f"{_who(one)}: {difference(one, other)}"
+    return number, f"{_who(one)}: {row_difference(one, other)}"
 
 
-def difference(found: bytes, made: bytes) -> str:
+def row_difference(found: bytes, made: bytes) -> str:
     """The place where two rows differ that are not equal.
 
     Args:
         found: a row, as JSON.
         made: the row as it is made again, as JSON.
 
-    >>> difference(b'{"text":"ab"}', b'{"text":"ac"}'), difference(b'{"metadata":{"a":1}}', b'{"metadata":{"a":2}}')
-    ('its text differs from code point 1 on', 'its metadata.a differs')
+    >>> row_difference(b'{"text":"ab"}', b'{"text":"ac"}')
+    'its text differs from code point 1 on'
+    >>> row_difference(b'{"metadata":{"a":1}}', b'{"metadata":{"a":2}}')
+    'its metadata.a differs'
     """
     try:
         one, other = msgspec.json.decode(found), msgspec.json.decode(made)

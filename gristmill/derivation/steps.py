@@ -30,7 +30,7 @@ def step_of(lake: Lake, catalogue: Catalogue, shelves: tuple[str, ...], asset: s
     """
     store = lake.store()
     for step in _steps(lake, store, catalogue, shelves, asset, snapshot):
-        for each in step.apart() if isinstance(step, TaggingStep) else (step,):
+        for each in step.split_by_inputs() if isinstance(step, TaggingStep) else (step,):
             if asset in each.makes and each.snapshot == snapshot:
                 return each
     return None
@@ -62,7 +62,7 @@ def flag_of(step: Step) -> str:
     return "reconvert" if isinstance(step, ConversionStep) else "retag" if isinstance(step, TaggingStep) else "remix"
 
 
-def only(step: Step, assets: frozenset[str]) -> Step:
+def restrict_step(step: Step, assets: frozenset[str]) -> Step:
     """A step that makes only some of its assets, if it can make them one by one.
 
     Args:

@@ -5,10 +5,10 @@ from itertools import islice
 
 import msgspec
 
-from gristmill.derivation.partitions import Derivation, Derived, made_otherwise
-from gristmill.derivation.steps import FLAGS, flag_of, only, step_of
+from gristmill.derivation.partitions import Derivation, Derived, why_made_differently
+from gristmill.derivation.steps import FLAGS, flag_of, restrict_step, step_of
 from gristmill.errors import GristmillError
-from gristmill.execution.finding import Finding, guarded
+from gristmill.execution.finding import Finding, guard_proof
 from gristmill.execution.mend import with_mend
 from gristmill.execution.step import Step
 from gristmill.execution.work import Say
@@ -55,7 +55,7 @@ class DerivationResult(msgspec.Struct, frozen=True):
     proven: frozenset[Derived]
 
     @property
-    def unproven(self) -> set[str]:
+    def unproven_ledgers(self) -> set[str]:
         """The paths of the ledgers that the findings are about."""
         ledgers = {place(asset, self.task.snapshot).ledger for asset in self.task.assets}
         named = {ledger_of_object(finding.path) for finding in self.findings}
@@ -131,7 +131,7 @@ def not_as_declared(
             why = why or "no recipe on the shelves makes it"
         elif not why:
             try:
-                why, findings = made_otherwise(store, step.plan(store).targets[0])
+                why, findings = why_made_differently(store, step.plan(store).targets[0])
                 beside += [with_mend(store, each) for each in findings]
             except GristmillError as error:
                 why = str(error)
@@ -141,7 +141,7 @@ def not_as_declared(
     return found
 
 
-def absent(lake: Lake, shelves: tuple[str, ...], paths: Collection[str], prefix: str) -> str:
+def missing_note(lake: Lake, shelves: tuple[str, ...], paths: Collection[str], prefix: str) -> str:
     """A note on partitions that the recipes on the shelves make of the snapshots of the lake, and that it lacks.
 
     What is not there is never wrong. So whoever removes it everywhere is found by this note alone.
@@ -175,7 +175,7 @@ def _looked_up(lake: Lake, shelves: tuple[str, ...], partition: Place) -> tuple[
         steps.append(step_of(lake, catalogue, shelves, partition.asset, partition.snapshot))
         yield from ()
 
-    damages = [with_mend(store, each) for each in guarded(store, partition.ledger, look())]
+    damages = [with_mend(store, each) for each in guard_proof(store, partition.ledger, look())]
     return (steps[0] if steps else None), damages
 
 
@@ -183,7 +183,7 @@ def _named(partition: Place) -> str:
     return f"{partition.asset} ({partition.snapshot})"
 
 
-def derive(lake: Lake, shelves: tuple[str, ...], task: DerivationTask, *, first_only: bool) -> DerivationResult:
+def derive_task(lake: Lake, shelves: tuple[str, ...], task: DerivationTask, *, first_only: bool) -> DerivationResult:
     """Does a task.
 
     Args:
@@ -204,13 +204,13 @@ def derive(lake: Lake, shelves: tuple[str, ...], task: DerivationTask, *, first_
     if step is None:  # its recipe went, or an object was damaged, while verify was at work
         notes += [] if damages else [f"{task}: not proven, no recipe on the shelves makes it"]
         return DerivationResult(task, notes, damages, 0, frozenset())
-    derivation = Derivation(lake, only(step, frozenset(task.assets)), task.sample, notes.append)
-    found = guarded(store, partition.ledger, derivation.findings())
+    derivation = Derivation(lake, restrict_step(step, frozenset(task.assets)), task.sample, notes.append)
+    found = guard_proof(store, partition.ledger, derivation.findings())
     findings = [with_mend(store, each) for each in (islice(found, 1) if first_only else found)]
-    return DerivationResult(task, notes, findings, len(derivation.drawn), derivation.proven)
+    return DerivationResult(task, notes, findings, len(derivation.drawn), derivation.proven_shards)
 
 
-def untouched(proven: Collection[Derived], wrong: Collection[str]) -> set[Derived]:
+def sound_shards(proven: Collection[Derived], wrong: Collection[str]) -> set[Derived]:
     """The shards of partitions whose own audit found nothing.
 
     Args:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gristmill.commands._shared.progress import Progress
-from gristmill.commands._shared.terminal import add_options, complain, options_of, show
+from gristmill.commands._shared.terminal import add_options, options_of, print_error, print_line
 from gristmill.dolma.dedupe.config import DEDUPE_FIELDS, UNNEEDED, dedupe_config
 from gristmill.dolma.formats.configuration import HiddenVariables
 from gristmill.dolma.formats.mixer_config import MIX_FIELDS, mixer_config
@@ -94,10 +94,10 @@ def run(arguments: Namespace) -> int:
         options = options_of(arguments, read_environment())
         return {"dedupe": _dedupe, "tag": _tag, "mix": _mix}[arguments.dolma_command](arguments, options, variables)
     except AtWork as error:
-        complain(variables.hidden(str(error)))
+        print_error(variables.hide_values(str(error)))
         return AT_WORK
     except GristmillError as error:
-        error.args = tuple(variables.hidden(str(each)) for each in error.args)
+        error.args = tuple(variables.hide_values(str(each)) for each in error.args)
         raise
 
 
@@ -107,12 +107,14 @@ def _tag(arguments: Namespace, options: dict[str, str], variables: HiddenVariabl
     config = without_taggers(tag_config(_fields(arguments, options, FIELDS, variables)), arguments.leave_out)
     plan = plan_tagging(config, options, force=arguments.force)
     named = [f"{folder.root}: {', '.join(folder.taggers)}" for folder in plan.folders]
-    _announce(plan, named, f"{len(plan.items):,} files to tag, {plan.done:,} files of attributes are done", variables)
+    _announce(
+        plan, named, f"{len(plan.items):,} files to tag, {plan.done_count:,} files of attributes are done", variables
+    )
     if config.dryrun:
         return 0
     with _at_work(config.processes, plan.items, "local") as (engine, progress):
         documents = run_tagging(plan, engine, options, progress)
-    show(f"{documents:,} documents in {len(plan.items):,} files tagged")
+    print_line(f"{documents:,} documents in {len(plan.items):,} files tagged")
     return 0
 
 
@@ -123,13 +125,13 @@ def _dedupe(arguments: Namespace, options: dict[str, str], variables: HiddenVari
     config = dedupe_config(fields)
     unneeded = [name for name in UNNEEDED if fields.get(name)]
     if unneeded:
-        show(f"accepted, and not needed here: {', '.join(unneeded)}")
+        print_line(f"accepted, and not needed here: {', '.join(unneeded)}")
     plan = plan_dedupe(config, options, force=arguments.force)
-    named = [f"{folder.root}: {config.numbered(config.attribute)}" for folder in plan.folders]
-    counts = f"{len(plan.missing):,} files to compare, {plan.done:,} files of attributes are done"
+    named = [f"{folder.root}: {config.numbered_name(config.attribute)}" for folder in plan.folders]
+    counts = f"{len(plan.missing):,} files to compare, {plan.done_count:,} files of attributes are done"
     _announce(plan, named, counts, variables)
     if plan.keys:
-        show(f"{config.numbered(config.bloom_file)}: their keys are saved here")
+        print_line(f"{config.numbered_name(config.bloom_file)}: their keys are saved here")
     if config.dryrun:
         return 0
     progress = Progress()
@@ -137,7 +139,7 @@ def _dedupe(arguments: Namespace, options: dict[str, str], variables: HiddenVari
         documents = run_dedupe(plan, config, options, progress)
     finally:
         progress.end()
-    show(f"{documents:,} documents in {len(plan.files):,} files compared")
+    print_line(f"{documents:,} documents in {len(plan.files):,} files compared")
     return 0
 
 
@@ -151,31 +153,33 @@ def _mix(arguments: Namespace, options: dict[str, str], variables: HiddenVariabl
     config = mixer_config(_read(path, options), path, given, variables)
     plan = plan_mixing(config, options, force=arguments.force)
     named = [f"{each.name}: {plan.outputs[each.name]:,} files in {each.output.path}" for each in config.streams]
-    _announce(plan, named, f"{len(plan.items):,} files to write, {plan.done:,} are done", variables)
+    _announce(plan, named, f"{len(plan.items):,} files to write, {plan.done_count:,} are done", variables)
     if config.dryrun:
         return 0
     with _at_work(config.processes, plan.items, "inline") as (engine, progress):
         facts = run_mixing(plan, engine, options, progress, strict=arguments.strict)
     for words in absent_attributes(plan, facts):
-        show(f"warning: {words}")
+        print_line(f"warning: {words}")
     if plan.items:
-        show(f"{facts.get('kept', 0):,} of {facts.get('documents', 0):,} documents kept in {len(plan.items):,} files")
+        print_line(
+            f"{facts.get('kept', 0):,} of {facts.get('documents', 0):,} documents kept in {len(plan.items):,} files"
+        )
     return 0
 
 
 def _announce(plan: "FilePlan", named: Sequence[str], counts: str, variables: HiddenVariables) -> None:
     """Shows what is to be done, and which outputs of earlier runs are removed or stay: another step may need them."""
     for pattern in plan.missed:
-        show(variables.hidden(f"no file matches {pattern}"))
+        print_line(variables.hide_values(f"no file matches {pattern}"))
     for words in (*named, counts):
-        show(words)
+        print_line(words)
     stale = sum(len(folder.stale) for folder in plan.folders)
     if stale:
-        show(f"{stale:,} files of an earlier run are removed")
+        print_line(f"{stale:,} files of an earlier run are removed")
     left = [f"{folder.root}/{name}" for folder in plan.folders for name in folder.left]
     if left:
         words = f"{len(left):,} files of attributes are left that no document gives any more"
-        show(variables.hidden(f"{words}; remove them if nobody needs them: {some_of(left)}"))
+        print_line(variables.hide_values(f"{words}; remove them if nobody needs them: {some_of(left)}"))
 
 
 @contextmanager

@@ -50,17 +50,17 @@ class Measure:
     ceiling: float = math.inf
 
     @property
-    def blocked(self) -> bool:
+    def is_blocked(self) -> bool:
         """Whether it is outside of what its recipe allows."""
         return not self.floor <= self.value <= self.ceiling
 
     @property
-    def wrong(self) -> bool:
+    def is_wrong(self) -> bool:
         """Whether it is another than expected, or blocked."""
-        return self.blocked or not self.least <= self.value <= self.most
+        return self.is_blocked or not self.least <= self.value <= self.most
 
 
-def compare(now: Levels, before: Sequence[Levels], bounds: Bounds) -> list[Measure]:
+def compare_levels(now: Levels, before: Sequence[Levels], bounds: Bounds) -> list[Measure]:
     """The numbers of a snapshot, each with what is expected of it.
 
     Args:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from gristmill.drift.comparison import LEAST, Measure
-from gristmill.reports.score_plot import short
+from gristmill.reports.score_plot import short_number
 from gristmill.reports.sizes import percent
 
 _NAMED = 3
@@ -20,14 +20,14 @@ def sentence_of(measures: Sequence[Measure], snapshots: Sequence[str], snapshot:
         snapshot: its key.
         source: name of the source, whose recipe may accept a new level.
     """
-    wrong = sorted((each for each in measures if each.wrong), key=lambda each: not each.blocked)
+    wrong = sorted((each for each in measures if each.is_wrong), key=lambda each: not each.is_blocked)
     if wrong:
         more = f"; and {len(wrong) - _NAMED} more" if len(wrong) > _NAMED else ""
         told = "; ".join(f"{each.name} {value_of(each)}, {expected_of(each)}" for each in wrong[:_NAMED])
         mends = ["look at its raw data"]
         if any(not _over_share(each) for each in wrong):
             mends.append(f"if this level is right, say accept={snapshot!r} in the recipe of source {source!r}")
-        if any(each.blocked for each in wrong):
+        if any(each.is_blocked for each in wrong):
             mends.append("if a bound is too narrow, change bounds=")
         return f"{told}{more}; {'; or, '.join(mends)}"
     if len(snapshots) < LEAST:
@@ -43,7 +43,7 @@ def entries_of(measures: Sequence[Measure], snapshots: Sequence[str]) -> dict[st
         measures: the numbers of the snapshot.
         snapshots: the keys of those that it was compared with.
     """
-    ordered = sorted(measures, key=lambda each: (not each.blocked, not each.wrong))
+    ordered = sorted(measures, key=lambda each: (not each.is_blocked, not each.is_wrong))
     found: dict[str, int | float | str] = {"compared with": ", ".join(snapshots) or "nothing"}
     for each in ordered:
         if each.kind == "quantile":
@@ -57,34 +57,36 @@ def entries_of(measures: Sequence[Measure], snapshots: Sequence[str]) -> dict[st
 
 def value_of(measure: Measure) -> str:
     """The value of a number in words."""
-    return shown(measure, measure.value)
+    return value_in_words(measure, measure.value)
 
 
-def shown(measure: Measure, value: float) -> str:
+def value_in_words(measure: Measure, value: float) -> str:
     """A value of a number's kind in words.
 
     Args:
         measure: the number.
         value: number to show.
     """
-    return f"{value:.2%}" if measure.kind == "share" else short(value)
+    return f"{value:.2%}" if measure.kind == "share" else short_number(value)
 
 
 def expected_of(measure: Measure) -> str:
     """The expectation of a number, in words."""
-    said = [f"level {shown(measure, measure.level)}"] if measure.level is not None else []
+    said = [f"level {value_in_words(measure, measure.level)}"] if measure.level is not None else []
     if measure.kind == "size" and measure.level:
-        said.append(f"{short(float(f'{measure.value / measure.level:.2g}'))} of it")
+        said.append(f"{short_number(float(f'{measure.value / measure.level:.2g}'))} of it")
     for lead, least, most in (("expected", measure.least, measure.most), ("allowed", measure.floor, measure.ceiling)):
-        low = shown(measure, max(least, 0.0) if measure.kind == "share" else least) if least > -math.inf else ""
-        high = shown(measure, most) if most < math.inf else ""
+        low = (
+            value_in_words(measure, max(least, 0.0) if measure.kind == "share" else least) if least > -math.inf else ""
+        )
+        high = value_in_words(measure, most) if most < math.inf else ""
         if low or high:
             said.append(f"{lead} {' to '.join(filter(None, (low, high)))}" if low else f"{lead} at most {high}")
     return ", ".join(said) or "no level yet"
 
 
 def _over_share(measure: Measure) -> bool:
-    return measure.kind == "share" and measure.blocked
+    return measure.kind == "share" and measure.is_blocked
 
 
 def _counted(number: int) -> str:

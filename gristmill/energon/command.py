@@ -10,10 +10,10 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
 from gristmill.commands._shared.progress import Progress
-from gristmill.commands._shared.terminal import add_options, show
+from gristmill.commands._shared.terminal import add_options, print_line
 from gristmill.energon.formats.dataset_yaml import crude_dataset
 from gristmill.energon.preparing.dataset import DatasetPath, is_prepared, is_release, kind_of, open_dataset
-from gristmill.energon.preparing.flaw import Flaw, refuses
+from gristmill.energon.preparing.flaw import Flaw, has_errors
 from gristmill.energon.preparing.info import info_lines
 from gristmill.energon.preparing.jsonl import JsonlScan, lint_jsonl, prepare_jsonl
 from gristmill.energon.preparing.media import add_file_media, add_tar_media
@@ -159,8 +159,8 @@ def _lint(arguments: Namespace) -> int:
     if metadataset:
         checked = check_metadataset(metadataset, options, _Shards(shown=False))
         _tell(checked.flaws)
-        show(f"{checked.samples:,} samples in {checked.datasets:,} datasets; {_counted(checked.flaws)}")
-        return int(refuses(checked.flaws))
+        print_line(f"{checked.samples:,} samples in {checked.datasets:,} datasets; {_counted(checked.flaws)}")
+        return int(has_errors(checked.flaws))
     dataset = _dataset(arguments)
     kind = kind_of(dataset, dataset.store())
     if kind == "jsonl":
@@ -169,8 +169,8 @@ def _lint(arguments: Namespace) -> int:
         raise RecipeError(f"{dataset.url}: it has no tar, so there is nothing to check; {_OTHER_FILES}")
     shards, flaws = check_tars(dataset, options, _Shards(shown=False))
     _tell(flaws)
-    show(f"{_samples(shards)}; {_counted(flaws)}")
-    return int(refuses(flaws))
+    print_line(f"{_samples(shards)}; {_counted(flaws)}")
+    return int(has_errors(flaws))
 
 
 def _info(arguments: Namespace) -> int:
@@ -181,7 +181,7 @@ def _info(arguments: Namespace) -> int:
         else info_lines(_dataset(arguments), arguments.split_config, arguments.dataset_config)
     )
     for line in lines:
-        show(line)
+        print_line(line)
     return 0
 
 
@@ -193,7 +193,7 @@ def _preview(arguments: Namespace) -> int:
         raise RecipeError(f"{arguments.path}: --split-parts is for one dataset; give the path of one of its datasets")
     dataset_lines = () if metadataset else preview_lines(_dataset(arguments), most, splits)
     for line in metadataset_preview(metadataset, most) if metadataset else dataset_lines:
-        show(line)
+        print_line(line)
     return 0
 
 
@@ -213,30 +213,30 @@ class _Shards:
 def _jsonl(scan: JsonlScan, done: str) -> int:
     _tell(scan.flaws)
     if not scan.flaws:
-        show(f"{done}: {scan.samples:,} samples")
+        print_line(f"{done}: {scan.samples:,} samples")
         return 0
-    show(f"{_counted(scan.flaws)}{'; nothing was written' if done == 'written' else ''}")
+    print_line(f"{_counted(scan.flaws)}{'; nothing was written' if done == 'written' else ''}")
     return 1
 
 
 def _prepared(prepared: Prepared) -> int:
     _tell([*prepared.flaws, *prepared.media_flaws])
     if not prepared.written:
-        show(f"{_counted(prepared.flaws)}; nothing was written")
+        print_line(f"{_counted(prepared.flaws)}; nothing was written")
         return 1
     parts: dict[str, int] = {}
     for shard in prepared.shards:
         for name, number in shard.parts.items():
             parts[name] = parts.get(name, 0) + number
     media = f"; {prepared.media:,} media files" if prepared.media else ""
-    show(
+    print_line(
         f"written: {_samples(prepared.shards)}{media}"
         if prepared.shards
         else f"written: {prepared.media:,} media files"
     )
     if parts:
-        show(f"parts: {', '.join(f'{name} {number:,}' for name, number in list(parts.items())[:10])}")
-    return int(refuses(prepared.media_flaws))
+        print_line(f"parts: {', '.join(f'{name} {number:,}' for name, number in list(parts.items())[:10])}")
+    return int(has_errors(prepared.media_flaws))
 
 
 def _samples(shards: Sequence[WalkedShard]) -> str:
@@ -247,7 +247,7 @@ def _samples(shards: Sequence[WalkedShard]) -> str:
 
 def _tell(flaws: Sequence[Flaw]) -> None:
     for flaw in flaws:
-        show(f"{'warning' if flaw.warning else 'WRONG  '} {flaw}")
+        print_line(f"{'warning' if flaw.warning else 'WRONG  '} {flaw}")
 
 
 def _counted(flaws: Sequence[Flaw]) -> str:

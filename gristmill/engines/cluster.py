@@ -89,7 +89,7 @@ class Cluster(Protocol[Handle]):
         """Cancels tasks whose answers nobody needs any more."""
 
 
-def greet(address: str) -> None:
+def check_server(address: str) -> None:
     """Checks that a server listens at an address. Without it the client of a cluster would try for a long time.
 
     Args:

@@ -11,7 +11,7 @@ from concurrent.futures import CancelledError
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from gristmill.engines.cluster import PATIENCE, SECONDS, Answer, ConnectionRefused, Lost, greet, spread
+from gristmill.engines.cluster import PATIENCE, SECONDS, Answer, ConnectionRefused, Lost, check_server, spread
 from gristmill.engines.kinds import EngineKind
 from gristmill.errors import StoreError
 from gristmill.execution.remote import grind_bytes
@@ -47,7 +47,7 @@ class DaskEngine:
         if self._client is not None and self._client.status != "running":
             self.close()
         if self._client is None:
-            greet(self._address)
+            check_server(self._address)
             try:
                 self._client = Client(self._address, timeout=SECONDS, set_as_default=False, name="gristmill")
             except (OSError, TimeoutError, ValueError) as error:  # ValueError: the server there is not Dask

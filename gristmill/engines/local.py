@@ -22,9 +22,9 @@ from gristmill.engines.kinds import EngineKind
 from gristmill.execution.remote import ONE_CORE
 from gristmill.execution.runner import Inline
 from gristmill.execution.work import Done, Failed, Item, Job, Outcome
-from gristmill.execution.worker import JOB, receive, send
+from gristmill.execution.worker import JOB, receive_message, send_message
 from gristmill.interrupts import children_deaf
-from gristmill.threads import begin
+from gristmill.threads import start_thread
 
 TRIES = 2
 """How often an item is started before the death of its worker counts as its failure."""
@@ -50,7 +50,7 @@ class _Worker:
             )
 
     def open(self, job: bytes) -> None:
-        send(self._pipe(self._process.stdin), JOB + job)
+        send_message(self._pipe(self._process.stdin), JOB + job)
 
     @property
     def alive(self) -> bool:
@@ -59,8 +59,8 @@ class _Worker:
     def ask(self, item: Item) -> Done | None:
         """The result of an item, or None if the worker died."""
         try:
-            send(self._pipe(self._process.stdin), msgspec.json.encode(item))
-            answer = receive(self._pipe(self._process.stdout))
+            send_message(self._pipe(self._process.stdin), msgspec.json.encode(item))
+            answer = receive_message(self._pipe(self._process.stdout))
         except (BrokenPipeError, OSError):
             return None
         return msgspec.json.decode(answer, type=Done) if answer is not None else None
@@ -162,7 +162,7 @@ class LocalPool:
         for item in window:
             todo.put(item)
         under_way = len(window)
-        threads = [begin(self._serve, job, team, todo, done) for _ in range(min(self._count, len(window)))]
+        threads = [start_thread(self._serve, job, team, todo, done) for _ in range(min(self._count, len(window)))]
         try:
             while under_way:
                 yield done.get()

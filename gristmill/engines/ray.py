@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from gristmill.engines.cluster import PATIENCE, SECONDS, Answer, ConnectionRefused, Lost, greet, spread
+from gristmill.engines.cluster import PATIENCE, SECONDS, Answer, ConnectionRefused, Lost, check_server, spread
 from gristmill.engines.kinds import EngineKind
 from gristmill.errors import StoreError
 from gristmill.execution.remote import grind_bytes
@@ -47,7 +47,7 @@ class RayEngine:
 
         if ray.is_initialized():
             return
-        greet(self._address)
+        check_server(self._address)
         try:
             with _signals_kept():
                 ray.init(address=self._address, log_to_driver=False, configure_logging=False)

@@ -16,13 +16,13 @@ from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.id_index import IdIndex
 from gristmill.lake.ledger.id_search import (
     BUCKET,
+    find_sightings,
     first_duplicate,
     index_reader,
-    lacking,
-    loaded,
-    present,
+    load_indexes,
+    missing_hashes,
+    possibly_known_hashes,
     repeated_highs,
-    sightings,
 )
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.blocklists.blocklist import Blocklist
@@ -60,7 +60,7 @@ Check = Callable[[Store, Place, Sequence[Shard]], Verdict]
 """A check: it takes the lake, the partition and its table, before the ledger is published."""
 
 
-def counted(shards: Sequence[Shard]) -> dict[str, int | float | str]:
+def compared_counts(shards: Sequence[Shard]) -> dict[str, int | float | str]:
     """The amount of what a check compared: shards and rows."""
     return {"shards": len(shards), "rows": sum(shard.rows for shard in shards)}
 
@@ -82,7 +82,7 @@ def ids_unique(store: Store, place: Place, shards: Sequence[Shard], bucket: int 
         StoreError: the lake does not answer.
     """
     read = index_reader(store, place)
-    facts = counted(shards)
+    facts = compared_counts(shards)
     highs = repeated_highs(read, shards, bucket)
     duplicate = first_duplicate(store, place, read, shards, highs) if len(highs) else None
     if duplicate is None:
@@ -142,7 +142,7 @@ def row_alignment(documents: Sequence[Shard], rows: Sequence[Shard]) -> Verdict:
     """
     of_documents = {shard.name: shard for shard in documents}
     of_rows = {shard.name: shard for shard in rows}
-    facts = counted(rows)
+    facts = compared_counts(rows)
     wrong = [
         name
         for name in sorted(of_documents.keys() | of_rows.keys())
@@ -183,7 +183,7 @@ def ids_stable(
     """
     old_shards = {shard.name: shard for shard in shards_before}
     read_before, read_after = index_reader(store, before), index_reader(store, after)
-    facts = counted(shards_after)
+    facts = compared_counts(shards_after)
     unknown = [shard.name for shard in shards_after if shard.name not in old_shards]
     if unknown:
         text = (
@@ -191,9 +191,9 @@ def ids_stable(
         )
         return Verdict("ids_stable", passed=False, description=text, metadata=facts | {"first shard": unknown[0]})
     changed = [shard for shard in shards_after if not shard.index or shard.index != old_shards[shard.name].index]
-    olds = loaded(read_before, [old_shards[shard.name] for shard in changed])
-    for (shard, hashes), (_, old) in zip(loaded(read_after, changed), olds, strict=True):
-        new = lacking(hashes, old)
+    olds = load_indexes(read_before, [old_shards[shard.name] for shard in changed])
+    for (shard, hashes), (_, old) in zip(load_indexes(read_after, changed), olds, strict=True):
+        new = missing_hashes(hashes, old)
         if len(new):
             return _unstable(store, before, after, shard, new, facts)
     text = f"all {facts['rows']:,} ids are in the same shards of {before.asset}"
@@ -208,7 +208,7 @@ def _unstable(
     new: "np.typing.NDArray[np.uint64]",
     facts: Mapping[str, int | float | str],
 ) -> Verdict:
-    first = next(sightings(store, after, shard, np.unique(new[:, 0])), None)
+    first = next(find_sightings(store, after, shard, np.unique(new[:, 0])), None)
     more: dict[str, int | float | str] = {"new ids": len(new), "first shard": shard.name}
     named = "a hash in its id index that no row has"
     if first is not None:
@@ -234,11 +234,11 @@ def blocklist_respected(
         StoreError: the lake does not answer.
     """
     pairs = sorted({pair for blocklist in blocklists for pair in blocklist.reasons})
-    facts = counted(shards) | {"blocked ids": len(pairs)}
+    facts = compared_counts(shards) | {"blocked ids": len(pairs)}
     blocked, read = hashes_of(pairs), index_reader(store, place)
-    for shard, hashes in loaded(read, shards if pairs else ()):
-        hits = present(blocked, hashes)
-        for sighting in sightings(store, place, shard, np.unique(hits[:, 0])) if len(hits) else ():
+    for shard, hashes in load_indexes(read, shards if pairs else ()):
+        hits = possibly_known_hashes(blocked, hashes)
+        for sighting in find_sightings(store, place, shard, np.unique(hits[:, 0])) if len(hits) else ():
             naming = [blocklist for blocklist in blocklists if sighting.pair in blocklist]
             if not naming:
                 continue

@@ -17,7 +17,7 @@ from gristmill.errors import AtWork, Conflict, GristmillError, StoreError, Super
 from gristmill.lake.address import Place
 from gristmill.lake.address import place as place_of
 from gristmill.lake.asset_kinds import made_from, names_of
-from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.walk import folders_like
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
@@ -59,7 +59,7 @@ class Claimant(NamedTuple):
     asks: bool = True
 
     @classmethod
-    def here(cls, *, takes_over: bool) -> "Claimant":
+    def of_this_process(cls, *, takes_over: bool) -> "Claimant":
         """The claimant for runs of this process, which works from now on."""
         return cls(this_process(), takes_over)
 
@@ -95,25 +95,27 @@ def write_claim(
             check_claim(store, each, token)
 
     if by is None or not by.asks:
-        take(store, place.claim, dump(Claim(token=token, within=by.process if by else None)), what, still=still)
+        take_claim(
+            store, place.claim, as_json(Claim(token=token, within=by.process if by else None)), what, still=still
+        )
         return
     process = by.process
     claim = Claim(**msgspec.structs.asdict(process), token=token)
     if by.takes_over:
-        take(store, place.claim, dump(claim), what, unseen=True, still=still)
+        take_claim(store, place.claim, as_json(claim), what, unseen=True, still=still)
         return
     stored = store.read_tagged(place.claim)
     _leave_to_holder(what, stored, process)
     if stored is not None:
         still()
     try:
-        store.put_if(place.claim, dump(claim), stored[1] if stored else None)
+        store.put_if(place.claim, as_json(claim), stored[1] if stored else None)
     except Conflict:  # another run was first, at this moment
         _leave_to_holder(what, store.read_tagged(place.claim), process)
         raise
 
 
-def take(
+def take_claim(
     store: Store, path: str, data: bytes, what: str, *, unseen: bool = False, still: Callable[[], None] = lambda: None
 ) -> None:
     """Writes a claim over that of any run, but leaves the place to a `gc` that deletes there.
@@ -172,7 +174,7 @@ def _leave_to_holder(what: str, stored: tuple[bytes, str] | None, process: Proce
 
 
 @contextmanager
-def let_go(store: Store, assets: Iterable[str], snapshot: str, token: str) -> Iterator[None]:
+def release_claims(store: Store, assets: Iterable[str], snapshot: str, token: str) -> Iterator[None]:
     """Takes the process out of claims that this run still holds at the end: it has given up, and the process lives on.
 
     These claims themselves stay, because the receipts need an owner. The next run takes them without asking.
@@ -190,10 +192,10 @@ def let_go(store: Store, assets: Iterable[str], snapshot: str, token: str) -> It
             with suppress(StoreError):  # another run took it at this moment, or the lake does not answer
                 stored = store.read_tagged(place.claim)
                 if stored is not None and _token(stored[0]) == token:
-                    store.put_if(place.claim, dump(Claim(token=token, ended="yes")), stored[1])
+                    store.put_if(place.claim, as_json(Claim(token=token, ended="yes")), stored[1])
 
 
-def is_left(store: Store, place: Place) -> bool:
+def has_leftovers(store: Store, place: Place) -> bool:
     """Whether a run has left something beside a ledger: it was killed, has given up, or lost its claim.
 
     A run writes its claim first, and removes it last. So no run needs files that are there without a claim. A late
@@ -214,7 +216,7 @@ def is_left(store: Store, place: Place) -> bool:
     return bool(claim.ended) or (holder is not None and holder.runs(this_process()) is False)
 
 
-def claimed_by_run(store: Store, path: str) -> bool:
+def is_claimed_by_run(store: Store, path: str) -> bool:
     """Whether the claim of a run is there, at work or killed. A claim of `gc` does not count.
 
     Args:
@@ -226,7 +228,7 @@ def claimed_by_run(store: Store, path: str) -> bool:
     return stored is not None and (claim is None or claim.work != GC)
 
 
-def claimed_by(store: Store, place: Place) -> str | None:
+def claim_token(store: Store, place: Place) -> str | None:
     """The token of the run that holds the claim; None if there is no claim."""
     stored = store.read_tagged(place.claim)
     return _token(stored[0]) if stored else None
@@ -240,7 +242,7 @@ def has_claim(store: Store, place: Place, token: str) -> bool:
         place: the partition.
         token: the token of the run.
     """
-    return claimed_by(store, place) == token
+    return claim_token(store, place) == token
 
 
 def _token(data: bytes) -> str | None:
@@ -293,10 +295,10 @@ def check_claim(store: Store, place: Place, token: str) -> None:
     stored = store.read_tagged(place.claim)
     claim = parse_claim(stored[0]) if stored else None
     if claim is None or claim.token != token:
-        raise superseded(place, claim)
+        raise superseded_error(place, claim)
 
 
-def superseded(place: Place, claim: Claim | None = None) -> Superseded:
+def superseded_error(place: Place, claim: Claim | None = None) -> Superseded:
     """The error of a run whose partition another run has claimed.
 
     Args:
@@ -307,7 +309,7 @@ def superseded(place: Place, claim: Claim | None = None) -> Superseded:
     return Superseded(f"{place.asset} ({place.snapshot}): a newer run has taken it over; this one stops here{who}")
 
 
-def named_loss(store: Store, place: Place, token: str, error: GristmillError) -> GristmillError:
+def error_or_superseded(store: Store, place: Place, token: str, error: GristmillError) -> GristmillError:
     """The error of a run that failed: Superseded if the store failed it because another run took its claim.
 
     The other run removes and replaces what this one was about to read or write.
@@ -326,12 +328,12 @@ def named_loss(store: Store, place: Place, token: str, error: GristmillError) ->
         if stored is None:
             next(iter(store.list(place.claim)), None)  # a lake that is gone has no claims either
         if holder is None or holder.token != token:
-            return superseded(place, holder)
+            return superseded_error(place, holder)
     return error
 
 
-def raise_loss(store: Store, places: Iterable[Place], token: str, error: GristmillError) -> NoReturn:
-    """Raises Superseded if an error of a run means that it has lost a claim; else the error. See named_loss().
+def raise_error_or_superseded(store: Store, places: Iterable[Place], token: str, error: GristmillError) -> NoReturn:
+    """Raises Superseded if an error of a run means that it has lost a claim; else the error. See error_or_superseded().
 
     Args:
         store: the lake.
@@ -344,7 +346,7 @@ def raise_loss(store: Store, places: Iterable[Place], token: str, error: Gristmi
         GristmillError: none has: the error as it is.
     """
     for place in places:
-        named = named_loss(store, place, token, error)
+        named = error_or_superseded(store, place, token, error)
         if named is not error:
             raise named from error
     raise error

@@ -20,23 +20,23 @@ from gristmill.execution.plan import PartitionState, Target, Want, plan_changes,
 from gristmill.execution.runner import failure_of, raise_failures
 from gristmill.execution.work import Failed
 from gristmill.lake.address import Place
-from gristmill.lake.fence import fenced
+from gristmill.lake.fence import fence_writes
 from gristmill.lake.ledger.adopted import root_path, write_root
 from gristmill.lake.ledger.beside import check_beside
 from gristmill.lake.ledger.code import Codes
 from gristmill.lake.ledger.files import (
+    as_json,
     check_made_alike,
-    compose,
-    dump,
+    compose_ledger,
     parse_head,
     recorded_recipe,
     table_bytes,
     unpack_rows,
 )
 from gristmill.lake.ledger.model import Ledger, Recipe, Shard, Upstream
-from gristmill.lake.ledger.ownership import owns
+from gristmill.lake.ledger.ownership import is_in_folders_of
 from gristmill.lake.ledger.receipts import Receipt, RunNote, objects_of, read_receipt, read_run_note
-from gristmill.lake.rows.shard_file import gzip_bytes, unpacked
+from gristmill.lake.rows.shard_file import gzip_bytes, unpack_pieces
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.protocol import ObjectVersion, Store
 
@@ -119,7 +119,7 @@ def claim_and_plan(
     _check_making(store, target)
     write_claim(store, place, token, by, claimed)
     claimed.append(place)
-    with fenced(partial(check_claim, store, place, token)):
+    with fence_writes(partial(check_claim, store, place, token)):
         write_root(store, place, target.root)
     state = read_state(store, place)
     keep, todo, gone = plan_changes(state, target, store, force=force)
@@ -139,7 +139,7 @@ def claim_and_plan(
         checked=target.checked,
         note_etag=state.note_etag,
     )
-    store.put(_plan(place, token), gzip_bytes(b"\n".join(dump(each) for each in (*keep, *todo))))
+    store.put(_plan(place, token), gzip_bytes(b"\n".join(as_json(each) for each in (*keep, *todo))))
     return partition, todo, state
 
 
@@ -249,7 +249,7 @@ def assemble(
     if place.kind.immutable:
         strays = ()  # gc removes the parts that no ledger names
     table = table_bytes(shards)
-    ledger = compose(place, partition.recipe, partition.upstream, shards, table)
+    ledger = compose_ledger(place, partition.recipe, partition.upstream, shards, table)
     added = tuple(name for name, check in (more or {}).items() if isinstance(check, AddedCheck))
     note = msgspec.structs.replace(note, table=ledger.table.sha256, left=strays, checks=added)
     verdicts = tuple(check(store, place, shards) for check in (*checks(place.asset).values(), *(more or {}).values()))
@@ -273,7 +273,7 @@ def _receipts(store: Store, partition: PartitionPlan, made: Mapping[str, Receipt
     """The receipts of kept and new shards, sorted by the names of the shards."""
     place = partition.place
     path = _plan(place, partition.token)
-    lines = unpack_rows(b"".join(unpacked([store.read(path)], path)))
+    lines = unpack_rows(b"".join(unpack_pieces([store.read(path)], path)))
     receipts = [msgspec.json.decode(line, type=Receipt) for line in lines[: partition.kept]]
     for line in lines[partition.kept :]:
         want = msgspec.json.decode(line, type=Want)
@@ -297,7 +297,7 @@ def _check_untouched(
             continue
         if not entry or sha256_of(store, path) != named.get(path):  # two workers of this run may have made the same
             raise StoreError(f"{path}: changed while its partition was being made; run again")
-    foreign = sorted(path for path in named if path not in objects and not owns(place, path))
+    foreign = sorted(path for path in named if path not in objects and not is_in_folders_of(place, path))
     if foreign:
         where = f"{place.asset} ({place.snapshot})"
         raise DataError(f"{where}: a receipt names {foreign[0]}, which is not of it; run again")
@@ -317,20 +317,20 @@ def publish(store: Store, partition: PartitionPlan, assembled: Assembled) -> Led
     """
     place = partition.place
     _refuse_failed(place, assembled.verdicts)
-    head, old = dump(assembled.ledger), store.read_tagged(place.ledger)
-    with fenced(partial(check_claim, store, place, partition.token)):
+    head, old = as_json(assembled.ledger), store.read_tagged(place.ledger)
+    with fence_writes(partial(check_claim, store, place, partition.token)):
         if old is None or old[0] != head or partition.todo or partition.table_etag is None:
-            store.put_if(place.run, dump(assembled.note), partition.note_etag)
+            store.put_if(place.run, as_json(assembled.note), partition.note_etag)
             store.put_if(place.table, gzip_bytes(assembled.lines), partition.table_etag)
             store.put_if(place.ledger, head, partition.head_etag)
         elif not _same_note(read_run_note(store, place), assembled.note):  # else a copy would be hashed at every run
-            store.put_if(place.run, dump(assembled.note), partition.note_etag)
+            store.put_if(place.run, as_json(assembled.note), partition.note_etag)
     if assembled.strays and not others_at_work(store, place, partition.token):  # else the next publish, or gc, does it
         check_claim(store, place, partition.token)  # a newer run may make them again
         store.delete(assembled.strays, partial(has_claim, store, place, partition.token))
         check_claim(store, place, partition.token)
     new = 2 * partition.todo > len(assembled.shards)  # most shards have a receipt: delete by name, unlisted
-    release(store, partition, [shard.name for shard in assembled.shards] if new else ())
+    release_claim(store, partition, [shard.name for shard in assembled.shards] if new else ())
     return assembled.ledger
 
 
@@ -345,7 +345,7 @@ def _same_note(old: RunNote, new: RunNote) -> bool:
     return same and set(new.left) <= set(old.left)
 
 
-def release(store: Store, partition: PartitionPlan, shards: Sequence[str] = ()) -> None:
+def release_claim(store: Store, partition: PartitionPlan, shards: Sequence[str] = ()) -> None:
     """Removes the receipts, then the claim. The claim is last, so that receipts never exist without an owner.
 
     Args:

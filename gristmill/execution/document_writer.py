@@ -65,7 +65,7 @@ class DocumentWriter(ShardOutput):
         entry = self._index.close()
         written = self._writer.close()
         row = msgspec.structs.replace(
-            Shard.of(self.name, written, ids=self._ids.hexdigest()),
+            Shard.from_written(self.name, written, ids=self._ids.hexdigest()),
             index=hashlib.sha256(index).hexdigest(),
             quarantine=self.quarantine,
             extra=self.extra,

@@ -18,7 +18,7 @@ from gristmill.errors import (
     words_of,
 )
 from gristmill.lake.address import Place
-from gristmill.lake.ledger.ownership import owns
+from gristmill.lake.ledger.ownership import is_in_folders_of
 from gristmill.lake.ledger.receipts import read_run_note
 from gristmill.lake.store.plain_files import Tell, Unlisted
 from gristmill.lake.store.protocol import Entry, ObjectVersion, ReadOnly, Store
@@ -48,7 +48,7 @@ class Finding:
         return f"{where}: {what} ({self.mend})" if self.mend else f"{where}: {what}"
 
 
-def differs(what: str, actual: object, recorded: object) -> str:
+def difference_in_words(what: str, actual: object, recorded: object) -> str:
     """The sentence for a comparison that failed.
 
     Args:
@@ -63,7 +63,7 @@ def _shown(value: object) -> str:
     return shorten(f"{value:,}" if isinstance(value, int) else str(value), 120)
 
 
-def unreadable(path: str, error: DataError, mend: str = "") -> Finding:
+def unreadable_finding(path: str, error: DataError, mend: str = "") -> Finding:
     """The finding for an object that cannot be read. For one of a newer Gristmill the mend is to upgrade, and no other.
 
     Args:
@@ -79,12 +79,12 @@ def unreadable(path: str, error: DataError, mend: str = "") -> Finding:
 def foreign_names(store: Store, place: Place) -> Iterator[Finding]:
     """Findings on names in the note of a partition's last run that are not of its own objects."""
     for path in read_run_note(store, place).left:
-        if not owns(place, path):
+        if not is_in_folders_of(place, path):
             what = f"it names {path!r} as left by a run, which is no object of {place.asset} ({place.snapshot})"
             yield Finding(place.run, None, what, "nothing was done with it; remove this note: the next run writes it")
 
 
-def guarded(store: Store, path: str, findings: Iterator[Finding]) -> Iterator[Finding]:
+def guard_proof(store: Store, path: str, findings: Iterator[Finding]) -> Iterator[Finding]:
     """The findings of a proof. What it cannot read is one more, so that it hides no finding of another proof.
 
     A proof may read an object that another proof has found damaged, lost or replaced already. It then ends too early.
@@ -192,7 +192,7 @@ def prove_object(
     Returns:
         The finding, if something is wrong; else nothing.
     """
-    yield from guarded(store, path, _prove(store, path, sha256, size, content))
+    yield from guard_proof(store, path, _prove(store, path, sha256, size, content))
 
 
 def _prove(store: Store, path: str, sha256: str, size: int | None, content: str | None) -> Iterator[Finding]:
@@ -201,13 +201,13 @@ def _prove(store: Store, path: str, sha256: str, size: int | None, content: str 
         yield Finding(path, None, "there is no such object, but the ledger names it")
         return
     if size is not None and entry.size != size:
-        yield Finding(path, None, differs("the object's bytes are", entry.size, size))
+        yield Finding(path, None, difference_in_words("the object's bytes are", entry.size, size))
         return
     hashes, hashed = hashlib.sha256(), xxhash.xxh3_128()
     for piece in store.stream(path):
         hashes.update(piece)
         hashed.update(piece if content is not None else b"")
     if hashes.hexdigest() != sha256:
-        yield Finding(path, None, differs("its sha256 is", hashes.hexdigest(), sha256))
+        yield Finding(path, None, difference_in_words("its sha256 is", hashes.hexdigest(), sha256))
     elif content is not None and hashed.hexdigest() != content:
-        yield Finding(path, None, differs("its content digest is", hashed.hexdigest(), content))
+        yield Finding(path, None, difference_in_words("its content digest is", hashed.hexdigest(), content))

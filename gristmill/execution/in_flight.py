@@ -10,7 +10,7 @@ from gristmill.lake.address import Place
 from gristmill.lake.ledger.files import unpack_rows
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.ledger.receipts import objects_of, read_receipts
-from gristmill.lake.rows.shard_file import unpacked
+from gristmill.lake.rows.shard_file import unpack_pieces
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 
@@ -22,7 +22,7 @@ class _Planned(msgspec.Struct):
     row: Shard | None = None
 
 
-def in_flight(store: Store, place: Place) -> set[str]:
+def paths_in_flight(store: Store, place: Place) -> set[str]:
     """The paths that receipts and plans beside a partition's ledger name. Other files there name nothing.
 
     Raises:
@@ -40,7 +40,7 @@ def _planned(store: Store, place: Place, path: str) -> Iterator[str]:
     try:
         lines = [
             msgspec.json.decode(line, type=_Planned)
-            for line in unpack_rows(b"".join(unpacked([store.read(path)], path)))
+            for line in unpack_rows(b"".join(unpack_pieces([store.read(path)], path)))
         ]
     except (DataError, *NOT_DECODED):
         return
@@ -53,7 +53,7 @@ def _planned(store: Store, place: Place, path: str) -> Iterator[str]:
         yield from [place.quarantine(line.name)] if place.kind.quarantine else []
 
 
-def not_ground(store: Store, places: Sequence[Place], run: str, items: Sequence[Item]) -> list[Item]:
+def items_to_grind(store: Store, places: Sequence[Place], run: str, items: Sequence[Item]) -> list[Item]:
     """The items that a run has not ground yet, so that a step that is tried again grinds only those.
 
     Args:

@@ -16,7 +16,7 @@ _ADOPTED = "this adopted file is of others: put it back as it was, or adopt it a
 REMOVE_STRAY = "remove it, or put it elsewhere"
 
 
-def remake(store: Store, path: str) -> str:
+def how_to_remake(store: Store, path: str) -> str:
     """The advice for an object, or all of an asset, that does not exist: how it is made again.
 
     Args:
@@ -31,9 +31,9 @@ def remake(store: Store, path: str) -> str:
     return "restore it"
 
 
-def replace(store: Store, path: str) -> str:
-    """The advice for an object that exists with wrong bytes: how it is made again. Arguments: as in remake()."""
-    again = remake(store, path)
+def how_to_replace(store: Store, path: str) -> str:
+    """The advice for an object that exists with wrong bytes: how it is made again. Arguments: as in how_to_remake()."""
+    again = how_to_remake(store, path)
     return f"remove {path}, then {again}" if again.startswith("run `") else again
 
 
@@ -45,7 +45,7 @@ def with_mend(store: Store, finding: Finding) -> Finding:
     if path.startswith("/") or "://" in path:
         return dataclasses.replace(finding, mend=_ADOPTED)
     is_there = path.endswith("/") or _is_there(store, path)
-    return dataclasses.replace(finding, mend=replace(store, path) if is_there else remake(store, path))
+    return dataclasses.replace(finding, mend=how_to_replace(store, path) if is_there else how_to_remake(store, path))
 
 
 def _is_there(store: Store, path: str) -> bool:
@@ -70,7 +70,7 @@ def with_arguments(finding: Finding, given: Sequence[str]) -> Finding:
     return dataclasses.replace(finding, mend=finding.mend.replace(_MAKE, " ".join((_MAKE, *map(quote, given)))))
 
 
-def reindex(store: Store, ledger: str) -> str:
+def how_to_reindex(store: Store, ledger: str) -> str:
     """The advice for an index, or for what was made from one: how it is written again.
 
     Args:
@@ -85,4 +85,4 @@ def reindex(store: Store, ledger: str) -> str:
     if kind_of(asset) is PACKING:
         length = ledger.rpartition("/")[2].removesuffix(".json")
         return f"materialize {asset} in Dagster with `length: {length}`, or remove its files of this length"
-    return remake(store, asset)
+    return how_to_remake(store, asset)

@@ -14,7 +14,7 @@ import msgspec
 from gristmill.execution.checks import Check
 from gristmill.execution.plan import PartitionState, Target, Want
 from gristmill.execution.step import StepPlan
-from gristmill.execution.work import Item, raw
+from gristmill.execution.work import Item, encode_raw
 from gristmill.lake.address import Place, place
 from gristmill.lake.ledger.model import Input, Recipe, Shard
 from gristmill.lake.store.protocol import Store
@@ -69,7 +69,7 @@ class OneAssetStep(ABC):
         def recipe(self) -> Recipe: ...
 
     @property
-    def made(self) -> Place:
+    def made_place(self) -> Place:
         """The partition that it makes."""
         return place(self.asset, self.snapshot)
 
@@ -132,14 +132,14 @@ class ShardPlan(OneAssetPlan, Generic[BodyT]):
     def items(self, todo: Mapping[str, Sequence[Want]], states: Mapping[str, PartitionState]) -> list[Item]:  # noqa: ARG002
         """See StepPlan."""
         bodies = [(want.name, self.bodies[want.name]) for want in todo[self.target.place.asset]]
-        return [Item(name, self.weight(body), raw(body)) for name, body in bodies]
+        return [Item(name, self.weight(body), encode_raw(body)) for name, body in bodies]
 
 
-def wants_of(bodies: Mapping[str, Body]) -> tuple[Want, ...]:
+def wanted_shards(bodies: Mapping[str, Body]) -> tuple[Want, ...]:
     """The shards that a partition should hold: one for each body, of the body's inputs."""
     return tuple(Want(name, body.inputs) for name, body in bodies.items())
 
 
-def lean(shard: Shard) -> Shard:
+def shard_for_workers(shard: Shard) -> Shard:
     """A shard as workers need it: without its members and inputs, which may be long lists."""
     return msgspec.structs.replace(shard, members=(), inputs=())

@@ -5,7 +5,7 @@ A stage's part opens its objects here, and says in close() what they hold.
 
 from collections.abc import Iterator, Mapping
 
-from gristmill.execution.finding import Finding, differs
+from gristmill.execution.finding import Finding, difference_in_words
 from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.execution.write_shards import ShardOutput
 from gristmill.lake.ledger.model import Input, Shard
@@ -69,4 +69,4 @@ def other_objects(record: StoredPart, sizes: Mapping[str, int]) -> Iterator[Find
         if path not in sizes:
             yield Finding(path, None, "there is no such object, but the ledger names it")
         elif sizes[path] != size:
-            yield Finding(path, None, differs("the object's bytes are", sizes[path], size))
+            yield Finding(path, None, difference_in_words("the object's bytes are", sizes[path], size))

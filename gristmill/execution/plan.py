@@ -10,7 +10,7 @@ from gristmill.lake.address import Place
 from gristmill.lake.ledger.adopted import read_root
 from gristmill.lake.ledger.beside import check_beside
 from gristmill.lake.ledger.code import Code, Codes, check_same_code
-from gristmill.lake.ledger.files import check_made_alike, compose, parse_head, parse_table, recorded_recipe
+from gristmill.lake.ledger.files import check_made_alike, compose_ledger, parse_head, parse_table, recorded_recipe
 from gristmill.lake.ledger.model import Input, Ledger, Recipe, Shard, Upstream
 from gristmill.lake.ledger.receipts import (
     RawVersion,
@@ -101,7 +101,7 @@ class PartitionState(msgspec.Struct, frozen=True):
     beside: bool = False
     note_etag: str | None = None
 
-    def trusted(self, receipt: Receipt, store: Store, place: Place) -> Receipt | None:
+    def trusted_receipt(self, receipt: Receipt, store: Store, place: Place) -> Receipt | None:
         """The receipt with current stamps, if all its objects are as recorded; else None.
 
         An object with another etag or ctime is hashed: a copied lake has new ones, but the same bytes.
@@ -206,9 +206,9 @@ def plan_changes(
             and want.inputs is not None
             and receipt.row.recipe == recipe
             and receipt.row.inputs == want.inputs
-            and target.code.made(receipt.code, state.codes)
+            and target.code.may_keep_shard(receipt.code, state.codes)
         )
-        kept = state.trusted(receipt, store, target.place) if same and receipt else None
+        kept = state.trusted_receipt(receipt, store, target.place) if same and receipt else None
         if kept:
             keep.append(msgspec.structs.replace(kept, raw={**kept.raw, **want.raw}) if want.raw else kept)
         else:
@@ -218,7 +218,7 @@ def plan_changes(
     return keep, todo, gone
 
 
-def refuse(store: Store, target: Target) -> None:
+def check_not_refused(store: Store, target: Target) -> None:
     """Raises why a partition is refused when it is planned. Claims nothing.
 
     Args:
@@ -243,12 +243,12 @@ def refuse(store: Store, target: Target) -> None:
 
 def is_finished(state: PartitionState, target: Target, keep: Sequence[Receipt], todo: Sequence[Want]) -> bool:
     """Whether the published ledger is already that of the target, so that there is nothing to do."""
-    if todo or state.head is None or target.code.changed(state.codes) or target.root != state.root:
+    if todo or state.head is None or target.code.has_changed(state.codes) or target.root != state.root:
         return False
     if target.code.counts_more(state.codes) or not target.is_checked(state):
         return False
     rows = sorted((receipt.row for receipt in keep), key=lambda row: row.name)
-    ledger = compose(target.place, recorded_recipe(state.head.recipe, target.recipe), target.upstream, rows)
+    ledger = compose_ledger(target.place, recorded_recipe(state.head.recipe, target.recipe), target.upstream, rows)
     if ledger == state.head:
         return True
     # A table with counters of earlier names says the same in other bytes (lake/ledger/renamed.py).

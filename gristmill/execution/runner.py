@@ -23,10 +23,10 @@ from gristmill.errors import (
     Superseded,
     TooManyRefused,
     added_reasons,
-    encodable,
+    escape_surrogates,
     is_failure,
 )
-from gristmill.execution.claim import named_loss
+from gristmill.execution.claim import error_or_superseded
 from gristmill.execution.work import Done, Engine, Failed, Grinder, Item, Job, Outcome, ProgressLine, Say
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.counts import add_counts
@@ -110,11 +110,11 @@ def failure_of(error: BaseException, name: str, asset: str = "") -> Failed:
     if isinstance(error, GristmillError):
         kind = next((name for name, cls in reversed(_ERRORS.items()) if isinstance(error, cls)), "DataError")
         refused = error.reasons if isinstance(error, TooManyRefused) else ()
-        return Failed(kind, encodable(str(error)), asset, name, isinstance(error, Conflict), refused)
+        return Failed(kind, escape_surrogates(str(error)), asset, name, isinstance(error, Conflict), refused)
     if isinstance(error, MemoryError):
         words = f"shard {name}: out of memory; use fewer workers, or smaller shards"
         return Failed("StoreError", words, asset, name)
-    shown = encodable("".join(traceback.format_exception(error)))
+    shown = escape_surrogates("".join(traceback.format_exception(error)))
     return Failed("crash", f"shard {name}:\n{shown}", asset, name)
 
 
@@ -343,7 +343,9 @@ def lost_failures(store: Store, place: Place, token: str, failed: Iterable[Faile
     """
     every = list(failed)
     mine = [each for each in every if each.error == "StoreError" and each.asset in {"", place.asset}]
-    loss = named_loss(store, place, token, StoreError(mine[0].message)) if mine else None  # one question for all
+    loss = (
+        error_or_superseded(store, place, token, StoreError(mine[0].message)) if mine else None
+    )  # one question for all
     if not isinstance(loss, Superseded):
         return every
     named = {"error": "Superseded", "message": str(loss)}

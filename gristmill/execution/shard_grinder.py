@@ -39,7 +39,7 @@ class ShardGrinder(ABC, Generic[SpecT, BodyT]):
     def __call__(self, item: Item) -> Outcome:
         return self.grind(item, msgspec.json.decode(item.body, type=self._body_type))
 
-    def ground(self, output: ShardOutput, write: Callable[[], None]) -> Outcome:
+    def grind_shard(self, output: ShardOutput, write: Callable[[], None]) -> Outcome:
         """The outcome of an item that is one shard.
 
         Args:

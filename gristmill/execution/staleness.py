@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from gristmill.execution.plan import PartitionState, Target, Want
 from gristmill.lake.ledger.code import Code, Codes
-from gristmill.lake.ledger.files import compose, written_apart
+from gristmill.lake.ledger.files import compose_ledger, written_apart
 from gristmill.lake.ledger.model import Upstream
 from gristmill.lake.ledger.receipts import Receipt
 
@@ -46,11 +46,11 @@ def _reasons(state: PartitionState, target: Target, keep: Sequence[Receipt], tod
         yield f"no longer has input: {_shown(gone)}"
     if not todo and not gone and state.head is not None:
         rows = sorted((receipt.row for receipt in keep), key=lambda row: row.name)
-        yield from _inputs(state.head.inputs, compose(target.place, target.recipe, target.upstream, rows).inputs)
+        yield from _inputs(state.head.inputs, compose_ledger(target.place, target.recipe, target.upstream, rows).inputs)
 
 
 def _other_code(code: Code, codes: Codes) -> Iterator[str]:
-    for changed, recorded in code.changes(codes):
+    for changed, recorded in code.changed_codes(codes):
         if changed.has_other_options(recorded):
             yield f"the options of {changed.reader}(...) in {changed.module} changed since"
         else:
@@ -63,7 +63,7 @@ def _other_code(code: Code, codes: Codes) -> Iterator[str]:
 def _edited(state: PartitionState, target: Target, keep: Sequence[Receipt]) -> str:
     """The reason if shards, recipe and inputs are as they should be: the head itself says something else."""
     rows = sorted((receipt.row for receipt in keep), key=lambda row: row.name)
-    right = compose(target.place, target.recipe, target.upstream, rows)
+    right = compose_ledger(target.place, target.recipe, target.upstream, rows)
     fields = [name for name in right.__struct_fields__ if getattr(right, name) != getattr(state.head, name)]
     if fields == ["recipe"] and state.head and state.head.recipe.draft and not right.recipe.draft:
         return "the recipe is no draft any more; only its ledger is written, no shard is made again"
@@ -75,7 +75,7 @@ def _cause(state: PartitionState, want: Want, target: Target) -> str:
     receipt = state.receipts.get(want.name)
     if receipt is None:
         return "new"
-    if receipt.row.recipe != target.recipe.digest or not target.code.made(receipt.code, state.codes):
+    if receipt.row.recipe != target.recipe.digest or not target.code.may_keep_shard(receipt.code, state.codes):
         return ""
     if want.inputs is None:
         return "raw data must be looked at again (other stamps, same sizes)" if want.again else "raw data changed"

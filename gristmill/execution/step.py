@@ -13,18 +13,18 @@ import msgspec
 
 from gristmill.errors import DataError, StoreError
 from gristmill.execution.checks import Check
-from gristmill.execution.claim import Claimant, claimed_by, raise_loss, superseded
+from gristmill.execution.claim import Claimant, claim_token, raise_error_or_superseded, superseded_error
 from gristmill.execution.commit import Assembled, PartitionPlan, assemble, claim_each, publish
-from gristmill.execution.in_flight import not_ground
+from gristmill.execution.in_flight import items_to_grind
 from gristmill.execution.plan import PartitionState, Target, Want
 from gristmill.execution.runner import GrindResult, grind_all, lost_failures, raise_failures
 from gristmill.execution.work import Engine, Failed, Item, Job, Say
 from gristmill.installation import code_version, made_with
 from gristmill.lake.address import Place, place_of_ledger
-from gristmill.lake.ledger.files import dump, unpack_rows
+from gristmill.lake.ledger.files import as_json, unpack_rows
 from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.ledger.receipts import Receipt
-from gristmill.lake.rows.shard_file import gzip_bytes, unpacked
+from gristmill.lake.rows.shard_file import gzip_bytes, unpack_pieces
 from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Store
 
@@ -164,7 +164,7 @@ def plan(step: Step, lake: Lake, token: str, *, force: bool = False, by: Claiman
         for partition in partitions:  # so that another process can resume any of them
             store.put(_planned(partition.place, token), msgspec.json.encode(planned))
     except StoreError as error:
-        raise_loss(store, claimed, token, error)
+        raise_error_or_superseded(store, claimed, token, error)
     return planned
 
 
@@ -192,12 +192,12 @@ def resume(
     """
     store = lake.store()
     for where in (place, *others):
-        token = claimed_by(store, where) or ""
+        token = claim_token(store, where) or ""
         stored = store.read_tagged(_planned(where, token)) if token.startswith(run) else None
         if stored is not None:
             break
     else:
-        raise superseded(place)
+        raise superseded_error(place)
     if msgspec.json.decode(stored[0], type=_Versioned).version != PLAN_VERSION:
         return None
     planned = msgspec.json.decode(stored[0], type=StoredPlan)
@@ -243,22 +243,22 @@ def grind(planned: StoredPlan, engine: Engine, say: Say) -> GrindResult:
     places = [partition.place for partition in planned.partitions]
     try:
         path = _file(planned.partitions[0], "items.gz")
-        lines = unpack_rows(b"".join(unpacked([store.read(path)], path)))
+        lines = unpack_rows(b"".join(unpack_pieces([store.read(path)], path)))
         items = [msgspec.json.decode(line, type=Item) for line in lines]
-        items = not_ground(store, places, planned.partitions[0].token, items)
+        items = items_to_grind(store, places, planned.partitions[0].token, items)
         tally = grind_all(engine, planned.job, items, say)
         for partition in planned.partitions if tally.failed else ():
             tally.failed = lost_failures(store, partition.place, partition.token, tally.failed)
         lost = any(failure.error == "Superseded" for failure in tally.failed)
         for partition in planned.partitions:
             asset = partition.place.asset
-            if lost and claimed_by(store, partition.place) != partition.token:
+            if lost and claim_token(store, partition.place) != partition.token:
                 continue  # another run has removed or replaced the files of this one
             made = tally.ground.get(asset)
             effort = tally.effort(asset, items, len(planned.partitions))
             store.put(_file(partition, "spent.json"), msgspec.json.encode(effort))
             if made:
-                found = gzip_bytes(b"\n".join(dump(receipt) for receipt in made.values()))
+                found = gzip_bytes(b"\n".join(as_json(receipt) for receipt in made.values()))
                 store.put(_file(partition, "ground.gz"), found)
             failed = [failure for failure in tally.failed if failure.asset in {"", asset}]
             if failed:
@@ -266,7 +266,7 @@ def grind(planned: StoredPlan, engine: Engine, say: Say) -> GrindResult:
             else:
                 store.delete([_file(partition, "failed.json")])
     except StoreError as error:
-        raise_loss(store, places, planned.partitions[0].token, error)
+        raise_error_or_superseded(store, places, planned.partitions[0].token, error)
     return tally
 
 
@@ -298,7 +298,7 @@ def assemble_one(
                 raise_failures(msgspec.json.decode(failed[0], type=list[Failed]), partition.todo)
             path = _file(partition, "ground.gz")
             stored = store.read_tagged(path)
-            for line in unpack_rows(b"".join(unpacked([stored[0]], path))) if stored else ():
+            for line in unpack_rows(b"".join(unpack_pieces([stored[0]], path))) if stored else ():
                 receipt = msgspec.json.decode(line, type=Receipt)
                 made[receipt.row.name] = receipt
             effort = store.read_tagged(_file(partition, "spent.json"))
@@ -306,7 +306,7 @@ def assemble_one(
                 about = {**about, "grind": msgspec.json.decode(effort[0])}
         return assemble(store, partition, step.checks, about, made, more)
     except StoreError as error:
-        raise_loss(store, [partition.place], partition.token, error)
+        raise_error_or_superseded(store, [partition.place], partition.token, error)
 
 
 def publish_one(planned: StoredPlan, asset: str, assembled: Assembled) -> Ledger:
@@ -324,7 +324,7 @@ def publish_one(planned: StoredPlan, asset: str, assembled: Assembled) -> Ledger
     try:
         return publish(store, partition, assembled)
     except StoreError as error:
-        raise_loss(store, [partition.place], partition.token, error)
+        raise_error_or_superseded(store, [partition.place], partition.token, error)
 
 
 def make(

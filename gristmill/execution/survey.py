@@ -2,8 +2,16 @@
 
 import msgspec
 
-from gristmill.execution.claim import is_left
-from gristmill.execution.plan import PartitionState, Target, Want, is_finished, plan_changes, read_state, refuse
+from gristmill.execution.claim import has_leftovers
+from gristmill.execution.plan import (
+    PartitionState,
+    Target,
+    Want,
+    check_not_refused,
+    is_finished,
+    plan_changes,
+    read_state,
+)
 from gristmill.execution.staleness import why_stale
 from gristmill.execution.step import Step
 from gristmill.lake.address import Place
@@ -43,7 +51,7 @@ class Survey(msgspec.Struct, frozen=True):
     noted: bool = False
 
 
-def survey(step: Step, store: Store) -> list[Survey]:
+def survey_step(step: Step, store: Store) -> list[Survey]:
     """Surveys each partition of a step, from ledgers and listings alone. Claims nothing and changes nothing.
 
     Returns:
@@ -61,7 +69,7 @@ def survey(step: Step, store: Store) -> list[Survey]:
         keep, todo, gone = plan_changes(state, target, store)
         again = [want for want in todo if _may_be_same(want, state, target)]
         finished = is_finished(state, target, keep, todo)
-        left = finished and state.beside and is_left(store, target.place)
+        left = finished and state.beside and has_leftovers(store, target.place)
         surveys.append(
             Survey(
                 asset=target.place.asset,
@@ -82,7 +90,7 @@ def survey(step: Step, store: Store) -> list[Survey]:
 def _may_be_same(want: Want, state: PartitionState, target: Target) -> bool:
     """Whether a shard would be kept if its inputs turn out to have the same bytes."""
     receipt = state.receipts.get(want.name)
-    if not want.again or receipt is None or not target.code.made(receipt.code, state.codes):
+    if not want.again or receipt is None or not target.code.may_keep_shard(receipt.code, state.codes):
         return False
     return receipt.row.recipe == target.recipe.digest
 
@@ -101,4 +109,4 @@ def check_accepted(step: Step, store: Store) -> None:
         RecipeError: it was made by another recipe of the same name, or by other code.
     """
     for target in step.plan(store).targets:
-        refuse(store, target)
+        check_not_refused(store, target)

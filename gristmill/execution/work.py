@@ -138,7 +138,7 @@ class OpenEngine(Engine, Protocol):
         """Ends the workers of this machine, or the connection to a cluster."""
 
 
-def raw(value: Any) -> msgspec.Raw:
+def encode_raw(value: Any) -> msgspec.Raw:
     """The JSON of a struct, which another struct can carry as it is."""
     return msgspec.Raw(msgspec.json.encode(value))
 

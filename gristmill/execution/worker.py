@@ -16,7 +16,7 @@ import msgspec
 from gristmill.execution.runner import LazyGrinder, grind_one
 from gristmill.execution.work import Grinder, Item, Job
 from gristmill.interrupts import obey_parent
-from gristmill.threads import begin
+from gristmill.threads import start_thread
 
 HEADER = 8
 JOB = b"job "
@@ -25,13 +25,13 @@ JOB = b"job "
 Inbox = queue.SimpleQueue[bytes | None]
 
 
-def send(stream: BinaryIO, message: bytes) -> None:
+def send_message(stream: BinaryIO, message: bytes) -> None:
     """Writes one message: its length, then its bytes."""
     stream.write(len(message).to_bytes(HEADER, "big") + message)
     stream.flush()
 
 
-def receive(stream: BinaryIO) -> bytes | None:
+def receive_message(stream: BinaryIO) -> bytes | None:
     """Reads one message; None at the end of the stream, also in the middle of a message.
 
     Returns:
@@ -50,7 +50,7 @@ def _listen(stream: BinaryIO, inbox: Inbox, busy: threading.Event) -> None:
 
     At that point no process waits for the answer.
     """
-    while (message := receive(stream)) is not None:
+    while (message := receive_message(stream)) is not None:
         if not message.startswith(JOB):
             busy.set()
         inbox.put(message)
@@ -66,7 +66,7 @@ def main() -> None:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     inbox: Inbox = queue.SimpleQueue()
     busy = threading.Event()
-    begin(_listen, sys.stdin.buffer, inbox, busy)
+    start_thread(_listen, sys.stdin.buffer, inbox, busy)
     grind: Grinder | None = None
     while (message := inbox.get()) is not None:
         if message.startswith(JOB):
@@ -76,7 +76,7 @@ def main() -> None:
             answer = msgspec.json.encode(grind_one(grind, item))
             busy.clear()
             try:
-                send(out, answer)
+                send_message(out, answer)
             except BrokenPipeError:  # the parent process has ended
                 os._exit(1)
 

@@ -10,7 +10,7 @@ from gristmill.execution.claim import check_claim
 from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.execution.work import Ground
 from gristmill.lake.address import Place
-from gristmill.lake.fence import fenced
+from gristmill.lake.fence import fence_writes
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.ledger.receipts import Receipt, leave_receipt
 from gristmill.lake.store.protocol import ObjectVersion, Store
@@ -89,12 +89,12 @@ def write_shards(store: Store, outputs: Sequence[ShardOutput], write: Callable[[
             check_claim(store, output.place, output.token)
 
     try:
-        with fenced(check):  # some parts publish objects while rows are written, such as tars that are full
+        with fence_writes(check):  # some parts publish objects while rows are written, such as tars that are full
             write()
         for output in outputs:
             # An upload replaces only the object that existed when it began, and the claim is checked when it ends. If a
             # newer run writes the object in between, close() fails.
-            with fenced(partial(check_claim, store, output.place, output.token)):
+            with fence_writes(partial(check_claim, store, output.place, output.token)):
                 ground.append(_record(store, output.place, output.token, output.close()))
     except BaseException:
         for output in outputs:
@@ -112,7 +112,7 @@ def keep_shard(store: Store, place: Place, token: str, receipt: Receipt) -> Grou
     Raises:
         Superseded: a newer run has claimed the partition.
     """
-    with fenced(partial(check_claim, store, place, token)):
+    with fence_writes(partial(check_claim, store, place, token)):
         return _record(store, place, token, receipt)
 
 

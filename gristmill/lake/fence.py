@@ -18,7 +18,7 @@ _question: ContextVar[Question | None] = ContextVar("fence", default=None)
 
 
 @contextmanager
-def fenced(question: Question) -> Iterator[None]:
+def fence_writes(question: Question) -> Iterator[None]:
     """Lets stores ask a question before each object that this thread writes in the block, after those of blocks around.
 
     Args:
@@ -43,7 +43,7 @@ def is_fenced() -> bool:
     return _question.get() is not None
 
 
-def ask() -> None:
+def check_fence() -> None:
     """Asks the question of the block, if there is one.
 
     Raises:

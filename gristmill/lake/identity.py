@@ -16,10 +16,10 @@ HASH_BYTES = 16
 ROW_BYTES = 4
 
 
-def canonical(pair: Pair) -> bytes:
+def canonical_bytes(pair: Pair) -> bytes:
     """The pair as bytes, equal on every machine: a compact JSON array in UTF-8.
 
-    >>> canonical(("wiki", "d1"))
+    >>> canonical_bytes(("wiki", "d1"))
     b'["wiki","d1"]'
     """
     return orjson.dumps(pair)
@@ -134,7 +134,7 @@ def dump_hashes(hashes: NDArray[np.uint64]) -> bytes:
 
 def hashes_of(pairs: Sequence[Pair]) -> NDArray[np.uint64]:
     """The sorted hashes of pairs, uint64, shape (n, 2)."""
-    return load_hashes(b"".join(xxhash.xxh3_128_digest(canonical(p)) for p in pairs), ordered=False)
+    return load_hashes(b"".join(xxhash.xxh3_128_digest(canonical_bytes(p)) for p in pairs), ordered=False)
 
 
 def _as_keys(hashes: NDArray[np.uint64]) -> NDArray[np.void]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gristmill.errors import DataError, StoreError
-from gristmill.execution.claim import claimed_by_run, others_at_work
+from gristmill.execution.claim import is_claimed_by_run, others_at_work
 from gristmill.execution.finding import Finding, foreign_names
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, part_at, place_of_ledger
@@ -22,14 +22,14 @@ from gristmill.lake.asset_kinds import ATTRIBUTES, DOCUMENTS, EXPORT_INDEX, PART
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.derived import columns_folder, columns_path, examples_path
 from gristmill.lake.ledger.files import list_ledgers, read_ledger
-from gristmill.lake.ledger.ownership import owns
+from gristmill.lake.ledger.ownership import is_in_folders_of
 from gristmill.lake.ledger.receipts import objects_of, read_run_note
 from gristmill.lake.ledger.walk import ledger_folders, list_assets
 from gristmill.lake.rows.blocklists.blocklist import listed_pairs
 from gristmill.lake.store.protocol import Entry, Store, UnfinishedUpload
 from gristmill.maintenance.folder_objects import FolderObjects
 from gristmill.maintenance.gc_hold import held_by_gc, let_go_of_left
-from gristmill.releases.pins import entries_with_parts, named_by_indexes, pins
+from gristmill.releases.pins import entries_with_parts, named_by_indexes, pinned_by_releases
 from gristmill.scores.examples import holds_listed
 from gristmill.stages.export.index import WRITING
 
@@ -70,7 +70,7 @@ def find_unnamed(store: Store, say: Say, gone: Sequence[str] = ()) -> list[Unnam
     busy = {place for place in {part.place for part in parts.values()} if is_busy(store, place)}
     for place in sorted(busy, key=lambda place: place.ledger):
         say(f"{place.asset} ({place.snapshot}): a run is at work there, or was killed: nothing of it is touched")
-    named = {*named_by_indexes(store, tuple(gone)), *pins(store)}
+    named = {*named_by_indexes(store, tuple(gone)), *pinned_by_releases(store)}
     free = [part for part in parts.values() if part.place not in busy]
     in_ledger = {place: _folders(store, place) for place in {part.place for part in free}}
     unnamed = [p for p in free if p.folder not in in_ledger[p.place] and p.name not in named]
@@ -80,7 +80,7 @@ def find_unnamed(store: Store, say: Say, gone: Sequence[str] = ()) -> list[Unnam
 def is_busy(store: Store, place: Place) -> bool:
     """Whether a partition has receipts, or a claim of a run: a run is working on it, or was killed."""
     beside = [entry.path for entry in store.list(place.receipts)]
-    return any(path != place.claim for path in beside) or (bool(beside) and claimed_by_run(store, place.claim))
+    return any(path != place.claim for path in beside) or (bool(beside) and is_claimed_by_run(store, place.claim))
 
 
 def _folders(store: Store, place: Place) -> frozenset[str]:
@@ -126,7 +126,7 @@ def check_unnamed(store: Store, removed: Sequence[FolderObjects]) -> None:
     Raises:
         StoreError: one names them. It was written meanwhile from a ledger of before.
     """
-    named = {*named_by_indexes(store), *pins(store)} if removed else set()
+    named = {*named_by_indexes(store), *pinned_by_releases(store)} if removed else set()
     for garbage in removed:
         if garbage.name in named:
             raise StoreError(
@@ -185,7 +185,7 @@ def find_strays(store: Store, say: Say) -> list[StrayObjects]:
 def _free(store: Store, place: Place, blocked: set[Pair]) -> tuple[Entry, ...]:
     """The objects that its last run left, and derived files of nothing. The ledger does not name them."""
     named = {path for row in read_ledger(store, place)[1] for path, _, _ in objects_of(row, place)}
-    left = [path for path in read_run_note(store, place).left if owns(place, path) and path not in named]
+    left = [path for path in read_run_note(store, place).left if is_in_folders_of(place, path) and path not in named]
     left += _derived(store, place, blocked) if place.kind in {ATTRIBUTES, DOCUMENTS} else []
     return tuple(entry for path in left if (entry := store.head(path)) is not None)
 

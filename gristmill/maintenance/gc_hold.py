@@ -13,7 +13,7 @@ import msgspec
 
 from gristmill.errors import Conflict, StoreError
 from gristmill.execution.claim import GC, Claim, parse_claim
-from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.folders.mark import has_mark, remove_mark
 from gristmill.lake.store.disk.os_errors import is_full
 from gristmill.lake.store.protocol import Store
@@ -40,7 +40,7 @@ def held_by_gc(store: Store, path: str, what: str, free: Callable[[], bool]) -> 
     Raises:
         StoreError: another took the claim while it was held, so some of what that made may have been deleted.
     """
-    data = dump(Claim(**msgspec.structs.asdict(this_process()), token=uuid4().hex, work=GC))
+    data = as_json(Claim(**msgspec.structs.asdict(this_process()), token=uuid4().hex, work=GC))
     before = store.read_tagged(path)
     if before is not None and not _is_left(before[0]):
         yield None

@@ -3,14 +3,14 @@
 import re
 from dataclasses import dataclass
 
-from gristmill.execution.claim import claimed_by_run
+from gristmill.execution.claim import is_claimed_by_run
 from gristmill.execution.work import Say
 from gristmill.lake.asset_kinds import EXPORT_INDEX, ledger_of_asset
 from gristmill.lake.ledger.index_ledger import IndexLedger, read_index_ledger
 from gristmill.lake.store.protocol import Store
 from gristmill.maintenance.folder_objects import FolderObjects
 from gristmill.maintenance.gc_hold import held_by_gc
-from gristmill.releases.pins import pins
+from gristmill.releases.pins import pinned_by_releases
 from gristmill.stages.export.index import WRITING, release_folder
 
 _NAME = re.compile(rb"release-[0-9a-f]+|metadataset-[0-9a-f]+\.yaml")
@@ -45,13 +45,15 @@ def find_old_releases(store: Store, say: Say) -> list[OldRelease]:
         if folder:
             index = folder.rstrip("/").rpartition("/")[0]
             found.setdefault(folder, OldRelease(folder, index=index)).entries.append(entry)
-    busy = {index for index in {each.index for each in found.values()} if claimed_by_run(store, f"{index}/{WRITING}")}
+    busy = {
+        index for index in {each.index for each in found.values()} if is_claimed_by_run(store, f"{index}/{WRITING}")
+    }
     for index in sorted(busy):
         say(f"{index}: a run writes its release, or was killed: nothing of it is touched")
     ledgers = {index: _ledger(store, index) for index in {each.index for each in found.values()}}
     for index in sorted(index for index, ledger in ledgers.items() if ledger is None and index not in busy):
         say(f"{index}: its ledger is lost, so the release that it names is unknown: nothing of it is touched; make it")
-    kept = set(pins(store)) if found else set()
+    kept = set(pinned_by_releases(store)) if found else set()
     for old in found.values():
         if not old.folder.endswith("/"):
             names = {name.decode() for name in _NAME.findall(store.read(old.folder))}

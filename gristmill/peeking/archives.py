@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 
 from gristmill.peeking.head import MEMBERS, Head
 from gristmill.peeking.packing import packing_of
-from gristmill.peeking.sniffers import Facts, headed, html, irc, markdown, plain_text
+from gristmill.peeking.sniffers import Facts, sniff_headed, sniff_html, sniff_irc, sniff_markdown, sniff_plain_text
 
 CODE = frozenset(
     re.findall(
@@ -34,19 +34,26 @@ def _kinds(head: Head) -> Counter[str]:
     return kinds
 
 
-_INNER = {"irc": irc, "headed": headed, "html": html, "markdown": markdown, "text": plain_text}
+_INNER = {
+    "irc": sniff_irc,
+    "headed": sniff_headed,
+    "html": sniff_html,
+    "markdown": sniff_markdown,
+    "text": sniff_plain_text,
+}
 
 
-def endings(head: Head) -> Counter[str]:
+def count_endings(head: Head) -> Counter[str]:
     """The number of an archive's first files by ending, without the dot."""
     return Counter(PurePosixPath(member.name).suffix[1:].lower() for member in head.members)
 
 
-def members_told(head: Head) -> tuple[str, ...]:
+def describe_members(head: Head) -> tuple[str, ...]:
     """The lines that tell people about an archive: the number of its files, their endings, and its damage."""
     count = f"{len(head.members)}{' or more' if len(head.members) >= MEMBERS else ''} files"
     named = ", ".join(
-        f"{number} .{end}" if end else f"{number} without an ending" for end, number in endings(head).most_common(4)
+        f"{number} .{end}" if end else f"{number} without an ending"
+        for end, number in count_endings(head).most_common(4)
     )
     return (f"{count}: {named}", *([f"damaged: {head.damage}"] if head.damage else []))
 
@@ -58,47 +65,51 @@ def _mostly(head: Head, *kinds: str) -> bool:
 
 def _select(head: Head) -> str:
     """A pattern for the names of the files that have the most frequent ending."""
-    [(end, _)] = endings(head).most_common(1)
+    [(end, _)] = count_endings(head).most_common(1)
     return rf"\.{re.escape(end)}$" if end else "."
 
 
-def epub(head: Head) -> Facts | None:
+def sniff_epub(head: Head) -> Facts | None:
     """A book in EPUB's form: an .epub file, or its folder in another archive."""
     names = [member.name for member in head.members]
     book = any(name.endswith(".opf") for name in names) and any(name.endswith(".xhtml") for name in names)
-    return Facts(fields=members_told(head)) if head.archive and book else None
+    return Facts(fields=describe_members(head)) if head.archive and book else None
 
 
-def code(head: Head) -> Facts | None:
+def sniff_code(head: Head) -> Facts | None:
     """A repository of programs."""
-    counted = endings(head)
+    counted = count_endings(head)
     programs = sum(counted[end] for end in CODE)
     fits = head.archive and programs >= 0.5 * max(sum(counted.values()), 1) and programs
     tops = {member.name.removeprefix("./").partition("/")[0] for member in head.members}
     one = len(tops) == 1 and all("/" in member.name.removeprefix("./") for member in head.members)
-    return Facts({"strip": 1} if one else {}, members_told(head)) if fits else None
+    return Facts({"strip": 1} if one else {}, describe_members(head)) if fits else None
 
 
-def irc_archive(head: Head) -> Facts | None:
+def sniff_irc_archive(head: Head) -> Facts | None:
     """The facts of an archive with logs of a channel; None for another archive."""
-    return Facts(fields=members_told(head)) if head.archive and _mostly(head, "irc") and _kinds(head) else None
+    return Facts(fields=describe_members(head)) if head.archive and _mostly(head, "irc") and _kinds(head) else None
 
 
-def headed_archive(head: Head) -> Facts | None:
+def sniff_headed_archive(head: Head) -> Facts | None:
     """The facts of an archive with texts that have header fields; None for another archive."""
-    return Facts({"select": _select(head)}, members_told(head)) if _kinds_of(head) and _mostly(head, "headed") else None
+    return (
+        Facts({"select": _select(head)}, describe_members(head))
+        if _kinds_of(head) and _mostly(head, "headed")
+        else None
+    )
 
 
-def html_archive(head: Head) -> Facts | None:
+def sniff_html_archive(head: Head) -> Facts | None:
     """The facts of an archive with web pages as files; None for another archive."""
-    return Facts(fields=members_told(head)) if _kinds_of(head) and _mostly(head, "html") else None
+    return Facts(fields=describe_members(head)) if _kinds_of(head) and _mostly(head, "html") else None
 
 
-def text_archive(head: Head) -> Facts | None:
+def sniff_text_archive(head: Head) -> Facts | None:
     """The facts of an archive with texts and Markdown; None for another archive."""
     fits = _kinds_of(head) and _mostly(head, "text", "markdown", "headed")
-    texts = sorted(endings(head).keys() & _DOCUMENTS)
-    others = endings(head).keys() - _DOCUMENTS
+    texts = sorted(count_endings(head).keys() & _DOCUMENTS)
+    others = count_endings(head).keys() - _DOCUMENTS
     members = {"members": rf"\.({'|'.join(texts)})$"} if others else {}
     front = any(
         (member.data or b"").startswith(b"---\n") and member.name.lower().endswith((".md", ".markdown"))
@@ -106,15 +117,15 @@ def text_archive(head: Head) -> Facts | None:
     )
     more = {"front_matter": True} if front else {}
     titles = {"title": True} if front or _mostly(head, "markdown") else {}
-    return Facts({**members, **more, **titles}, members_told(head)) if fits and texts else None
+    return Facts({**members, **more, **titles}, describe_members(head)) if fits and texts else None
 
 
-def other_archive(head: Head) -> Facts | None:
+def sniff_other_archive(head: Head) -> Facts | None:
     """An archive of something else."""
     if not head.archive:
         return None
     return Facts(
-        fields=members_told(head), notes=("no reader knows what most of its files are: unpack it and look again",)
+        fields=describe_members(head), notes=("no reader knows what most of its files are: unpack it and look again",)
     )
 
 

@@ -28,8 +28,8 @@ class Call:
 
     def text(self) -> str:
         """The call as Python."""
-        named = (f"{key}={written(value)}" for key, value in self.options.items())
-        return f"{self.name}({', '.join([*map(written, self.given), *named])})"
+        named = (f"{key}={python_literal(value)}" for key, value in self.options.items())
+        return f"{self.name}({', '.join([*map(python_literal, self.given), *named])})"
 
     def imports(self) -> Iterator[tuple[str, str]]:
         """The module and name of all classes in it."""
@@ -48,18 +48,18 @@ class Call:
         return getattr(importlib.import_module(self.module), self.name)(*self.given, **options)
 
 
-def written(value: Any) -> str:
+def python_literal(value: Any) -> str:
     """A value as Python, strings with double quotes.
 
-    >>> print(written(("a", None)), written("it's"))
+    >>> print(python_literal(("a", None)), python_literal("it's"))
     ("a", None) "it's"
     """
     if isinstance(value, Call):
         return value.text()
     if isinstance(value, tuple):
-        return f"({', '.join(map(written, value))}{',' * (len(value) == 1)})"
+        return f"({', '.join(map(python_literal, value))}{',' * (len(value) == 1)})"
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{written(key)}: {written(each)}" for key, each in value.items()) + "}"
+        return "{" + ", ".join(f"{python_literal(key)}: {python_literal(each)}" for key, each in value.items()) + "}"
     if isinstance(value, str):
         if "\\" in value and value.isprintable() and '"' not in value and not value.endswith("\\"):
             return f'r"{value}"'
@@ -110,8 +110,8 @@ def source_text(reader: Call, options: Mapping[str, Any], what: str, kind: Call 
 
 
 def _option(key: str, value: Any) -> list[str]:
-    line = f"    {key}={written(value)},"
+    line = f"    {key}={python_literal(value)},"
     if len(line) <= _WIDTH or not isinstance(value, Call):
         return [line]
-    inner = [f"        {name}={written(each)}," for name, each in value.options.items()]
+    inner = [f"        {name}={python_literal(each)}," for name, each in value.options.items()]
     return [f"    {key}={value.name}(", *inner, "    ),"]

@@ -72,7 +72,7 @@ class Head:
     @cached_property
     def text(self) -> str:
         """The decoded bytes; empty if they are not text."""
-        return decoded(self.data, self.encoding) if self.encoding else ""
+        return decode_head(self.data, self.encoding) if self.encoding else ""
 
     @cached_property
     def lines(self) -> list[bytes]:
@@ -200,7 +200,7 @@ def _utf16(data: bytes) -> str:
     return ""
 
 
-def decoded(data: bytes, encoding: str) -> str:
+def decode_head(data: bytes, encoding: str) -> str:
     """The text of the first bytes; a character that is cut off at their end is left out."""
     try:
         return codecs.getincrementaldecoder(encoding)("replace").decode(data)

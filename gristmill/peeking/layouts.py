@@ -94,7 +94,7 @@ def oscar_options(names: Iterable[str], beside: Iterable[str]) -> Mapping[str, A
     return {**rule, **({"checksums": CHECKSUMS} if listed else {})}
 
 
-def in_snapshots(names: Iterable[str]) -> bool:
+def look_like_snapshots(names: Iterable[str]) -> bool:
     """Whether the first folders of the names look like snapshots: there are several, or its name has a digit."""
     folders = [name.partition("/")[0] if "/" in name else "" for name in names]
     return all(folders) and (len(set(folders)) > 1 or any(map(str.isdigit, "".join(folders))))

@@ -15,10 +15,17 @@ from gristmill.lake.rows.document import Document
 from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.protocol import Entry, ObjectVersion
 from gristmill.peeking.draft import ADOPTED, SOURCE, Call, name_of, source_text
-from gristmill.peeking.formats import FORMATS, Format, recognise
+from gristmill.peeking.formats import FORMATS, Format, recognise_format
 from gristmill.peeking.head import Head, head_of
-from gristmill.peeking.layouts import code_tree, dolma_datasets, first_folders, hub_options, in_snapshots, oscar_options
-from gristmill.peeking.selection import ending, selection
+from gristmill.peeking.layouts import (
+    code_tree,
+    dolma_datasets,
+    first_folders,
+    hub_options,
+    look_like_snapshots,
+    oscar_options,
+)
+from gristmill.peeking.selection import name_ending, name_pattern
 from gristmill.peeking.sniffers import Facts
 from gristmill.recipes.raw_object import Copied, LeftOut, Limits, RawObject, Refused
 from gristmill.recipes.raw_rules import is_hidden
@@ -110,7 +117,7 @@ class Draft:
         return source_text(self.reader, self.options, what, self.kind)
 
 
-def guess(path: Path) -> Guess:
+def guess_format(path: Path) -> Guess:
     """Guesses the format of a file.
 
     Returns:
@@ -120,7 +127,7 @@ def guess(path: Path) -> Guess:
         DataError: it cannot be read.
     """
     head = head_of(path)
-    return Guess(head, *recognise(head))
+    return Guess(head, *recognise_format(head))
 
 
 def files_of(folder: Path) -> list[Path]:
@@ -129,7 +136,7 @@ def files_of(folder: Path) -> list[Path]:
     return [each for each in below if not is_hidden(each.relative_to(folder).as_posix())]
 
 
-def passed_over(folder: Path) -> list[Path]:
+def irregular_files(folder: Path) -> list[Path]:
     """The paths of what is in a folder, or below it, and is neither a regular file nor a folder: FIFOs, devices, broken
     links.
     """
@@ -137,18 +144,18 @@ def passed_over(folder: Path) -> list[Path]:
     return [each for each in below if not is_hidden(each.relative_to(folder).as_posix())]
 
 
-def chosen(files: Iterable[Path]) -> list[Path]:
+def files_to_open(files: Iterable[Path]) -> list[Path]:
     """The files that are opened: of each folder and ending some, so that each format is among them."""
     by_kind: dict[tuple[Path, str], list[Path]] = {}
     for path in files:
-        by_kind.setdefault((path.parent, ending(path.name)), []).append(path)
+        by_kind.setdefault((path.parent, name_ending(path.name)), []).append(path)
     groups = list(by_kind.values())
     rounds = max(map(len, groups), default=0)
     ordered = (group[number] for number in range(rounds) for group in groups if number < len(group))
     return sorted(islice(ordered, LOOKED_AT))
 
 
-def drafts(root: Path, guesses: Iterable[Guess], files: Sequence[Path] = ()) -> list[Draft]:
+def draft_sources(root: Path, guesses: Iterable[Guess], files: Sequence[Path] = ()) -> list[Draft]:
     """A draft for each format that a reader knows, that of the most files first. Cards and licences get no draft.
 
     Args:
@@ -170,7 +177,7 @@ def drafts(root: Path, guesses: Iterable[Guess], files: Sequence[Path] = ()) -> 
     ordered = sorted(groups.values(), key=len, reverse=True)
     known = [group for group in ordered if group[0].format.module]
     data = [group for group in known if not all(_BESIDE.match(each.head.path.name) for each in group)]
-    ends = Counter(end for group in ordered for end in {ending(each.head.name) for each in group})
+    ends = Counter(end for group in ordered for end in {name_ending(each.head.name) for each in group})
     shared = {end for end, count in ends.items() if count > 1}
     for group in data or ([] if made else known):
         taken = {str(draft.options["name"]) for draft in made}
@@ -179,7 +186,7 @@ def drafts(root: Path, guesses: Iterable[Guess], files: Sequence[Path] = ()) -> 
     return made
 
 
-def selected(draft: Draft, files: Iterable[Path]) -> list[Path]:
+def files_of_draft(draft: Draft, files: Iterable[Path]) -> list[Path]:
     """The files that a draft reads."""
     select = draft.options.get("select", "")
     pattern = re.compile(select.made() if isinstance(select, Call) else select)
@@ -191,14 +198,14 @@ def _in_snapshots(draft: Draft, files: Sequence[Path]) -> Draft:
     """The draft with a note on its snapshots, and with a rule for them if names decide so."""
     if draft.kind != SOURCE or "partition" in draft.options:
         return draft
-    paths = selected(draft, files) or [each.head.path for each in draft.guesses]
+    paths = files_of_draft(draft, files) or [each.head.path for each in draft.guesses]
     options, note = first_folders([each.relative_to(draft.top) for each in paths], draft.guesses[0].format.reader)
     return replace(draft, options={**draft.options, **options}, notes=(*draft.notes, note))
 
 
 def _sharded(draft: Draft, files: Sequence[Path]) -> Draft:
     """The draft with a rule for its shards, if its files are so many and small that a shard for each would be slow."""
-    sizes = [each.stat().st_size for each in selected(draft, files)]
+    sizes = [each.stat().st_size for each in files_of_draft(draft, files)]
     if len(sizes) < MANY or sum(sizes) > len(sizes) * SMALL:
         return draft
     shards = Call(_RULES, "Hashed", {}, (max(1, -(-sum(sizes) // _SHARD_BYTES)),))
@@ -238,11 +245,11 @@ def _draft(root: Path, group: list[Guess], others: list[Guess], shared: set[str]
     name = next(each for each in (name, *(f"{name}-{n}" for n in range(2, len(taken) + 3))) if each not in taken)
     reader = first.format.call(name, first.facts)
     bad = _few_unread(group, others)
-    select = selection([each.head.name for each in group], shared if top == root else None, bad)
+    select = name_pattern([each.head.name for each in group], shared if top == root else None, bad)
     folder = _own_folder(top, group, others) if top == root else ""
     options: dict[str, Any] = {"name": name, "select": folder or select}
     names = [each.head.path.relative_to(top).as_posix() for each in group]
-    if not in_snapshots(names):
+    if not look_like_snapshots(names):
         options["partition"] = Call(_RULES, "Everything")
     if top == root:
         options |= hub_options(root, names)
@@ -261,16 +268,16 @@ def _draft(root: Path, group: list[Guess], others: list[Guess], shared: set[str]
 def _few_unread(group: list[Guess], others: list[Guess]) -> set[str]:
     """The names of the other files with a group's endings, if they are few and no reader knows them; else none."""
     names = {each.head.name for each in group}
-    like = [each for each in others if ending(each.head.name) in set(map(ending, names))]
+    like = [each for each in others if name_ending(each.head.name) in set(map(name_ending, names))]
     bad = {each.head.name for each in like}
-    alike = "" in map(ending, names) or bad & names or any(each.format.module for each in like)
+    alike = "" in map(name_ending, names) or bad & names or any(each.format.module for each in like)
     return set() if alike or len(like) > len(group) * _FEW else bad
 
 
 def _own_folder(top: Path, group: list[Guess], others: list[Guess]) -> str:
     """A pattern for the first folder of a group's files, if others have their endings only elsewhere."""
-    ends = {ending(each.head.name) for each in group}
-    like = [each for each in others if ending(each.head.name) in ends]
+    ends = {name_ending(each.head.name) for each in group}
+    like = [each for each in others if name_ending(each.head.name) in ends]
     first = {each.head.path.relative_to(top).parts[:-1][:1] for each in group}
     taken = {each.head.path.relative_to(top).parts[:-1][:1] for each in like}
     if not like or () in first or first & taken or "" in ends:
@@ -299,7 +306,7 @@ class _Renamed:
         return self._store.head(self._name)
 
 
-def read(draft: Draft, most: int = DOCUMENTS) -> FirstResults:
+def read_first_documents(draft: Draft, most: int = DOCUMENTS) -> FirstResults:
     """The first documents that a draft's reader makes of the draft's files.
 
     Args:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from gristmill.formats.tar.keys import split_name
-from gristmill.peeking.archives import members_told
+from gristmill.peeking.archives import describe_members
 from gristmill.peeking.draft import Call
 from gristmill.peeking.head import Head
 from gristmill.peeking.rows import fields_of, json_rows, mapping_of
@@ -21,7 +21,7 @@ _MEDIA = re.compile(
 )
 
 
-def webdataset(head: Head) -> Facts | None:
+def sniff_webdataset(head: Head) -> Facts | None:
     """A WebDataset: neighbours with one key are a sample; most have the same parts, and one part is text."""
     pairs = [split_name(member.name.removeprefix("./")) for member in head.members]
     parts: dict[str, list[str]] = {}
@@ -37,7 +37,7 @@ def webdataset(head: Head) -> Facts | None:
     place, notes = _text_place(head, texts)
     rest = [part for part in usual if part not in {texts[0], "json"}]
     told = (f"samples of the parts {', '.join(usual)}", *([f"media by name: {', '.join(rest)}"] if rest else []))
-    return Facts({} if place in {"txt", "json[text]"} else {"text": place}, (*told, *members_told(head)), notes)
+    return Facts({} if place in {"txt", "json[text]"} else {"text": place}, (*told, *describe_members(head)), notes)
 
 
 def _text_place(head: Head, texts: list[str]) -> tuple[str, tuple[str, ...]]:
@@ -52,7 +52,7 @@ def _text_place(head: Head, texts: list[str]) -> tuple[str, tuple[str, ...]]:
     return f"json[{field}]", tuple(note for note in notes if "text" in note)
 
 
-def media_lines(head: Head) -> Facts | None:
+def sniff_media_lines(head: Head) -> Facts | None:
     """The facts of objects with a field that names image, audio or video files elsewhere, as Energon's JSON lines have
     it; None for another file.
     """

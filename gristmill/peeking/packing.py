@@ -10,7 +10,7 @@ from pathlib import Path
 import zstandard
 
 from gristmill.errors import DataError
-from gristmill.lake.rows.unpacking import bunzipped, gunzipped, is_skippable, unxz, unzstd
+from gristmill.lake.rows.unpacking import bunzip2, gunzip, is_skippable, unxz, unzstd
 
 HEAD = 1 << 20
 """Plain bytes that are looked at."""
@@ -28,8 +28,8 @@ _MAGIC = {
     "zstandard": b"\x28\xb5\x2f\xfd",
 }
 _UNPACK: dict[str, Callable[[Iterable[bytes], str], Iterator[bytes]]] = {
-    "gzip": gunzipped,
-    "bzip2": bunzipped,
+    "gzip": gunzip,
+    "bzip2": bunzip2,
     "xz": unxz,
     "zstandard": unzstd,
 }

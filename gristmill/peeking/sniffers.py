@@ -54,7 +54,7 @@ def _json_facts(head: Head, options: Mapping[str, Any], notes: tuple[str, ...] =
     return Facts(options, fields_of(rows), notes)
 
 
-def json_lines(head: Head) -> Facts | None:
+def sniff_json_lines(head: Head) -> Facts | None:
     """The facts of objects of any form, one on each line; None for another file."""
     rows, _ = _rows(head)
     if not rows:
@@ -69,7 +69,7 @@ def _all(head: Head, **kinds: type | tuple[type, ...]) -> bool:
     return bool(rows) and all(isinstance(row.get(key), kind) for row in rows for key, kind in kinds.items())
 
 
-def oscar(head: Head) -> Facts | None:
+def sniff_oscar(head: Head) -> Facts | None:
     """The facts of lines of OSCAR 22.01 or 23.01; None for another file. The latter have quality warnings and more."""
     if not _all(head, content=str, warc_headers=dict, metadata=dict):
         return None
@@ -78,7 +78,7 @@ def oscar(head: Head) -> Facts | None:
     return _json_facts(head, {"schema": "23.01" if newer else "22.01"})
 
 
-def dolma(head: Head, kind: type | tuple[type, ...] = str) -> Facts | None:
+def sniff_dolma(head: Head, kind: type | tuple[type, ...] = str) -> Facts | None:
     """The facts of documents as Dolma's toolkit writes them, with ids of this kind; None for another file."""
     known = {"id", "text", "source", "added", "created", "metadata", "version", "attributes"}
     rows, _ = _rows(head)
@@ -88,45 +88,45 @@ def dolma(head: Head, kind: type | tuple[type, ...] = str) -> Facts | None:
     return _json_facts(head, {}) if fits else None
 
 
-def dolma_numbered(head: Head) -> Facts | None:
+def sniff_dolma_numbered(head: Head) -> Facts | None:
     """The facts of documents of Dolma's form, some or all of whose ids are integers; None for another file."""
-    return dolma(head, (str, int))
+    return sniff_dolma(head, (str, int))
 
 
-def dolma_attributes(head: Head) -> Facts | None:
+def sniff_dolma_attributes(head: Head) -> Facts | None:
     """The facts of attributes of Dolma documents, which are labels without texts; None for another file."""
     if not _all(head, id=(str, int), attributes=dict) or any("text" in row for row in _rows(head)[0]):
         return None
     return _json_facts(head, {}, ("labels of documents, without texts: adopt the folder that holds both",))
 
 
-def reply_trees(head: Head) -> Facts | None:
+def sniff_reply_trees(head: Head) -> Facts | None:
     """The facts of trees of conversations, as OpenAssistant exports them; None for another file."""
     return _json_facts(head, {}) if _all(head, message_tree_id=str, prompt=dict) else None
 
 
-def marked_turns(head: Head) -> Facts | None:
+def sniff_marked_turns(head: Head) -> Facts | None:
     """The facts of conversations as strings with marks, in pairs; None for another file."""
     rows, _ = _rows(head)
     marked = _all(head, chosen=str, rejected=str) and all("\n\nHuman:" in f"\n\n{row['chosen']}" for row in rows)
     return _json_facts(head, {"keys": ("chosen", "rejected")}) if marked else None
 
 
-def redpajama_arxiv(head: Head) -> Facts | None:
+def sniff_redpajama_arxiv(head: Head) -> Facts | None:
     """The facts of LaTeX of arXiv, in RedPajama's form; None for another file."""
     rows, _ = _rows(head)
     fits = _all(head, text=str, meta=dict) and all("arxiv_id" in row["meta"] for row in rows)
     return _json_facts(head, mapping_of(rows)[0]) if fits else None
 
 
-def threads(head: Head) -> Facts | None:
+def sniff_threads(head: Head) -> Facts | None:
     """The facts of threads of questions and answers, in RedPajama's form; None for another file."""
     rows, _ = _rows(head)
     asked = _all(head, text=str) and all(row["text"].startswith("Q: ") for row in rows)
     return _json_facts(head, mapping_of(rows)[0]) if asked and any("\n\nA: " in row["text"] for row in rows) else None
 
 
-def json_array(head: Head) -> Facts | None:
+def sniff_json_array(head: Head) -> Facts | None:
     """One JSON array of objects."""
     rows = [] if head.archive else array_rows(head)
     if not rows:
@@ -135,14 +135,14 @@ def json_array(head: Head) -> Facts | None:
     return Facts(options, fields_of(rows), notes)
 
 
-def turns_array(head: Head) -> Facts | None:
+def sniff_turns_array(head: Head) -> Facts | None:
     """One JSON array of conversations with turns, such as Taskmaster's."""
     rows = [] if head.archive else array_rows(head)
     options, notes = mapping_of(rows)
     return Facts(options, fields_of(rows), notes) if rows and "turns" in options else None
 
 
-def delimited(head: Head) -> Facts | None:
+def sniff_delimited(head: Head) -> Facts | None:
     """A table with a header and a delimiter."""
     delimiter, rows, ragged = delimited_rows(head) if head.text and not head.archive else ("", [], 0)
     if not rows:
@@ -157,7 +157,7 @@ def delimited(head: Head) -> Facts | None:
     )
 
 
-def parquet(head: Head) -> Facts | None:
+def sniff_parquet(head: Head) -> Facts | None:
     """A parquet file; its schema is at its end."""
     if not head.data.startswith(b"PAR1") or head.packing:
         return None
@@ -199,20 +199,20 @@ def _warc_facts(types: Counter[str]) -> Facts:
     return Facts(fields=tuple(f"{count} {name} records" for name, count in types.most_common()))
 
 
-def wet(head: Head) -> Facts | None:
+def sniff_wet(head: Head) -> Facts | None:
     """The facts of texts of a crawl (WET); None for another file."""
     types = _warc_types(head)
     return _warc_facts(types) if types["conversion"] and not types["response"] else None
 
 
-def wat(head: Head) -> Facts | None:
+def sniff_wat(head: Head) -> Facts | None:
     """The facts of metadata of a crawl (WAT); None for another file."""
     types = _warc_types(head)
     fits = types["metadata"] and not types["response"] and b'{"Container"' in head.data
     return _warc_facts(types) if fits else None
 
 
-def warc(head: Head) -> Facts | None:
+def sniff_warc(head: Head) -> Facts | None:
     """The facts of pages of a crawl (WARC); None for another file."""
     types = _warc_types(head)
     return _warc_facts(types) if types else None
@@ -230,7 +230,7 @@ def root_of(head: Head) -> str:
     return found[1] if found else ""
 
 
-def mediawiki(head: Head) -> Facts | None:
+def sniff_mediawiki(head: Head) -> Facts | None:
     """A dump of a wiki."""
     if root_of(head) != "mediawiki":
         return None
@@ -240,30 +240,30 @@ def mediawiki(head: Head) -> Facts | None:
     return Facts(fields=(*told, *([f"wiki {name[1]}"] if name else [])))
 
 
-def jats(head: Head) -> Facts | None:
+def sniff_jats(head: Head) -> Facts | None:
     """An article in JATS."""
     fits = root_of(head) == "article" and ("JATS" in head.text[:4000] or "article-type" in head.text[:4000])
     return Facts() if fits else None
 
 
-def posts(head: Head) -> Facts | None:
+def sniff_posts(head: Head) -> Facts | None:
     """The facts of Posts.xml of a Stack Exchange dump; None for another file."""
     return Facts() if root_of(head) == "posts" and "PostTypeId=" in head.text else None
 
 
-def html(head: Head) -> Facts | None:
+def sniff_html(head: Head) -> Facts | None:
     """A web page."""
     return Facts() if root_of(head).lower() == "html" else None
 
 
-def other_xml(head: Head) -> Facts | None:
+def sniff_other_xml(head: Head) -> Facts | None:
     """The facts of XML of another kind; None for other files."""
     root = root_of(head)
     declared = head.text.removeprefix("\ufeff").startswith(("<?xml", "<!DOCTYPE"))
     return Facts(notes=(f"XML with the root <{root}>: no reader knows it",)) if root and declared else None
 
 
-def encoded_json(head: Head) -> Facts | None:
+def sniff_encoded_json(head: Head) -> Facts | None:
     """The facts of JSON in another encoding than UTF-8; None for another file."""
     if not _encoding(head) or not _json(head):
         return None
@@ -272,7 +272,7 @@ def encoded_json(head: Head) -> Facts | None:
     return Facts(notes=(f"JSON in {head.encoding}, as its first bytes look; JSON must be UTF-8; {mend}",))
 
 
-def other_json(head: Head) -> Facts | None:
+def sniff_other_json(head: Head) -> Facts | None:
     """The facts of JSON of which no object could be read; None for another file."""
     note = "JSON of which no whole object is at the beginning: it is too long, too deep, or of one value"
     return Facts(notes=(note,)) if _json(head) else None
@@ -293,23 +293,23 @@ def _encoding(head: Head) -> dict[str, str]:
     return {} if head.encoding in {"utf-8", "utf-8-sig"} else {"encoding": head.encoding}
 
 
-def gutenberg(head: Head) -> Facts | None:
+def sniff_gutenberg(head: Head) -> Facts | None:
     """A book of Project Gutenberg."""
     title = re.search(r"^Title: *(.+)", head.text[:20_000], re.MULTILINE)
     return Facts(fields=(f"title: {title[1].strip()}",) if title else ()) if _GUTENBERG.search(head.text) else None
 
 
-def irc(head: Head) -> Facts | None:
+def sniff_irc(head: Head) -> Facts | None:
     """A log of a channel."""
     return Facts() if _share(head, _IRC) > 0.8 else None
 
 
-def checksums(head: Head) -> Facts | None:
+def sniff_checksums(head: Head) -> Facts | None:
     """The facts of checksums of other files; None for another file."""
     return Facts(notes=("checksums of other files, no documents",)) if _share(head, _CHECKSUM) == 1 else None
 
 
-def yaml(head: Head) -> Facts | None:
+def sniff_yaml(head: Head) -> Facts | None:
     """A configuration in YAML."""
     named = head.path.name.endswith((".yaml", ".yml"))
     keys = re.search(r"^[\w.-]+:(\s|$)", head.text, re.MULTILINE)
@@ -318,7 +318,7 @@ def yaml(head: Head) -> Facts | None:
     return Facts(notes=("a configuration, no documents",)) if fits else None
 
 
-def headed(head: Head) -> Facts | None:
+def sniff_headed(head: Head) -> Facts | None:
     """A text with header fields, such as a PEP."""
     begin = head.text.removeprefix("\ufeff").partition("\n\n")[0].splitlines()
     named = [line for line in begin if _HEADED.match(line)]
@@ -326,7 +326,7 @@ def headed(head: Head) -> Facts | None:
     return Facts(fields=tuple(line.partition(":")[0] for line in named)) if fits else None
 
 
-def markdown(head: Head) -> Facts | None:
+def sniff_markdown(head: Head) -> Facts | None:
     """A text in Markdown."""
     heading = re.search(r"^#{1,6} \S", head.text, re.MULTILINE)
     fits = heading and (_share(head, _MARKDOWN) > 0.2 or head.path.name.lower().endswith((".md", ".markdown")))
@@ -334,7 +334,7 @@ def markdown(head: Head) -> Facts | None:
     return Facts({**_encoding(head), **front, "title": True}) if fits else None
 
 
-def plain_text(head: Head) -> Facts | None:
+def sniff_plain_text(head: Head) -> Facts | None:
     """Any text."""
     if head.archive or not head.encoding or not head.text.strip():
         return None

@@ -11,13 +11,13 @@ _MAIL_BEGINS = re.compile(r"^From \S+ .*\d{4}.*$", re.MULTILINE)
 _MAIL = re.compile(r"From \S+ .*\d{4}.*\r?\n(?:[A-Za-z][A-Za-z0-9-]*:|>From )")
 
 
-def paper(head: Head) -> Facts | None:
+def sniff_paper(head: Head) -> Facts | None:
     """A file for printers or word processors, which may look like text."""
     name = next((name for begin, name in _PAPER.items() if head.data.startswith(begin)), "")
     return Facts(notes=(f"{name}: no reader knows it; take the text out of it first",)) if name else None
 
 
-def mailbox(head: Head) -> Facts | None:
+def sniff_mailbox(head: Head) -> Facts | None:
     """The facts of messages of electronic mail in one file, each behind a line `From `; None for another file."""
     fits = _MAIL.match(head.text) is not None and not head.archive
     note = "mail: no reader knows it; take the texts out of it first, for example with Python's module mailbox"

@@ -8,20 +8,20 @@ import msgspec
 
 from gristmill.errors import DataError, OtherMaking, RecipeError, StoreError
 from gristmill.execution.step import Step
-from gristmill.execution.survey import Survey, survey
+from gristmill.execution.survey import Survey, survey_step
 from gristmill.lake.address import mix_asset, place, raw_asset, tokenizer_asset
 from gristmill.lake.asset_kinds import MIX, kind_of, ledger_of_asset, names_of
 from gristmill.lake.ledger.files import read_head
 from gristmill.lake.store.protocol import Store
 from gristmill.pipeline.indexes import MixIndexes
-from gristmill.pipeline.models import look_at_folder, made_of
-from gristmill.pipeline.tokenizers import TokenizerState, look_at
+from gristmill.pipeline.models import folder_state, inputs_of_folder
+from gristmill.pipeline.tokenizers import TokenizerState, tokenizer_state
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.models.labelled_set import LabelledSet
 from gristmill.recipes.models.model import Model
 from gristmill.recipes.source import Source
 from gristmill.recipes.tokenizer import Tokenizer
-from gristmill.stages.dedupe.resolution import fingerprinted, read_order, why_unresolved
+from gristmill.stages.dedupe.resolution import fingerprinted_snapshots, read_order, why_unresolved
 from gristmill.stages.fingerprints.order import check_order
 from gristmill.stages.models.ledger import address_of
 from gristmill.stages.tagging.step import TaggingStep
@@ -84,11 +84,11 @@ class Prospects:
         self._kept_from: dict[tuple[str, str], str] = {}
         """The refused partition that each partition is, or is made from, whose finished work another making forbids."""
 
-    def made(self, asset: str, snapshot: str) -> None:
+    def note_made(self, asset: str, snapshot: str) -> None:
         """Notes that a partition was made since it was surveyed: what reads it follows no longer."""
         self._states[asset, snapshot] = "finished"
 
-    def failed(self, asset: str, snapshot: str) -> None:
+    def note_failed(self, asset: str, snapshot: str) -> None:
         """Notes that a partition could not be made: what reads it waits."""
         self._states[asset, snapshot] = "failed"
 
@@ -111,7 +111,7 @@ class Prospects:
             named: whether a person asked for it by name. Only then is a draft whose recipe changed made again.
         """
         asset = tokenizer_asset(tokenizer.name)
-        found: TokenizerState = look_at(self._store, tokenizer)
+        found: TokenizerState = tokenizer_state(self._store, tokenizer)
         training = tokenizer.training
         streams = training.snapshots.items() if training else ()
         data = [(mix_asset(training.mix if training else "", stream), key) for stream, keys in streams for key in keys]
@@ -126,10 +126,10 @@ class Prospects:
             needed: whether a tagger needs it. One that is not needed waits for a person.
             named: whether a person asked for it by name, as for tokenizer().
         """
-        found = look_at_folder(self._store, recipe)
+        found = folder_state(self._store, recipe)
         asset = address_of(recipe)
         unused = "" if needed or named else f"no tagger uses it; `gristmill make LAKE {asset}` makes it"
-        return self._by_hand(asset, found, list(made_of(recipe)), unused, named=named)
+        return self._by_hand(asset, found, list(inputs_of_folder(recipe)), unused, named=named)
 
     def _by_hand(
         self, asset: str, found: TokenizerState, data: Sequence[tuple[str, str]], unused: str, *, named: bool
@@ -191,7 +191,7 @@ class Prospects:
             check_order(read_order(self._store, dedupe.name)[0], dedupe, editions)  # told before anything is made
             if due:
                 return self._noted(Prospect(address, "", "follow", why=tuple(f"after {asset}" for asset in due)))
-            if not fingerprinted(self._store, dedupe):
+            if not fingerprinted_snapshots(self._store, dedupe):
                 why = tuple(f"for {asset} ({key})" for asset, key in prints) or ("for documents of its sources",)
                 return self._noted(Prospect(address, "", "wait", why=why))
             why = why_unresolved(self._store, dedupe, editions)
@@ -285,7 +285,7 @@ class Prospects:
         return prospect
 
     def _survey(self, step: Step) -> list[Prospect]:
-        parts = list(step.apart()) if isinstance(step, TaggingStep) else []
+        parts = list(step.split_by_inputs()) if isinstance(step, TaggingStep) else []
         if len(parts) > 1:
             return [prospect for part in parts for prospect in self._survey(part)]
         due, stuck = self._above(step)
@@ -298,7 +298,7 @@ class Prospects:
             for each in ((asset, step.snapshot) for asset in step.makes):
                 if each in self._refused:
                     raise OtherMaking(self._refused[each])
-            surveys = survey(step, self._store)
+            surveys = survey_step(step, self._store)
         except (DataError, RecipeError, StoreError) as error:
             self._keep_from(error, step.makes, step.snapshot, reads)
             refused = isinstance(error, RecipeError)  # whatever the inputs become

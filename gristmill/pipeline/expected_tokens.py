@@ -12,7 +12,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.mixture.token_shares import BEFORE_PACKING, Reading
-from gristmill.recipes.shelf import known
+from gristmill.recipes.shelf import known_recipe
 from gristmill.recipes.source import Source
 from gristmill.stages.cache_index.index import cache_reading, tokens_by_stream
 from gristmill.stages.mixing.index import Closed, Index, closed_slices, closed_stream, slices_of
@@ -71,13 +71,13 @@ def expected_tokens(store: Store, catalogue: Catalogue, mix: Mix, tokenizer: str
         names = [tokenizer]
     found = False
     for name in names:
-        index, held = closed_now(store, catalogue.sources, mix, cache_index(mix.name, name))
+        index, held = index_now(store, catalogue.sources, mix, cache_index(mix.name, name))
         if index.slices:
             found = True
             yield Expected(f"tokenizer {name}", index, held, tokens_by_stream(index), cache_reading(store, mix, index))
     if found:
         return
-    index, held = closed_now(store, catalogue.sources, mix, mix_index(mix.name))
+    index, held = index_now(store, catalogue.sources, mix, mix_index(mix.name))
     if not index.slices:
         raise NoSlice(f"mix {mix.name!r}: no slice of it is finished; make one first: `gristmill make {mix.name}`")
     estimated: dict[str, int] = {}
@@ -88,7 +88,7 @@ def expected_tokens(store: Store, catalogue: Catalogue, mix: Mix, tokenizer: str
     yield Expected(title, index, held, estimated, mix.reading(estimated))
 
 
-def closed_now(store: Store, sources: Mapping[str, Source], mix: Mix, asset: str) -> Closed:
+def index_now(store: Store, sources: Mapping[str, Source], mix: Mix, asset: str) -> Closed:
     """An index over the slices that are finished in the lake.
 
     Args:
@@ -105,6 +105,6 @@ def closed_now(store: Store, sources: Mapping[str, Source], mix: Mix, asset: str
         key: [each.snapshot for each in list_ledgers(store, ledger_folder(of)) if each.asset == of]
         for key, of in streams.items()
     }
-    by_stream = {stream.key: known("source", sources, stream.source, mix.name) for stream in mix.streams}
+    by_stream = {stream.key: known_recipe("source", sources, stream.source, mix.name) for stream in mix.streams}
     slices = slices_of(store, asset, mix, there)
     return closed_slices(store, asset, slices, {key: [*heads] for key, heads in slices.items()}, by_stream)

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from gristmill.errors import DataError, GristmillError, RecipeError
-from gristmill.extras import Needs, lacking
+from gristmill.extras import Needs, why_missing
 from gristmill.lake.address import attributes_asset, documents_asset, export_asset, export_index, mix_asset
 from gristmill.lake.rows.blocklists.blocklist import read_blocklist
 from gristmill.lake.store.protocol import Store
@@ -30,7 +30,7 @@ Refused = tuple[str, str]
 """The address of an asset, and why it cannot be made."""
 
 
-def foreseen(store: Store, catalogue: Catalogue) -> dict[str, str]:
+def foreseen_refusals(store: Store, catalogue: Catalogue) -> dict[str, str]:
     """The reasons why assets cannot be made, by their addresses. Reads blocklists, and asks for the other files that
     recipes name.
 
@@ -43,10 +43,10 @@ def foreseen(store: Store, catalogue: Catalogue) -> dict[str, str]:
     """
     lists = dict(_refused_lists(store, catalogue))
     found = [*_of_sources(catalogue, lists), *_of_mixes(store, catalogue, lists), *_of_exports(store, catalogue)]
-    return dict([*found, *without_packages(catalogue)])
+    return dict([*found, *refused_without_packages(catalogue)])
 
 
-def without_packages(catalogue: Catalogue) -> Iterator[Refused]:
+def refused_without_packages(catalogue: Catalogue) -> Iterator[Refused]:
     """What cannot be made because a package is not installed here. Asks the lake nothing.
 
     Args:
@@ -68,7 +68,7 @@ def without_packages(catalogue: Catalogue) -> Iterator[Refused]:
         yield from _lacking(address_of(model), model.needs)
 
 
-def first_rules(store: Store, catalogue: Catalogue) -> Iterator[str]:
+def suggested_first_rules(store: Store, catalogue: Catalogue) -> Iterator[str]:
     """The lines that tell what to write into dedupe recipes that are not resolved yet, and have a first rule because
     they name none.
 
@@ -147,7 +147,7 @@ def _without_blocklist(address: str, selection: Selection, lists: Mapping[str, s
 
 
 def _lacking(address: str, needed: Needs) -> Iterator[Refused]:
-    if why := lacking(needed):
+    if why := why_missing(needed):
         yield address, why
 
 

@@ -15,7 +15,7 @@ from gristmill.lake.address import (
 )
 from gristmill.lake.asset_kinds import LABELS, MODEL, kind_of, ledger_of_asset, names_of
 from gristmill.lake.store.protocol import Store
-from gristmill.pipeline.models import folder_of, made_of
+from gristmill.pipeline.models import folder_of, inputs_of_folder
 from gristmill.pipeline.steps import cache_steps, export_steps, mix_steps, source_steps
 from gristmill.pipeline.targets import Targets, addresses_of
 from gristmill.recipes.catalogue import Catalogue
@@ -41,7 +41,7 @@ class RecipeGraph:
         self._catalogue, self._shelves = catalogue, shelves
         self._source: Mapping[str, str] = dict(catalogue.slices())
 
-    def of(self, source: Source) -> Iterator[str]:
+    def assets_of_source(self, source: Source) -> Iterator[str]:
         """The assets whose partitions are the snapshots of a source."""
         return (asset for asset, name in self._source.items() if name == source.name)
 
@@ -53,7 +53,7 @@ class RecipeGraph:
         """The addresses of the assets from which an asset is made, as far as recipes say it."""
         return self._inputs.get(asset, ())
 
-    def asked(self, targets: Targets) -> set[str]:
+    def target_assets(self, targets: Targets) -> set[str]:
         """The assets that are targets."""
         return {asset for asset in addresses_of(self._catalogue) if targets.asks_for(asset)}
 
@@ -66,7 +66,7 @@ class RecipeGraph:
         found = {self._source[each] for each in slices if each in self._source}
         return [name for name in self._catalogue.sources if name in found]
 
-    def above(self, assets: Iterable[str], store: Store, targets: Targets) -> set[str]:
+    def with_all_inputs(self, assets: Iterable[str], store: Store, targets: Targets) -> set[str]:
         """The addresses of some assets and all that they are made from, whatever the snapshot.
 
         Args:
@@ -90,9 +90,9 @@ class RecipeGraph:
         Args:
             targets: targets that were asked for.
             known: the snapshots of each source, by its name.
-            store: the lake, as in above().
+            store: the lake, as in with_all_inputs().
         """
-        todo = [node for asset in self.asked(targets) for node in self._nodes(asset, targets, known)]
+        todo = [node for asset in self.target_assets(targets) for node in self._nodes(asset, targets, known)]
         found: dict[str, set[str]] = {}
         while todo:
             asset, snapshot = todo.pop()
@@ -119,13 +119,13 @@ class RecipeGraph:
         """What a tokenizer or model must be trained on: nothing if the lake has it, unless it was asked for by name."""
         kind = kind_of(asset)
         if kind in {LABELS, MODEL}:
-            made = store.head(ledger_of_asset(asset)) is not None and not targets.names(asset)
+            made = store.head(ledger_of_asset(asset)) is not None and not targets.has_named(asset)
             recipe = folder_of(self._catalogue, asset)
-            return [] if recipe is None or made else list(made_of(recipe))
+            return [] if recipe is None or made else list(inputs_of_folder(recipe))
         tokenizer = self._catalogue.tokenizers.get(names_of(asset).get("tokenizer", ""))
         if tokenizer is None or asset != tokenizer_asset(tokenizer.name) or tokenizer.training is None:
             return []
-        if not targets.names(asset) and store.head(ledger_path(tokenizer.name)) is not None:
+        if not targets.has_named(asset) and store.head(ledger_path(tokenizer.name)) is not None:
             return []
         training = tokenizer.training
         return [(mix_asset(training.mix, stream), key) for stream, keys in training.snapshots.items() for key in keys]
@@ -136,7 +136,7 @@ class RecipeGraph:
         found: dict[str, tuple[str, ...]] = {}
         for source in self._catalogue.sources.values():
             for step in source_steps(self._catalogue, source, "", self._shelves):
-                for each in step.apart() if isinstance(step, TaggingStep) else (step,):
+                for each in step.split_by_inputs() if isinstance(step, TaggingStep) else (step,):
                     found |= dict.fromkeys(each.makes, each.reads)
         for dedupe in self._catalogue.dedupes.values():
             found[dedupe.asset] = read_assets(dedupe)

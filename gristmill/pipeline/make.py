@@ -8,7 +8,7 @@ from uuid import uuid4
 from gristmill.errors import AtWork, Conflict, DataError, GristmillError, RecipeError, StoreError, Superseded
 from gristmill.execution.added_checks import added_checks
 from gristmill.execution.checks import Check, warnings_of
-from gristmill.execution.claim import Claimant, let_go
+from gristmill.execution.claim import Claimant, release_claims
 from gristmill.execution.step import Step, StoredPlan, assemble_one, grind, plan, publish_one
 from gristmill.execution.work import Engine, ProgressLine, Say
 from gristmill.lake.address import Place, place
@@ -26,7 +26,7 @@ from gristmill.recipes.models.model import Model
 from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.conversion.named_source import named_otherwise
 from gristmill.stages.conversion.step import ConversionStep
-from gristmill.stages.dedupe.resolution import resolve
+from gristmill.stages.dedupe.resolution import resolve_duplicates
 from gristmill.stages.dedupe.round_facts import why_doubtful
 from gristmill.stages.mixing.blocklist_matches import named_lists
 from gristmill.stages.models.training import make_folder
@@ -119,7 +119,7 @@ class Maker:
                     self._resolution(task, prospects[0])
                 case _:
                     yield from self._step(task, prospects)
-        for unmatched in self.planner.unmatched():  # now that all documents are there
+        for unmatched in self.planner.unmatched_entries():  # now that all documents are there
             self.say(f"note: {unmatched}")
 
     def _tell(self) -> None:
@@ -131,7 +131,7 @@ class Maker:
             self.say(f"note: {remark}")
         for prospect in self.planner.unlisted:
             self._left(prospect)
-        for prospect in self.planner.foreseen():
+        for prospect in self.planner.foreseen_refusals():
             self.say(f"refused {prospect.asset}: {'; '.join(prospect.why)}")
 
     def _note_blocklists(self) -> None:
@@ -174,11 +174,11 @@ class Maker:
             assets = {prospect.asset for prospect in due}
             step = replace(step, taggers=tuple(t for t, a in zip(step.taggers, step.makes, strict=True) if a in assets))
         store, token = self.lake.store(), uuid4().hex
-        with let_go(store, step.makes, step.snapshot, token):
+        with release_claims(store, step.makes, step.snapshot, token):
             try:
                 if not self.made:
                     make_lake_id(store)  # its file also tells that this folder is a lake
-                planned = plan(step, self.lake, token, by=Claimant.here(takes_over=self.take_over))
+                planned = plan(step, self.lake, token, by=Claimant.of_this_process(takes_over=self.take_over))
                 self._at_work = tuple(partition.place for partition in planned.partitions)
                 tally = grind(planned, self.engine, self._progress(step))
             except GristmillError as error:
@@ -214,7 +214,7 @@ class Maker:
         if note:
             self.say(f"note: {note}")
 
-    def kept(self) -> list[str]:
+    def report_kept(self) -> list[str]:
         """The lines that say what is kept of the step that was stopped: its finished shards, which the next run does
         not grind.
         """
@@ -272,8 +272,10 @@ class Maker:
         self.say(f"{prospect.asset}: {'; '.join(prospect.why)}")
         shelves = self.planner.shelves
         try:
-            claimant, token = Claimant.here(takes_over=self.take_over), uuid4().hex
-            result = resolve(self.lake, task.dedupe, task.editions, shelves, self.engine, token, self.say, by=claimant)
+            claimant, token = Claimant.of_this_process(takes_over=self.take_over), uuid4().hex
+            result = resolve_duplicates(
+                self.lake, task.dedupe, task.editions, shelves, self.engine, token, self.say, by=claimant
+            )
         except GristmillError as error:
             self._failed(prospect, error)
             return
@@ -300,10 +302,10 @@ class Maker:
 
     def _done(self, prospect: Prospect) -> None:
         self.made += 1
-        self.planner.states.made(prospect.asset, prospect.snapshot)
+        self.planner.states.note_made(prospect.asset, prospect.snapshot)
 
     def _left(self, prospect: Prospect) -> None:
-        self.not_made.append(NotMade(prospect, None, named=self.planner.named(prospect)))
+        self.not_made.append(NotMade(prospect, None, named=self.planner.was_named(prospect)))
 
     def _failed(self, prospect: Prospect, error: GristmillError) -> None:
         """Notes a failure. If the lake itself no longer answers, nothing else can be made.
@@ -319,8 +321,8 @@ class Maker:
             error = Superseded(f"{prospect.asset}: another run makes it too; this one stops here: {error}")
         if isinstance(error, AtWork | Superseded):
             raise error
-        self.planner.states.failed(prospect.asset, prospect.snapshot)
-        self.not_made.append(NotMade(prospect, error, named=self.planner.named(prospect)))
+        self.planner.states.note_failed(prospect.asset, prospect.snapshot)
+        self.not_made.append(NotMade(prospect, error, named=self.planner.was_named(prospect)))
         self.say(f"FAILED {str(self.not_made[-1]).partition(chr(10))[0]}")
         if isinstance(error, StoreError):
             next(iter(self.lake.store().list(LAKE_FILE)), None)

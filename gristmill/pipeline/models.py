@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gristmill.errors import DataError, RecipeError
-from gristmill.extras import lacking
+from gristmill.extras import why_missing
 from gristmill.lake.address import documents_asset
 from gristmill.lake.asset_kinds import LABELS, MODEL, kind_of, names_of
 from gristmill.lake.ledger.files import changed_fields
@@ -35,7 +35,7 @@ def all_folders(catalogue: Catalogue) -> list[Model | LabelledSet]:
     return [*catalogue.models.values(), *catalogue.labels.values()]
 
 
-def made_of(recipe: LabelledSet | Model) -> Iterator[tuple[str, str]]:
+def inputs_of_folder(recipe: LabelledSet | Model) -> Iterator[tuple[str, str]]:
     """The addresses of what a labelled set or a model is made of, each with a snapshot; that of a labelled set is
     empty.
     """
@@ -49,24 +49,28 @@ def made_of(recipe: LabelledSet | Model) -> Iterator[tuple[str, str]]:
         yield from ((documents_asset(drawn.source, drawn.version), key) for key in drawn.snapshots)
 
 
-def drawn_for(catalogue: Catalogue, model: Model) -> Iterator[tuple[str, str]]:
+def documents_drawn_for(catalogue: Catalogue, model: Model) -> Iterator[tuple[str, str]]:
     """The documents that a model, or its labels, are drawn from: addresses, each with a snapshot."""
-    for above, key in made_of(model):
+    for above, key in inputs_of_folder(model):
         if key:
             yield above, key
         else:
             labelled = folder_of(catalogue, above)
-            yield from made_of(labelled) if labelled is not None else ()
+            yield from inputs_of_folder(labelled) if labelled is not None else ()
 
 
 def needed_folders(catalogue: Catalogue) -> set[str]:
     """The addresses of the models that taggers read, and of the labelled sets that these are trained on."""
     models = {name for tagger in catalogue.taggers.values() for name in tagger.models}
     recipes = [catalogue.models[name] for name in models]
-    return {address for recipe in recipes for address in (address_of(recipe), *(each for each, _ in made_of(recipe)))}
+    return {
+        address
+        for recipe in recipes
+        for address in (address_of(recipe), *(each for each, _ in inputs_of_folder(recipe)))
+    }
 
 
-def look_at_folder(store: Store, recipe: LabelledSet | Model) -> TokenizerState:
+def folder_state(store: Store, recipe: LabelledSet | Model) -> TokenizerState:
     """The state of a labelled set or a model: whether the lake has it, whole and of this recipe.
 
     Args:
@@ -97,7 +101,7 @@ def _missing(store: Store, recipe: LabelledSet | Model) -> TokenizerState:
             _ = brought_files(store, recipe) if isinstance(recipe, Model) else brought_file(store, recipe)
         except RecipeError as error:
             return TokenizerState("refused", (str(error),))
-    why = lacking(recipe.needs) if isinstance(recipe, Model) else ""
+    why = why_missing(recipe.needs) if isinstance(recipe, Model) else ""
     return TokenizerState("refused", (why,)) if why else TokenizerState("missing", ("never made",))
 
 

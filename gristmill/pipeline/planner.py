@@ -11,13 +11,13 @@ from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.ledger.files import read_head
 from gristmill.lake.store.open import Lake
 from gristmill.pipeline.dry_run import Prospect, Prospects
-from gristmill.pipeline.foreseen import first_rules, foreseen
+from gristmill.pipeline.foreseen import foreseen_refusals, suggested_first_rules
 from gristmill.pipeline.graph import RecipeGraph
 from gristmill.pipeline.indexes import MixIndexes
-from gristmill.pipeline.models import all_folders, look_at_folder, made_of, needed_folders
+from gristmill.pipeline.models import all_folders, folder_state, inputs_of_folder, needed_folders
 from gristmill.pipeline.steps import (
     cache_steps,
-    check_there,
+    check_snapshots_exist,
     export_steps,
     has_vanished,
     made_snapshots,
@@ -27,12 +27,12 @@ from gristmill.pipeline.steps import (
 from gristmill.pipeline.targets import Targets
 from gristmill.pipeline.task_order import OrderedTask, TaskOrder
 from gristmill.pipeline.tasks import FolderTask, IndexTask, ResolutionTask, Task, TokenizerTask
-from gristmill.pipeline.tokenizers import look_at
+from gristmill.pipeline.tokenizers import tokenizer_state
 from gristmill.pipeline.volume import Volume, source_of, volume_of
 from gristmill.raw_data.endings import NOT_SELECTED
 from gristmill.raw_data.moved import moved_snapshots
 from gristmill.raw_data.snapshots import raw_snapshots
-from gristmill.raw_data.unclaimed import UNREAD, beside_raw, unclaimed
+from gristmill.raw_data.unclaimed import UNREAD, beside_raw, remarks_on_unclaimed
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.mixture.held_out import remark_on
@@ -62,24 +62,24 @@ class Planner:
         self._targets = targets or Targets()
         self._store = lake.store()
         self._graph = RecipeGraph(catalogue, shelves)
-        self._foreseen = foreseen(self._store, catalogue)
+        self._foreseen = foreseen_refusals(self._store, catalogue)
         self.states = Prospects(self._store, self._foreseen)
         self.strays: list[Prospect] = []
         """What is in the raw data of the sources, but in no snapshot."""
-        self.remarks = [*first_rules(self._store, catalogue)]
+        self.remarks = [*suggested_first_rules(self._store, catalogue)]
         """What people should know of raw data, folders, dedupe recipes and mixes, though nothing is wrong with them."""
         self.unlisted: list[Prospect] = []
         """The raw data that cannot be listed."""
         self._known: dict[str, list[str]] = {}
-        asked = self._graph.asked(self._targets)
+        asked = self._graph.target_assets(self._targets)
         sources = self._graph.sources_of(asked)
-        for name in self._graph.sources_of(self._graph.above(asked, self._store, self._targets)):
+        for name in self._graph.sources_of(self._graph.with_all_inputs(asked, self._store, self._targets)):
             self._known[name] = self._snapshots(catalogue.sources[name])
         if self._targets == Targets():
-            self.remarks += unclaimed(self._store, catalogue)
+            self.remarks += remarks_on_unclaimed(self._store, catalogue)
         self.remarks += (each for name in self._known for each in beside_raw(self._store, catalogue.sources[name]))
         self.remarks += filter(None, (remark_on(name, mix.validation) for name, mix in catalogue.mixes.items()))
-        check_there(self._targets.snapshots, {name: self._known[name] for name in sources})
+        check_snapshots_exist(self._targets.snapshots, {name: self._known[name] for name in sources})
 
     @cached_property
     def _wanted(self) -> dict[str, set[str]] | None:
@@ -91,9 +91,9 @@ class Planner:
     @property
     def notes(self) -> list[str]:
         """The notes for people on the recipes and the lake. They are no faults."""
-        return [*self.catalogue.notes, *self.unmatched(), *self.remarks]
+        return [*self.catalogue.notes, *self.unmatched_entries(), *self.remarks]
 
-    def unmatched(self) -> list[str]:
+    def unmatched_entries(self) -> list[str]:
         """The entries of blocklists that match no document now, if everything was asked for."""
         asked = self._targets.addresses is None
         return [str(each) for each in unmatched_entries(self._store, self.catalogue)] if asked else []
@@ -113,7 +113,7 @@ class Planner:
                 " sources/<source>/raw/<snapshot>/, or check the lake and --shelves"
             )
 
-    def foreseen(self) -> Iterator[Prospect]:
+    def foreseen_refusals(self) -> Iterator[Prospect]:
         """The prospects of new assets of which the recipes alone show that they are refused."""
         for asset, source in self.catalogue.slices():
             new = (key for key in self._known.get(source, ()) if self._is_wanted(asset, key))
@@ -121,11 +121,11 @@ class Planner:
                 yield Prospect(asset, "", "refused", why=(self._foreseen[asset],))
         for tokenizer in self.catalogue.tokenizers.values():
             asset = tokenizer_asset(tokenizer.name)
-            found = look_at(self._store, tokenizer) if self._is_wanted(asset) else None
+            found = tokenizer_state(self._store, tokenizer) if self._is_wanted(asset) else None
             if found and found.state == "refused":
                 yield Prospect(asset, "", "refused", why=found.why)
         for recipe in all_folders(self.catalogue):
-            found = look_at_folder(self._store, recipe) if self._is_wanted(address_of(recipe)) else None
+            found = folder_state(self._store, recipe) if self._is_wanted(address_of(recipe)) else None
             if found and found.state == "refused":
                 yield Prospect(address_of(recipe), "", "refused", why=found.why)
 
@@ -133,16 +133,16 @@ class Planner:
         """The prospects: faults of raw data, then the state of each target, and of each of their inputs that is due."""
         yield from (*self.strays, *self.unlisted)
         for task in self.tasks():
-            yield from (each for each in self.survey(task) if self.asked(each) or each.state != "finished")
+            yield from (each for each in self.survey(task) if self.was_asked_for(each) or each.state != "finished")
 
-    def asked(self, prospect: Prospect) -> bool:
+    def was_asked_for(self, prospect: Prospect) -> bool:
         """Whether a partition was asked for, and is not only needed for what was."""
         snapshot = prospect.snapshot
         return self._targets.asks_for(prospect.asset) and (not snapshot or self._targets.asks_for_snapshot(snapshot))
 
-    def named(self, prospect: Prospect) -> bool:
+    def was_named(self, prospect: Prospect) -> bool:
         """Whether a partition was asked for by its name, or by the name of something that it belongs to."""
-        return self._targets.addresses is not None and self.asked(prospect)
+        return self._targets.addresses is not None and self.was_asked_for(prospect)
 
     def volume(self, asset: str) -> Volume:
         """The check that compares a partition of an asset with those of earlier snapshots."""
@@ -192,8 +192,8 @@ class Planner:
             found[asset] = OrderedTask(resolution, ((asset, ""),), tuple(reads))
         needed = needed_folders(self.catalogue)
         for recipe in all_folders(self.catalogue):
-            asset, reads = address_of(recipe), [*made_of(recipe)]
-            named = self._targets.names(asset)
+            asset, reads = address_of(recipe), [*inputs_of_folder(recipe)]
+            named = self._targets.has_named(asset)
             found[asset] = OrderedTask(FolderTask(recipe, asset in needed, named), ((asset, ""),), tuple(reads))
             needed |= {above for above, key in reads if named and not key}
         return {asset: entry for asset, entry in found.items() if self._is_wanted(asset)}
@@ -236,7 +236,9 @@ class Planner:
     def _steps(self, name: str, snapshot: str) -> Iterator[Step]:
         """The wanted steps that make the documents of a snapshot, their attribute sets, and the documents of mixes."""
         source, shelves, options = self.catalogue.sources[name], self.shelves, self._lake.options
-        if self._wanted is not None and not any(snapshot in self._wanted.get(a, ()) for a in self._graph.of(source)):
+        if self._wanted is not None and not any(
+            snapshot in self._wanted.get(a, ()) for a in self._graph.assets_of_source(source)
+        ):
             return
         vanished = has_vanished(self._store, source, snapshot)
         steps = source_steps(self.catalogue, source, snapshot, shelves, options, vanished=vanished)
@@ -260,7 +262,7 @@ class Planner:
         for tokenizer in self.catalogue.tokenizers.values():
             asset = tokenizer_asset(tokenizer.name)
             if self._is_wanted(asset):
-                named = self._targets.names(asset)
+                named = self._targets.has_named(asset)
                 yield TokenizerTask(tokenizer, tokenizer.name in used, named)
 
     def _indexes(self, mix: Mix) -> Iterator[IndexTask]:

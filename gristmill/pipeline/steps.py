@@ -111,7 +111,7 @@ def made_snapshots(store: Store, source: Source) -> set[str]:
     }
 
 
-def check_there(snapshots: Iterable[str], there: Mapping[str, Sequence[str]]) -> None:
+def check_snapshots_exist(snapshots: Iterable[str], there: Mapping[str, Sequence[str]]) -> None:
     """Checks that each snapshot exists in one of some sources: a misspelt key must not pass as one without work.
 
     Args:

@@ -29,17 +29,17 @@ class Targets:
     addresses: tuple[str, ...] | None = None
     snapshots: tuple[str, ...] = ()
 
-    def names(self, address: str) -> bool:
+    def has_named(self, address: str) -> bool:
         """Whether an asset was asked for by name.
 
-        >>> Targets(("sources/wiki/v1",)).names("sources/wiki/v1/documents")
+        >>> Targets(("sources/wiki/v1",)).has_named("sources/wiki/v1/documents")
         True
         """
         return any(f"{address}/".startswith(f"{each}/") for each in self.addresses or ())
 
     def asks_for(self, address: str) -> bool:
         """Whether an asset was asked for, by name or because all were."""
-        return self.addresses is None or self.names(address)
+        return self.addresses is None or self.has_named(address)
 
     def asks_for_snapshot(self, snapshot: str) -> bool:
         """Whether a snapshot was asked for."""

@@ -121,7 +121,7 @@ class TaskOrder:
 
     def _parts(self, step: Step) -> list[OrderedTask]:
         """The entry of a step. A tagging step has one for its sets without models, and one for each other set."""
-        parts = [*step.apart()] if isinstance(step, TaggingStep) else [step]
+        parts = [*step.split_by_inputs()] if isinstance(step, TaggingStep) else [step]
         entries = [self._entry(part) for part in parts]
         for entry in entries:
             entry.beside = entries

@@ -40,7 +40,7 @@ class TokenizerState(NamedTuple):
     why: tuple[str, ...] = ()
 
 
-def look_at(store: Store, tokenizer: Tokenizer) -> TokenizerState:
+def tokenizer_state(store: Store, tokenizer: Tokenizer) -> TokenizerState:
     """The state of a tokenizer: whether the lake has it, undamaged and of this recipe.
 
     Args:

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from gristmill.errors import DataError, visible
+from gristmill.errors import DataError, escape_controls
 from gristmill.lake.address import Place, cache_index
 from gristmill.lake.asset_kinds import DOCUMENTS, TOKEN_CACHE, names_of
 from gristmill.lake.ledger.files import list_ledgers, read_head
 from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.store.protocol import Store
-from gristmill.pipeline.expected_tokens import closed_now
+from gristmill.pipeline.expected_tokens import index_now
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.stages.mixing.index import Index, index_path, read_index
 from gristmill.text.natural_order import newest
@@ -97,7 +97,7 @@ def lake_totals(store: Store, catalogue: Catalogue) -> LakeTotals:
         try:
             index = _index_of(store, catalogue, mix, tokenizer)
         except DataError as error:
-            found.unread[index_path(cache_index(mix, tokenizer))] = visible(str(error))
+            found.unread[index_path(cache_index(mix, tokenizer))] = escape_controls(str(error))
             continue
         if index is not None:
             cache.rows, cache.tokens = index.totals.get("rows", 0), index.totals.get("tokens", 0)
@@ -109,7 +109,7 @@ def _index_of(store: Store, catalogue: Catalogue, mix: str, tokenizer: str) -> I
     asset = cache_index(mix, tokenizer)
     index = read_index(store, asset)
     if index is None and mix in catalogue.mixes:
-        return closed_now(store, catalogue.sources, catalogue.mixes[mix], asset).content
+        return index_now(store, catalogue.sources, catalogue.mixes[mix], asset).content
     return index
 
 
@@ -120,7 +120,7 @@ def _heads(store: Store, unread: dict[str, str]) -> Iterator[tuple[Place, Ledger
         try:
             return place, read_head(store, place)
         except DataError as error:
-            unread[place.ledger] = visible(str(error))
+            unread[place.ledger] = escape_controls(str(error))
             return place, None
 
     with thread_pool(READERS) as pool:

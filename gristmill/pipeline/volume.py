@@ -15,10 +15,10 @@ the index of a mix compares the editions that replace each other itself (gristmi
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gristmill.drift.comparison import Measure, compare
+from gristmill.drift.comparison import Measure, compare_levels
 from gristmill.drift.history import heads_before, maker_of_shards, nearest_before
 from gristmill.drift.levels import QUANTILES, Levels, Quantiles, levels_of
-from gristmill.drift.words import entries_of, sentence_of, shown
+from gristmill.drift.words import entries_of, sentence_of, value_in_words
 from gristmill.errors import DataError
 from gristmill.execution.checks import Verdict
 from gristmill.lake.address import Place, place
@@ -78,14 +78,14 @@ class Volume:
         heads = heads_before(store, partition.asset, keys, maker_of_shards(shards))
         now = self._now(store, partition, shards)
         before = [self._before(store, head, scored=bool(now.quantiles)) for head in heads]
-        measures = compare(now, before, self.bounds)
+        measures = compare_levels(now, before, self.bounds)
         snapshots = [head.snapshot for head in heads]
         return Verdict(
             VOLUME,
-            passed=not any(each.wrong for each in measures),
+            passed=not any(each.is_wrong for each in measures),
             description=sentence_of(measures, snapshots, partition.snapshot, self.source),
             metadata={**entries_of(measures, snapshots)},
-            blocks=any(each.blocked for each in measures),
+            blocks=any(each.is_blocked for each in measures),
             picture=_picture(measures, [*snapshots, partition.snapshot]),
         )
 
@@ -181,7 +181,7 @@ def _picture(measures: Sequence[Measure], snapshots: Sequence[str]) -> str:
     """The drawing of the numbers that people look at first; empty if nothing is before."""
     if len(snapshots) < 2:
         return ""
-    ordered = sorted(measures, key=lambda each: (not each.wrong, each.kind == "quantile", "50%" not in each.name))
+    ordered = sorted(measures, key=lambda each: (not each.is_wrong, each.kind == "quantile", "50%" not in each.name))
     return draw_levels([_panel(each) for each in ordered[:_DRAWN]], snapshots)
 
 
@@ -192,6 +192,6 @@ def _panel(measure: Measure) -> Panel:
         level=measure.level,
         least=max(measure.least, measure.floor),
         most=min(measure.most, measure.ceiling),
-        wrong=measure.wrong,
-        words=lambda value: shown(measure, value),
+        wrong=measure.is_wrong,
+        words=lambda value: value_in_words(measure, value),
     )

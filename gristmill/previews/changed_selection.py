@@ -15,7 +15,7 @@ WHERE = "where"
 AnySelection = TypeVar("AnySelection", bound=Selection)
 
 
-def changed(selections: Sequence[AnySelection], where: str, rules: Mapping[str, str]) -> list[AnySelection]:
+def change_selections(selections: Sequence[AnySelection], where: str, rules: Mapping[str, str]) -> list[AnySelection]:
     """Selections with other conditions.
 
     Args:
@@ -31,7 +31,7 @@ def changed(selections: Sequence[AnySelection], where: str, rules: Mapping[str, 
 
     >>> from gristmill.recipes.rules import score
     >>> old = Selection(columns=(score("a-1__b", "b"),), include=(Rule("big", "b > 1", "small ones say little"),))
-    >>> [new] = changed([old], "b < 9", {"big": "b > 2"})
+    >>> [new] = change_selections([old], "b < 9", {"big": "b > 2"})
     >>> [(rule.name, rule.where) for rule in new.include]
     [('big', 'b > 2'), ('where', 'b < 9')]
     """

@@ -13,7 +13,7 @@ from gristmill.previews.mix_preview import OpenedStream, ShownRow, shown_rows
 from gristmill.previews.slice_preview import KEPT, SlicePreview, after_edits
 from gristmill.previews.tally import NOTHING, Amount, ExampleRow, RowSizes
 from gristmill.previews.token_ratio import TokenRatio
-from gristmill.previews.words import marked
+from gristmill.previews.words import mark_excerpt
 from gristmill.text.units.drawn_numbers import drawn_numbers
 
 Part = tuple[str, str, str]
@@ -119,7 +119,7 @@ def lines_of_differences(name: str, differences: Sequence[StreamDifference]) -> 
         )
         for row in each.rows:
             yield f"    {row.where}  {row.id}"
-            yield f"      | {marked(row.excerpt, row.marks)}"
+            yield f"      | {mark_excerpt(row.excerpt, row.marks)}"
 
 
 def _parts(opened: OpenedStream) -> Iterator[Part]:
@@ -139,7 +139,7 @@ def _kept(opened: OpenedStream, part: Part) -> _KeptRows | None:
 def _kept_of(preview: SlicePreview, name: str) -> _KeptRows:
     shard = next(each for each in preview.shards if each.name == name)
     keys, lengths, characters, rows = [], [], [], []
-    for judged in preview.judged(shard):
+    for judged in preview.judged_batches(shard):
         chosen = np.flatnonzero(judged.decisions == 0)
         places = judged.batch.places.take(chosen)
         pairs = pc.binary_join_element_wise(places.column("source"), places.column("id"), "\0")

@@ -138,7 +138,7 @@ def preview_stream(store: Store, opened: OpenedStream, examples: int) -> StreamP
     """
     tally = SliceTally()
     for each in opened.slices:
-        tally = tally.plus(each.tally(examples), examples)
+        tally = tally.plus(each.tally_rows(examples), examples)
     first = opened.slices[0]
     reasons = (*first.reasons, *sorted(tally.dropped.keys() - set(first.reasons)))  # edits have reasons of their own
     snapshots = tuple(each.step.snapshot for each in opened.slices)
@@ -195,6 +195,6 @@ def _spans(store: Store, part: SlicePreview, documents: Place, shard: str, row: 
     for column in part.step.selection.read_columns:
         if column.type == "spans":
             name = set_of(column)
-            beside = part.beside(shard)[name]
+            beside = part.attribute_shards(shard)[name]
             found += spans_at(store, attributes_beside(documents, name), beside, row, label_of(column))
     return sorted(span for span in found if span[0] < span[1])

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from html import escape
 from itertools import groupby
 
-from gristmill.errors import visible
+from gristmill.errors import escape_controls
 from gristmill.previews.mix_preview import StreamPreview
 from gristmill.previews.retention import curve_of, thresholds_of
-from gristmill.previews.words import HEADS, overlaps, table_rows
+from gristmill.previews.words import HEADS, overlapping_rules, table_rows
 from gristmill.reports.retention_plot import draw_retention
 from gristmill.scores.page import STYLE, marked_html
 
@@ -35,7 +35,7 @@ def _stream(preview: StreamPreview) -> str:
     body = "".join(_row(each.cells, because.get(each.reason, "")) for each in table_rows(preview))
     pairs = "".join(
         f"<tr><td>{_plain(a)}</td><td>{_plain(b)}</td><td class=n>{count:,}</td></tr>"
-        for a, b, count in overlaps(preview)
+        for a, b, count in overlapping_rules(preview)
     )
     return "".join([
         f"<section><h2>{_plain(preview.title)} ({_plain(', '.join(preview.snapshots))})</h2>",
@@ -66,7 +66,7 @@ def retention_plots(preview: StreamPreview) -> dict[str, str]:
             legend = f"documents at or above: all {curve.rows.total:,}; dashed: the {curve.kept.total:,} that are kept"
             missing = f"; {curve.missing:,} have no value" if curve.missing else ""
             points = curve_of(curve.rows), curve_of(curve.kept)
-            drawn[name] = draw_retention(*points, today, visible(name), legend + missing)
+            drawn[name] = draw_retention(*points, today, escape_controls(name), legend + missing)
     return drawn
 
 
@@ -87,4 +87,4 @@ def _examples(preview: StreamPreview) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    return escape(visible(text))
+    return escape(escape_controls(text))

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 from gristmill.recipes.selection import Selection
-from gristmill.recipes.sql.rule_sql import sandbox
-from gristmill.recipes.sql.rule_tree import comparisons
+from gristmill.recipes.sql.rule_sql import open_sandbox
+from gristmill.recipes.sql.rule_tree import column_comparisons
 from gristmill.scores.sketch import Sketch, floor_of
 
 POINTS = 60
@@ -39,11 +39,11 @@ def thresholds_of(selection: Selection) -> list[RuleThreshold]:
     >>> [tuple(each) for each in thresholds_of(Selection(columns=columns, include=(rule,)))]
     [('long', 'words', '>=', 80.0), ('long', 'share', '<', 0.5)]
     """
-    with sandbox() as connection:
+    with open_sandbox() as connection:
         return [
             RuleThreshold(rule.name, *comparison)
             for rule in (*selection.include, *selection.exclude)
-            for comparison in comparisons(connection, rule.where)
+            for comparison in column_comparisons(connection, rule.where)
         ]
 
 
@@ -58,7 +58,7 @@ def curve_of(sketch: Sketch, points: int = POINTS) -> list[tuple[float, float]]:
         (threshold, share) in ascending order of thresholds; empty without numbers.
 
     >>> import numpy as np
-    >>> curve_of(Sketch.of(np.array([-1.0, 2.0, 2.0, 4.0]), floored=True))
+    >>> curve_of(Sketch.from_numbers(np.array([-1.0, 2.0, 2.0, 4.0]), floored=True))
     [(-1.0, 1.0), (2.0, 0.75), (4.0, 0.25)]
     """
     total = sketch.total

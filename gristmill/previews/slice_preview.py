@@ -90,17 +90,19 @@ class SlicePreview:
         optional = [column.name for column in self._selection.read_columns if column.optional]
         self._absence = AbsentColumns(store, step.documents, self._selection.read_columns, optional, step.shelves)
 
-    def beside(self, shard: str) -> Mapping[str, Shard]:
+    def attribute_shards(self, shard: str) -> Mapping[str, Shard]:
         """The shard of each set, beside a shard of documents."""
         return {name: rows[shard] for name, rows in self._sets.items()}
 
     def needed(self) -> NeededBytes:
         """The bytes of files that must be read."""
         with thread_pool(_OPENED_AT_ONCE) as pool:
-            each = list(pool.map(lambda shard: self._reader.needed(shard, self.beside(shard.name)), self.shards))
+            each = list(
+                pool.map(lambda shard: self._reader.needed(shard, self.attribute_shards(shard.name)), self.shards)
+            )
         return NeededBytes(sum(one.columns for one in each), sum(one.text for one in each))
 
-    def tally(self, examples: int) -> SliceTally:
+    def tally_rows(self, examples: int) -> SliceTally:
         """Judges all rows.
 
         Args:
@@ -119,7 +121,7 @@ class SlicePreview:
                 total = total.plus(tally, examples)
         return total
 
-    def judged(self, shard: Shard) -> Iterator[JudgedBatch]:
+    def judged_batches(self, shard: Shard) -> Iterator[JudgedBatch]:
         """The rows of a shard with the decisions about them.
 
         Raises:
@@ -127,9 +129,9 @@ class SlicePreview:
             StoreError: see `tally`.
         """
         counts: dict[str, int] = {}
-        for batch in self._reader.batches(shard, self.beside(shard.name), counts):
+        for batch in self._reader.batches(shard, self.attribute_shards(shard.name), counts):
             yield self._judged(batch, shard.name)
-        self._absence.check(shard, counts, self.beside(shard.name))
+        self._absence.check(shard, counts, self.attribute_shards(shard.name))
 
     def _judged(self, batch: RowBatch, shard: str) -> JudgedBatch:
         """Blocklists decide first, then rules, then the rate: see RowFilter."""
@@ -141,7 +143,7 @@ class SlicePreview:
         drops: Bits = np.zeros((0, rows), np.bool_)
         if self._verdicts:
             try:
-                drops = self._verdicts.of(batch.values)
+                drops = self._verdicts.dropped_rows(batch.values)
             except (RuleFailed, RulesStopped) as error:
                 at = next(row.at for row in self.shards if row.name == shard)
                 raise failure_in(at or self.step.documents.shard(shard), batch.first, error) from error
@@ -164,13 +166,13 @@ class SlicePreview:
         counts: dict[str, int] = {}
         waiting: deque[Future[SliceTally]] = deque()
         with thread_pool(AT_ONCE) as pool:
-            for batch in self._reader.batches(shard, self.beside(shard.name), counts):
+            for batch in self._reader.batches(shard, self.attribute_shards(shard.name), counts):
                 waiting.append(pool.submit(self._tallied, batch, shard.name, examples))
                 if len(waiting) > AT_ONCE:
                     total = total.plus(waiting.popleft().result(), examples)
             for each in waiting:
                 total = total.plus(each.result(), examples)
-        self._absence.check(shard, counts, self.beside(shard.name))
+        self._absence.check(shard, counts, self.attribute_shards(shard.name))
         return total
 
     def _tallied(self, batch: RowBatch, shard: str, examples: int) -> SliceTally:
@@ -240,9 +242,9 @@ def _curve(values: Any, kept: Bits) -> ScoreCurve:
 
     numbers = pc.fill_null(values, 0).to_numpy().astype(np.float64, copy=False)
     if not values.null_count:
-        return ScoreCurve.of(numbers, kept)
+        return ScoreCurve.from_numbers(numbers, kept)
     there = pc.is_valid(values).to_numpy()
-    return ScoreCurve.of(numbers[there], kept[there], values.null_count)
+    return ScoreCurve.from_numbers(numbers[there], kept[there], values.null_count)
 
 
 def _examples(

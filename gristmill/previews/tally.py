@@ -74,7 +74,7 @@ class ScoreCurve(NamedTuple):
     missing: int = 0
 
     @classmethod
-    def of(cls, numbers: NDArray[np.float64], kept: Bits, missing: int = 0) -> "ScoreCurve":
+    def from_numbers(cls, numbers: NDArray[np.float64], kept: Bits, missing: int = 0) -> "ScoreCurve":
         """The curve of some rows.
 
         Args:
@@ -82,7 +82,9 @@ class ScoreCurve(NamedTuple):
             kept: flags of these rows: whether the mix keeps them; shape (n,).
             missing: number of rows without a number.
         """
-        return cls(Sketch.of(numbers, floored=True), Sketch.of(numbers[kept], floored=True), missing)
+        return cls(
+            Sketch.from_numbers(numbers, floored=True), Sketch.from_numbers(numbers[kept], floored=True), missing
+        )
 
     def plus(self, other: "ScoreCurve") -> "ScoreCurve":
         """The numbers of both."""

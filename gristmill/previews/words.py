@@ -9,7 +9,7 @@ from gristmill.previews.mix_preview import StreamPreview
 from gristmill.previews.retention import curve_of, thresholds_of
 from gristmill.previews.tally import NOTHING, Amount
 from gristmill.recipes.drift.drop_reasons import BLOCKED, SAMPLED_OUT
-from gristmill.reports.score_plot import exact
+from gristmill.reports.score_plot import exact_number
 
 MOST_PAIRS = 10
 """Pairs of rules that are listed."""
@@ -57,7 +57,7 @@ def table_rows(preview: StreamPreview) -> list[ReasonRow]:
     return [row("all", tally.rows), row("kept", tally.kept), *dropped]
 
 
-def overlaps(preview: StreamPreview) -> list[tuple[str, str, int]]:
+def overlapping_rules(preview: StreamPreview) -> list[tuple[str, str, int]]:
     """The pairs of rules that would drop the same documents: both names and how many; the most first."""
     found = [(a, b, count) for (a, b), count in preview.tally.both.items()]
     return sorted(found, key=lambda pair: (-pair[2], pair[0], pair[1]))[:MOST_PAIRS]
@@ -75,17 +75,17 @@ def lines_of(preview: StreamPreview) -> Iterator[str]:
     thresholds = thresholds_of(preview.selection)
     for name, curve in sorted(preview.tally.curves.items()):
         if curve.rows.total:
-            points = ", ".join(f"{exact(at)}: {share:.0%}" for at, share in curve_of(curve.rows, 8))
+            points = ", ".join(f"{exact_number(at)}: {share:.0%}" for at, share in curve_of(curve.rows, 8))
             today = "".join(
                 f"; {each.rule}: {each.order} {each.number:g}" for each in thresholds if each.column == name
             )
             missing = f"; {curve.missing:,} without it" if curve.missing else ""
             yield f"  {name}, documents at or above: {points}{missing}{today}"
-    for a, b, count in overlaps(preview):
+    for a, b, count in overlapping_rules(preview):
         yield f"  {a} and {b} both drop {count:,} documents"
     for row in preview.rows:
         yield f"  {f'dropped by {row.reason}' if row.reason else 'kept'}: {row.where}  {row.id}"
-        yield f"    | {marked(row.excerpt, row.marks)}"
+        yield f"    | {mark_excerpt(row.excerpt, row.marks)}"
 
 
 def keeps_nothing(preview: StreamPreview) -> bool:
@@ -94,10 +94,10 @@ def keeps_nothing(preview: StreamPreview) -> bool:
     return bool(dropped) and not preview.tally.kept.documents and preview.title.startswith(MIX.top)
 
 
-def marked(excerpt: str, marks: Sequence[tuple[int, int]]) -> str:
+def mark_excerpt(excerpt: str, marks: Sequence[tuple[int, int]]) -> str:
     """An excerpt on one line, with its spans in brackets.
 
-    >>> marked("call 555 now", [(5, 8)])
+    >>> mark_excerpt("call 555 now", [(5, 8)])
     'call [[555]] now'
     """
     parts, at = [], 0

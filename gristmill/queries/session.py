@@ -27,7 +27,7 @@ _LISTED = re.compile(r"(\[\d*\])+$")
 
 
 @contextmanager
-def query(
+def run_query(
     lake: OpenedLake,
     sql: str,
     *,

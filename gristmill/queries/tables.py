@@ -47,10 +47,10 @@ class NamedTable:
     address: str
 
 
-def plain(name: str) -> str:
+def plain_table_name(name: str) -> str:
     """The form in which names of tables are compared: of an address, what names its fields.
 
-    >>> [plain(name) for name in ("sources/wiki/v1/attributes/gopher-1", "wiki/v1/gopher-1", "Wiki_v1_gopher_1")]
+    >>> [*map(plain_table_name, ("sources/wiki/v1/attributes/gopher-1", "wiki/v1/gopher-1", "Wiki_v1_gopher_1"))]
     ['wiki_v1_gopher_1', 'wiki_v1_gopher_1', 'wiki_v1_gopher_1']
     """
     names = next((names for kind in _KINDS if (names := kind.names(name))), None)
@@ -60,7 +60,7 @@ def plain(name: str) -> str:
 def tables_of(store: Store) -> list[NamedTable]:
     """The tables of a lake, in the order of their addresses."""
     addresses = sorted(address for kind in _KINDS for address in list_assets(store, kind))
-    return [*(NamedTable(plain(address), address) for address in addresses), NamedTable(LEDGERS, "")]
+    return [*(NamedTable(plain_table_name(address), address) for address in addresses), NamedTable(LEDGERS, "")]
 
 
 class Tables:
@@ -91,7 +91,7 @@ class Tables:
             StoreError: the lake does not answer.
         """
         found = [table for table in self._known if name in {table.address, table.name}]
-        found = found or [table for table in self._known if table.name == plain(name)]
+        found = found or [table for table in self._known if table.name == plain_table_name(name)]
         if not found:
             raise RecipeError(f"there is no table {name!r}; {known_names(name, [table.name for table in self._known])}")
         if len(found) > 1:

@@ -12,7 +12,7 @@ from gristmill.formats.oscar.checksums import read_checksums
 from gristmill.formats.oscar.names import natural_key
 from gristmill.lake.identity import digest_of
 from gristmill.lake.store.protocol import Entry, Store
-from gristmill.raw_data.scan import listed, raw_top, shown
+from gristmill.raw_data.scan import list_raw_objects, raw_top, show_path
 from gristmill.recipes.raw_rules import is_hidden
 from gristmill.recipes.source import Source
 
@@ -71,28 +71,28 @@ class ChecksumResult:
             faults.append(no_files(self.pattern))
         if self.wrong:
             faults.append(
-                f"{len(self.wrong):,} checksums do not match; {several(self.wrong)}; acquire these objects again"
+                f"{len(self.wrong):,} checksums do not match; {first_three(self.wrong)}; acquire these objects again"
             )
         if self.absent:
             faults.append(
-                f"{len(self.absent):,} checksums are of no object in the snapshot: {several(self.absent)};"
+                f"{len(self.absent):,} checksums are of no object in the snapshot: {first_three(self.absent)};"
                 " download what is missing, or remove its line from the checksum file"
             )
         if self.unlisted:
             faults.append(
                 f"{len(self.unlisted):,} objects have no line in the checksum files of their folders:"
-                f" {several(self.unlisted)}; add the lines, or leave the objects out by select"
+                f" {first_three(self.unlisted)}; add the lines, or leave the objects out by select"
             )
         return faults
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """A summary in words: how many objects were compared, and which were not."""
         text = f"{len(self.compared):,} raw objects have the hashes that {len(self.files):,} checksum files name"
         if self.apart:
-            text += f"; {len(self.apart):,} are in folders without a checksum file: {several(self.apart)}"
+            text += f"; {len(self.apart):,} are in folders without a checksum file: {first_three(self.apart)}"
         if self.unread:
-            text += f"; {len(self.unread):,} checksums are of what the source does not read: {several(self.unread)}"
+            text += f"; {len(self.unread):,} checksums are of what the source does not read: {first_three(self.unread)}"
         return text
 
 
@@ -145,13 +145,13 @@ def named_hashes(source: Source, store: Store, files: Mapping[str, Entry]) -> di
     """
     named: dict[str, list[NamedHash]] = {}
     for file in sorted(files, key=natural_key):
-        for line in read_checksums(_bytes(source, store, files[file]), shown(source, files[file].path)):
+        for line in read_checksums(_bytes(source, store, files[file]), show_path(source, files[file].path)):
             target = posixpath.normpath(posixpath.join(posixpath.dirname(file), line.name))
             named.setdefault(target, []).append(NamedHash(file, line.algorithm, line.digest))
     return {target: tuple(hashes) for target, hashes in named.items()}
 
 
-def differences(name: str, named: Iterable[NamedHash], found: Mapping[str, str]) -> list[str]:
+def hash_differences(name: str, named: Iterable[NamedHash], found: Mapping[str, str]) -> list[str]:
     """The hashes of an object that are others than checksum files name, each in words; empty if it has all of them.
 
     Args:
@@ -159,7 +159,7 @@ def differences(name: str, named: Iterable[NamedHash], found: Mapping[str, str])
         named: the hashes that checksum files name for it.
         found: its hashes in hex, by algorithm.
 
-    >>> differences("a.gz", [NamedHash("SHA256SUMS", "sha256", "00")], {"sha256": "ff"})
+    >>> hash_differences("a.gz", [NamedHash("SHA256SUMS", "sha256", "00")], {"sha256": "ff"})
     ['a.gz has sha256 ff, but SHA256SUMS says 00']
     """
     return [
@@ -203,10 +203,10 @@ def no_files(pattern: str) -> str:
     )
 
 
-def several(words: list[str]) -> str:
+def first_three(words: list[str]) -> str:
     """The first three of several things, and how many more there are.
 
-    >>> several(["a", "b", "c", "d", "e"]), several(["a"])
+    >>> first_three(["a", "b", "c", "d", "e"]), first_three(["a"])
     ('a, b, c and 2 more', 'a')
     """
     more = len(words) - _NAMED
@@ -217,7 +217,7 @@ def _entries(source: Source, store: Store, snapshot: str) -> dict[str, Entry]:
     """All objects of a snapshot that are not hidden, by their names below it; the source does not read all of them."""
     top, lead = raw_top(source), source.partition.prefix(snapshot)
     entries: dict[str, Entry] = {}
-    for entry in listed(source, store, top + lead, "", lambda _: None):
+    for entry in list_raw_objects(source, store, top + lead, "", lambda _: None):
         name = entry.path.removeprefix(top)
         split = source.partition.split(name)
         if split is not None and split[0] == snapshot and not is_hidden(name.removeprefix(lead)):
@@ -237,7 +237,7 @@ def _is_below(name: str, folders: Collection[str]) -> bool:
 def _bytes(source: Source, store: Store, entry: Entry) -> bytes:
     if entry.size > _MOST:
         raise DataError(
-            f"{shown(source, entry.path)}: {entry.size:,} bytes, but a checksum file has at most {_MOST:,}; correct"
+            f"{show_path(source, entry.path)}: {entry.size:,} bytes, but a checksum file has at most {_MOST:,}; correct"
             f" checksums={source.checksums!r} in the recipe of {source.name!r}"
         )
     return store.read(entry.path)
@@ -253,4 +253,4 @@ def _wrong(store: Store, entry: Entry, name: str, named: Iterable[NamedHash], kn
             for digest in digests:
                 digest.update(piece)
         found |= {algorithm: digest.hexdigest() for algorithm, digest in zip(missing, digests, strict=True)}
-    return differences(name, named, found)
+    return hash_differences(name, named, found)

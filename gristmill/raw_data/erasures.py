@@ -103,7 +103,7 @@ def parse_erasure(data: bytes, path: str) -> ErasureRecord:
     return decode_object(data, ErasureRecord, path, "the record of an erasure", "restore it from a copy")
 
 
-def erasures(store: Store) -> Iterator[tuple[str, ErasureRecord]]:
+def read_erasures(store: Store) -> Iterator[tuple[str, ErasureRecord]]:
     """The records of a lake, each with its path.
 
     Args:
@@ -127,7 +127,7 @@ def removed_objects(store: Store) -> set[str]:
     Raises:
         DataError: a record is wrong.
     """
-    return {name for _, record in erasures(store) for name, each in record.objects.items() if each.after == ""}
+    return {name for _, record in read_erasures(store) for name, each in record.objects.items() if each.after == ""}
 
 
 def cut_objects(store: Store) -> dict[str, list[str]]:
@@ -140,7 +140,7 @@ def cut_objects(store: Store) -> dict[str, list[str]]:
         DataError: a record is wrong.
     """
     found: dict[str, list[str]] = {}
-    for _, record in erasures(store):
+    for _, record in read_erasures(store):
         for path, each in record.objects.items():
             if each.after:
                 found.setdefault(path, []).append(each.after)

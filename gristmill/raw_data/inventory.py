@@ -12,8 +12,8 @@ from urllib.parse import unquote_plus
 import msgspec
 
 from gristmill.errors import DataError, RecipeError, StoreError
-from gristmill.lake.rows.row_blocks import blocks
-from gristmill.lake.rows.shard_file import unpacked
+from gristmill.lake.rows.row_blocks import read_row_blocks
+from gristmill.lake.rows.shard_file import unpack_pieces
 from gristmill.lake.store.endpoint import Access
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.plain_files import Tell
@@ -110,7 +110,7 @@ class Inventory:
                 digest.update(piece)
                 yield piece
 
-        for block in blocks(unpacked(pieces(), file.key), file.key):
+        for block in read_row_blocks(unpack_pieces(pieces(), file.key), file.key):
             yield from block.decode("ascii", "replace").splitlines()
         if digest.hexdigest() != file.md5:
             raise DataError(f"{file.key}: its MD5 is {digest.hexdigest()}, but {self.manifest} says {file.md5}")

@@ -10,8 +10,8 @@ from gristmill.lake.rows.raw_parts import RawPart, part_name, sha256_of_part
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.plain_files import NO_TARGET, Unlisted
 from gristmill.lake.store.protocol import Entry, Store
-from gristmill.raw_data.scan import listed, not_mounted, raw_top, shown
-from gristmill.raw_data.shard_names import clash
+from gristmill.raw_data.scan import list_raw_objects, not_mounted, raw_top, show_path
+from gristmill.raw_data.shard_names import name_clash
 from gristmill.recipes.raw_rules import check_readable, is_hidden
 from gristmill.recipes.source import OneToOne, Source, Split
 
@@ -67,13 +67,13 @@ def list_raw(source: Source, store: Store, snapshot: str) -> RawListing:
 
     def refuse(found: Unlisted) -> None:
         if found.hides:
-            raise StoreError(f"{shown(source, found.path)}: {found.reason}")
+            raise StoreError(f"{show_path(source, found.path)}: {found.reason}")
         name = found.path.removeprefix(top)
         split = source.partition.split(name)
         if split is not None and split[0] == snapshot and source.wants(name.removeprefix(lead)):
-            raise DataError(f"{shown(source, found.path)}: {found.reason}")
+            raise DataError(f"{show_path(source, found.path)}: {found.reason}")
 
-    for entry in listed(source, store, top + lead, "", refuse):
+    for entry in list_raw_objects(source, store, top + lead, "", refuse):
         name = entry.path.removeprefix(top)
         split = source.partition.split(name)
         if split is None or split[0] != snapshot:
@@ -101,7 +101,7 @@ def _with_parts(source: Source, entries: dict[str, Entry]) -> RawListing:
             each = part_name(name, part.start)
             if each in entries:
                 raise DataError(
-                    f"{shown(source, entries[each].path)}: a part of {name} has this name; rename the object"
+                    f"{show_path(source, entries[each].path)}: a part of {name} has this name; rename the object"
                 )
             found[each], parts[each] = entry, part
     return RawListing(dict(sorted(found.items())), parts)
@@ -128,7 +128,7 @@ def check_targets(source: Source, store: Store, snapshot: str, gone: Iterable[st
 
     def refuse(found: Unlisted) -> None:
         if found.reason == NO_TARGET and found.path in folders:
-            raise DataError(f"{shown(source, found.path)}: objects behind it were read: {found.reason}")
+            raise DataError(f"{show_path(source, found.path)}: objects behind it were read: {found.reason}")
 
     for folder in sorted(folders):
         next(iter(store.list(f"{folder}/", "", refuse)), None)
@@ -151,7 +151,7 @@ def by_shard(source: Source, listing: RawListing) -> dict[str, list[str]]:
     files = listing.checksums | listing.entries
 
     def whole(name: str) -> str:
-        return shown(source, files[name].path)
+        return show_path(source, files[name].path)
 
     shards: dict[str, list[str]] = {}
     wrong: list[str] = []
@@ -172,7 +172,7 @@ def by_shard(source: Source, listing: RawListing) -> dict[str, list[str]]:
                 raise DataError(
                     f"{' and '.join(map(whole, names))} would both become {shard}{SHARD_SUFFIX}; rename one of them"
                 )
-        both = clash({shard: names[0] for shard, names in shards.items()})
+        both = name_clash({shard: names[0] for shard, names in shards.items()})
         if both:
             raise DataError(
                 f"{whole(both[1])} would need a folder where {whole(both[0])} has a file; rename one of them"

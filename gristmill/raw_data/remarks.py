@@ -22,7 +22,7 @@ SHARD_BYTES = 256 << 20
 FEWEST = 16
 
 
-def remarks(source: Source, scan: RawScan, lake: Store, folder: str) -> Iterator[str]:
+def raw_remarks(source: Source, scan: RawScan, lake: Store, folder: str) -> Iterator[str]:
     """Remarks on the raw data of a source, each in words with its mend.
 
     Args:

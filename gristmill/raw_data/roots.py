@@ -67,7 +67,7 @@ def open_raw(source: Source, lake: Store, options: Mapping[str, str], address: s
     address = address or raw_address(source)
     if not address:
         return lake
-    reached, access = reach(source, options)
+    reached, access = raw_access(source, options)
     if address.startswith("s3://") and reached.get("endpoint") != options.get("endpoint"):
         return open_store(
             address, reached, access, foreign=True
@@ -76,7 +76,7 @@ def open_raw(source: Source, lake: Store, options: Mapping[str, str], address: s
     return open_store(address, reached, access, foreign=True)
 
 
-def reach(source: Source, options: Mapping[str, str]) -> tuple[Mapping[str, str], Access | None]:
+def raw_access(source: Source, options: Mapping[str, str]) -> tuple[Mapping[str, str], Access | None]:
     """The options and credentials for open_store().
 
     Args:
@@ -115,7 +115,7 @@ def adopted_root(files: Source, lead: str, options: Mapping[str, str]) -> Root:
     url = address.removesuffix(f"/{lead.rstrip('/')}") if lead else address
     if not url.startswith("s3://"):
         return Root(url)
-    reached, access = reach(files, options)
+    reached, access = raw_access(files, options)
     credentials = access.variables if access and access.key else ""
     return Root(url, dict(reached), credentials, anonymous=access is not None and access.anonymous)
 

@@ -18,7 +18,7 @@ from gristmill.lake.store.protocol import Entry, Lister, NoFolder
 from gristmill.raw_data.endings import count_ending
 from gristmill.raw_data.left_links import without_left_links
 from gristmill.raw_data.roots import raw_address
-from gristmill.raw_data.shard_names import NameWatch, one_on_disk, twins
+from gristmill.raw_data.shard_names import NameWatch, names_equal_on_disk, one_on_disk
 from gristmill.recipes.raw_rules import check_readable, is_hidden
 from gristmill.recipes.source import OneToOne, Source
 
@@ -156,7 +156,9 @@ class RawScan(msgspec.Struct):
             StoreError: the listing failed, or the source's mount marker is not there; this scan must not be resumed.
             RecipeError: the partition rule makes more than `MOST` snapshots.
         """
-        listing = listed(source, store, raw_top(source), self.position, lambda found: self._leave_out(source, found))
+        listing = list_raw_objects(
+            source, store, raw_top(source), self.position, lambda found: self._leave_out(source, found)
+        )
         if self.position:
             first = next(listing, None)
             if first is None or first.path != self.ahead:
@@ -189,7 +191,7 @@ class RawScan(msgspec.Struct):
         for snapshot, count in self.faulty.items():
             if count > 1:
                 self.held[snapshot] += f"; likewise {count - 1} more names in this snapshot"
-        for snapshot, other in twins(self.seen).items():
+        for snapshot, other in names_equal_on_disk(self.seen).items():
             self.held.setdefault(snapshot, one_on_disk(other, snapshot))
 
     def _count(self, source: Source, snapshot: str, name: str, entry: Entry) -> None:
@@ -270,7 +272,7 @@ def raw_top(source: Source) -> str:
     return "" if source.raw else raw_folder(source.name)
 
 
-def shown(source: Source, path: str) -> str:
+def show_path(source: Source, path: str) -> str:
     """A path for messages: below the lake; or with the address of the store that holds the source's raw data.
 
     Args:
@@ -280,7 +282,7 @@ def shown(source: Source, path: str) -> str:
     return f"{raw_address(source)}/{path}" if source.raw else path
 
 
-def listed(source: Source, store: Lister, prefix: str, after: str, tell: Tell) -> Iterator[Entry]:
+def list_raw_objects(source: Source, store: Lister, prefix: str, after: str, tell: Tell) -> Iterator[Entry]:
     """The entries of raw objects.
 
     Args:
@@ -334,7 +336,7 @@ def scan_raw(source: Source, store: Lister) -> RawScan:
     return scan
 
 
-def present(source: Source, found: RawScan) -> dict[str, Seen]:
+def present_snapshots(source: Source, found: RawScan) -> dict[str, Seen]:
     """The snapshots that exist: those with objects, and with the marker if the source requires one.
 
     Snapshots that are held back are left out.

@@ -20,10 +20,10 @@ MOST = 1000
 """Most folders with such an ending that a scan remembers."""
 
 
-def hosts(shard: str) -> Iterator[str]:
+def shards_in_the_way(shard: str) -> Iterator[str]:
     """The shards with a file where this shard needs a folder.
 
-    >>> list(hosts("a/00.json/b"))
+    >>> list(shards_in_the_way("a/00.json/b"))
     ['a/00']
     """
     parts = shard.split("/")
@@ -32,10 +32,10 @@ def hosts(shard: str) -> Iterator[str]:
         yield from (folder.removesuffix(end) for end in FILES if folder.endswith(end))
 
 
-def folded(name: str) -> str:
+def folded_name(name: str) -> str:
     """A name as the disks of macOS and Windows compare it: without case, in one Unicode form.
 
-    >>> folded("CAFE\u0301"), folded("caf\u00e9") == folded("CAFE\u0301")
+    >>> folded_name("CAFE\u0301"), folded_name("caf\u00e9") == folded_name("CAFE\u0301")
     ('café', True)
     """
     if name.isascii():
@@ -43,14 +43,14 @@ def folded(name: str) -> str:
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
-def twins(names: Iterable[str]) -> dict[str, str]:
+def names_equal_on_disk(names: Iterable[str]) -> dict[str, str]:
     """The names that are one on some disks: for each but the first of them, in sorted order, the first.
 
-    >>> twins(["b", "a", "B", "A"])
+    >>> names_equal_on_disk(["b", "a", "B", "A"])
     {'a': 'A', 'b': 'B'}
     """
     firsts: dict[str, str] = {}
-    return {name: first for name in sorted(names) if (first := firsts.setdefault(folded(name), name)) != name}
+    return {name: first for name in sorted(names) if (first := firsts.setdefault(folded_name(name), name)) != name}
 
 
 def one_on_disk(first: str, second: str) -> str:
@@ -66,14 +66,14 @@ def one_on_disk(first: str, second: str) -> str:
     )
 
 
-def clash(names: Mapping[str, str]) -> tuple[str, str] | None:
+def name_clash(names: Mapping[str, str]) -> tuple[str, str] | None:
     """The names of two raw objects of which one needs a folder where the other has a file; None if there are none.
 
     Args:
         names: a raw object of each shard, by shard.
     """
     for shard, name in names.items():
-        for host in hosts(shard):
+        for host in shards_in_the_way(shard):
             if host in names:
                 return names[host], name
     return None
@@ -118,7 +118,7 @@ class NameWatch(msgspec.Struct):
 
     def _claim(self, snapshot: str, shard: str, name: str) -> set[str]:
         """Remembers, and returns, the snapshot and name of each shard with a file where this one needs a folder."""
-        needed = {f"{snapshot}/{host}" for host in hosts(shard)}
+        needed = {f"{snapshot}/{host}" for host in shards_in_the_way(shard)}
         for host in needed:
             if len(self.claims) < MOST:
                 self.claims.setdefault(host, name)

@@ -7,10 +7,10 @@ from gristmill.errors import StoreError
 from gristmill.lake.address import documents_asset, ledger_folder
 from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.store.open import Lake
-from gristmill.raw_data.remarks import remarks
+from gristmill.raw_data.remarks import raw_remarks
 from gristmill.raw_data.roots import raw_store
-from gristmill.raw_data.scan import present, raw_top, scan_raw, shown
-from gristmill.raw_data.shard_names import one_on_disk, twins
+from gristmill.raw_data.scan import present_snapshots, raw_top, scan_raw, show_path
+from gristmill.raw_data.shard_names import names_equal_on_disk, one_on_disk
 from gristmill.recipes.source import Source
 
 CONFIRM = "if it is to go, let the raw sensor confirm that it has vanished (docs/reference/dagster.md)"
@@ -49,17 +49,17 @@ def raw_snapshots(
         StoreError: the raw data cannot be listed; or `raw` of the recipe names a place where nothing is, and nothing
             was made of it yet.
     """
-    scan, folder = scan_raw(source, raw_store(lake, source)), shown(source, raw_top(source))
+    scan, folder = scan_raw(source, raw_store(lake, source)), show_path(source, raw_top(source))
     if not (scan.seen or scan.loose or scan.astray or scan.invalid or scan.hidden):
         _check_empty(lake, source, folder)
     for name, reason in scan.invalid.items():
         tell(Stray(folder, f"'{name}' is not read: {reason}"))
     if scan.hidden:
         tell(Stray(folder, f"some snapshots may not be seen: {scan.hidden}"))
-    for remark in remarks(source, scan, lake.store(), folder):
+    for remark in raw_remarks(source, scan, lake.store(), folder):
         note(Stray(folder, remark))
-    found = present(source, scan).keys() | scan.held.keys()
-    same = twins(found)
+    found = present_snapshots(source, scan).keys() | scan.held.keys()
+    same = names_equal_on_disk(found)
     for name, other in same.items():
         tell(Stray(folder, f"'{name}' is not read: {one_on_disk(other, name)}"))
     return found - same.keys()

@@ -19,7 +19,7 @@ NAMED = 5
 """Folders of a kind that are named; the others are counted."""
 
 
-def unclaimed(lake: Store, catalogue: Catalogue) -> Iterator[str]:
+def remarks_on_unclaimed(lake: Store, catalogue: Catalogue) -> Iterator[str]:
     """Remarks on the folders that belong to no source, mix or tokenizer, with near names.
 
     Args:

@@ -13,7 +13,7 @@ from gristmill.lake.address import check_snapshot, raw_asset
 from gristmill.lake.identity import digest_of
 from gristmill.lake.store.protocol import Lister, Store
 from gristmill.raw_data.rewritten import Look
-from gristmill.raw_data.scan import EMPTY, RawScan, Seen, present, raw_top
+from gristmill.raw_data.scan import EMPTY, RawScan, Seen, present_snapshots, raw_top
 from gristmill.recipes.source import Source
 
 ALL_GONE = 3600.0
@@ -121,11 +121,11 @@ class Watch(msgspec.Struct):
             known: the last reported data version of each snapshot.
             late: whether time is up; the next call continues.
         """
-        same = {key: seen for key, seen in present(source, found).items() if seen.is_version(known.get(key))}
+        same = {key: seen for key, seen in present_snapshots(source, found).items() if seen.is_version(known.get(key))}
         rewritten = self.looked.go_on(source, lake, raw, same, late)
         self.due.update({key: seen for key, seen in rewritten.items() if seen.version != known.get(key)})
 
-    def settle(self, source: Source, found: RawScan, known: Mapping[str, str], now: float) -> list[str]:
+    def decide_reports(self, source: Source, found: RawScan, known: Mapping[str, str], now: float) -> list[str]:
         """Decides after a complete scan which changes to report, and which have to wait.
 
         A change must stay the same for `source.quiet` seconds. They count from the end of the first scan that saw it to
@@ -142,7 +142,9 @@ class Watch(msgspec.Struct):
         Returns:
             The snapshots that seem to have vanished, whether reported now or not.
         """
-        changed = {key: seen for key, seen in present(source, found).items() if not seen.is_version(known.get(key))}
+        changed = {
+            key: seen for key, seen in present_snapshots(source, found).items() if not seen.is_version(known.get(key))
+        }
         nonempty = {key for key, seen in found.seen.items() if seen.objects} | found.held.keys()
         were = {key for key, version in known.items() if version != EMPTY}
         gone = [] if found.hidden else sorted(were - nonempty)

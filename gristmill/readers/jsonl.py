@@ -12,7 +12,7 @@ import msgspec
 import orjson
 
 from gristmill.errors import RecipeError
-from gristmill.lake.rows.json_values import decode_exact, key_twice, most_keys, survey
+from gristmill.lake.rows.json_values import count_keys, decode_exact, key_twice, most_keys
 from gristmill.lake.rows.raw_spans import RawSpan, SpannedRows
 from gristmill.lake.rows.row_blocks import LongRow, limited_blocks
 from gristmill.lake.rows.shard_file import rows_of
@@ -168,7 +168,7 @@ class JsonLines(RowDocuments):
             return None
         try:
             rows = list(map(orjson.loads, lines))
-            keys, large = survey(rows)
+            keys, large = count_keys(rows)
             if large or (keys != most_keys(b"\n".join(lines)) and any(map(key_twice, lines, rows))):
                 return None
             made, pairs = self.plan.encoded(rows)

@@ -5,7 +5,7 @@ from operator import index
 from typing import SupportsIndex
 
 from gristmill.errors import RecipeError
-from gristmill.lake.rows.json_values import shown
+from gristmill.lake.rows.json_values import short_repr
 
 
 def check_name(argument: str, value: object, example: str) -> None:
@@ -22,7 +22,7 @@ def check_name(argument: str, value: object, example: str) -> None:
     >>> check_name("version", "wiki/v1", "wiki/v1")
     """
     if not isinstance(value, str):
-        raise RecipeError(f"{argument} is {shown(value)}; give a string, such as {example!r}")
+        raise RecipeError(f"{argument} is {short_repr(value)}; give a string, such as {example!r}")
 
 
 def check_names(kinds: tuple[type, ...] = (str,), /, **lists: object) -> None:
@@ -39,12 +39,12 @@ def check_names(kinds: tuple[type, ...] = (str,), /, **lists: object) -> None:
     """
     for argument, value in lists.items():
         if isinstance(value, kinds):
-            raise RecipeError(f"{argument} is {shown(value)}; give a list: {argument}=[{shown(value)}]")
+            raise RecipeError(f"{argument} is {short_repr(value)}; give a list: {argument}=[{short_repr(value)}]")
         if value is not None and (isinstance(value, bytes) or not isinstance(value, Iterable)):
-            raise RecipeError(f"{argument} is {shown(value)}; give a list")
+            raise RecipeError(f"{argument} is {short_repr(value)}; give a list")
         wrong = [each for each in value or () if not isinstance(each, kinds)] if isinstance(value, list | tuple) else []
         if wrong:
-            raise RecipeError(f"{argument} has the element {shown(wrong[0])}; give names")
+            raise RecipeError(f"{argument} has the element {short_repr(wrong[0])}; give names")
 
 
 def check_count(call: str, value: SupportsIndex | None, *, signed: bool = False) -> None:
@@ -65,6 +65,6 @@ def check_count(call: str, value: SupportsIndex | None, *, signed: bool = False)
     try:
         number = index(value)
     except TypeError:
-        raise RecipeError(f"{call} {shown(value)}; give a whole number") from None
+        raise RecipeError(f"{call} {short_repr(value)}; give a whole number") from None
     if number < 0 and not signed:
         raise RecipeError(f"{call} {number}; give a number of rows, 0 or more")

@@ -15,7 +15,7 @@ import orjson
 import pyarrow as pa
 
 from gristmill.errors import MalformedRow
-from gristmill.lake.rows.json_values import decode_row, shown
+from gristmill.lake.rows.json_values import decode_row, short_repr
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.reading.columns import ReadColumn
 
@@ -59,7 +59,7 @@ _metadata = msgspec.json.Decoder(_Metadata)
 _NUMBERS = frozenset({int, float})
 
 
-def parsed(held: RowLines) -> list[Row]:
+def decode_rows(held: RowLines) -> list[Row]:
     """The rows as dictionaries. Integer ids are their decimal digits.
 
     Raises:
@@ -88,7 +88,7 @@ def _parsed_row(line: bytes, path: str, number: int) -> Row:
     return row
 
 
-def texts(rows: Iterable[Row], name: str, held: RowLines) -> list[str]:
+def text_values(rows: Iterable[Row], name: str, held: RowLines) -> list[str]:
     """The values of a field that each document has.
 
     Args:
@@ -120,7 +120,7 @@ def document_values(column: ReadColumn, rows: list[Row], held: RowLines) -> list
     if column.kind == "json":
         return _as_json(rows, held)
     if column.path in NEEDED:
-        return texts(rows, column.path, held)
+        return text_values(rows, column.path, held)
     values = list(map(_getter(column.path), rows))
     if set(map(type, values)) - _PYTHON[column.kind] - _NOTHING:
         raise _misfit(column, values, held, lambda value: type(value) in _PYTHON[column.kind])
@@ -147,7 +147,7 @@ def as_array(column: ReadColumn, values: Sequence[Any]) -> Any:
     return pa.array(values, column.type)
 
 
-def doubles(values: Sequence[Any]) -> Any:
+def float_array(values: Sequence[Any]) -> Any:
     """The numbers as a pyarrow array of float64, shape (n,); an integer becomes the nearest one."""
     try:
         return pa.array(values, pa.float64())
@@ -167,7 +167,7 @@ def _misfit(column: ReadColumn, values: list[Any], held: RowLines, fits: Callabl
 
 
 def _shown(value: Any) -> str:
-    return "absent" if value is None else shown(value)
+    return "absent" if value is None else short_repr(value)
 
 
 class _Broken:

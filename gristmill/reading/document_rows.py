@@ -14,7 +14,7 @@ from gristmill.lake.identity import HASH_BYTES, ROW_BYTES, load_hashes
 from gristmill.lake.ledger.id_index import hash_of
 from gristmill.lake.store.protocol import Store
 from gristmill.reading.arguments import check_count
-from gristmill.reading.document_arrays import parsed
+from gristmill.reading.document_arrays import decode_rows
 from gristmill.reading.feeds import pair_of, whole_lines
 from gristmill.reading.partitions import ReadShard
 from gristmill.reading.record_batches import BatchReader
@@ -170,5 +170,5 @@ def _position(store: Store, path: str, rows: int, begin: int) -> int:
 def _scanned(store: Store, shard: ReadShard, number: int, begin: int) -> Iterator[_Pick]:
     """All rows of a shard, by their ids."""
     for held in whole_lines(shard.file(store), verified=True):
-        for row, line in zip(held.numbers, parsed(held), strict=True):
+        for row, line in zip(held.numbers, decode_rows(held), strict=True):
             yield _pick(hash_of(pair_of(line, held.path, row)), begin, number, row)

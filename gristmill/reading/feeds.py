@@ -11,7 +11,7 @@ from gristmill.errors import MalformedRow, Misaligned, StoreError
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.adopted import ShardFile
 from gristmill.lake.rows.shard_file import rows_of
-from gristmill.reading.document_arrays import Row, RowLines, parsed
+from gristmill.reading.document_arrays import Row, RowLines, decode_rows
 
 MEND = "make this attribute set again"
 
@@ -56,7 +56,7 @@ def some_lines(file: ShardFile, numbers: Sequence[int]) -> Iterator[RowLines]:
     """
     waiting = list(numbers)
     while waiting:
-        first, rows = file.around(waiting[0])
+        first, rows = file.rows_around(waiting[0])
         here = [number for number in waiting if number < first + len(rows)]
         if not here:
             raise StoreError(f"{file.path}: has no row {waiting[0]}: the shard is being rebuilt; try again")
@@ -67,7 +67,7 @@ def some_lines(file: ShardFile, numbers: Sequence[int]) -> Iterator[RowLines]:
 class LabelFeed(Protocol):
     """The rows of an attribute set for documents, which are given in order."""
 
-    def take(self, pairs: Sequence[Pair], documents: RowLines) -> tuple[RowLines, list[Row]]:
+    def labels_of(self, pairs: Sequence[Pair], documents: RowLines) -> tuple[RowLines, list[Row]]:
         """The set's rows of documents.
 
         Args:
@@ -88,11 +88,11 @@ class AlignedFeed:
     def __init__(self, file: ShardFile, *, verified: bool) -> None:
         self._feed = file.feed(verified=verified)
 
-    def take(self, pairs: Sequence[Pair], documents: RowLines) -> tuple[RowLines, list[Row]]:
+    def labels_of(self, pairs: Sequence[Pair], documents: RowLines) -> tuple[RowLines, list[Row]]:
         first = self._feed.row
-        lines = self._feed.take(len(pairs), documents.path)
+        lines = self._feed.next_rows(len(pairs), documents.path)
         held = RowLines(self._feed.path, range(first, first + len(lines)), lines)
-        return held, _same(parsed(held), pairs, held, documents)
+        return held, _same(decode_rows(held), pairs, held, documents)
 
     def finish(self, beside: str) -> None:
         self._feed.finish(beside)
@@ -104,10 +104,10 @@ class PickedFeed:
     def __init__(self, file: ShardFile) -> None:
         self._file = file
 
-    def take(self, pairs: Sequence[Pair], documents: RowLines) -> tuple[RowLines, list[Row]]:
+    def labels_of(self, pairs: Sequence[Pair], documents: RowLines) -> tuple[RowLines, list[Row]]:
         lines = [line for some in some_lines(self._file, documents.numbers) for line in some.lines]
         held = RowLines(self._file.path, documents.numbers, lines)
-        return held, _same(parsed(held), pairs, held, documents)
+        return held, _same(decode_rows(held), pairs, held, documents)
 
     def finish(self, beside: str) -> None:
         """Nothing is left to check."""
@@ -120,7 +120,7 @@ class ForwardFeed:
         self._path = file.path
         self._rows = _one_by_one(whole_lines(file, verified=verified))
 
-    def take(self, pairs: Sequence[Pair], documents: RowLines) -> tuple[RowLines, list[Row]]:
+    def labels_of(self, pairs: Sequence[Pair], documents: RowLines) -> tuple[RowLines, list[Row]]:
         lines: list[bytes] = []
         rows: list[Row] = []
         numbers: list[int] = []
@@ -145,7 +145,7 @@ class ForwardFeed:
 
 def _one_by_one(blocks: Iterable[RowLines]) -> Iterator[tuple[int, bytes, Row]]:
     for held in blocks:
-        yield from zip(held.numbers, held.lines, parsed(held), strict=True)
+        yield from zip(held.numbers, held.lines, decode_rows(held), strict=True)
 
 
 def pair_of(row: Row, path: str, number: int, source: str = "") -> Pair:

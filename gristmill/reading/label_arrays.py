@@ -12,7 +12,7 @@ import pyarrow as pa
 from gristmill.errors import MalformedRow
 from gristmill.lake.rows.attribute import Spans, parse_rows
 from gristmill.reading.columns import SPANS, ReadColumn
-from gristmill.reading.document_arrays import Row, RowLines, doubles
+from gristmill.reading.document_arrays import Row, RowLines, float_array
 
 _MAYBE_LIST = frozenset({list, type(None)})
 _NUMBERS = frozenset({int, float})
@@ -77,7 +77,7 @@ def _array(column: ReadColumn, rows: list[dict[str, Any]], held: RowLines) -> An
             f"{column.path} has {len(values[several] or ())} spans, but column {column.name!r} is read as one score",
             f"read it as spans({column.path!r}) of gristmill.recipes.rules",
         )
-    return doubles([_score(spans) if spans else None for spans in values])
+    return float_array([_score(spans) if spans else None for spans in values])
 
 
 def _score(spans: list[Any]) -> Any:
@@ -103,7 +103,7 @@ def _spans_array(values: Sequence[Spans | None]) -> Any:
         raise _OtherForm from None
     if (set(map(type, starts)) | set(map(type, ends))) - {int} or set(map(type, scores)) - _NUMBERS:
         raise _OtherForm
-    children = [_integers(starts), _integers(ends), doubles(scores)]
+    children = [_integers(starts), _integers(ends), float_array(scores)]
     structs = pa.StructArray.from_arrays(children, fields=list(SPANS.value_type))
     sizes = (len(spans) if spans else 0 for spans in values)
     offsets = pa.array([0, *accumulate(sizes)], pa.int32())

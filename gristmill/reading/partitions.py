@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gristmill.errors import DataError, RecipeError, StoreError, known_names
-from gristmill.execution.claim import claimed_by_run
+from gristmill.execution.claim import is_claimed_by_run
 from gristmill.lake.address import Place, attributes_asset, place
 from gristmill.lake.asset_kind import AssetKind
 from gristmill.lake.asset_kinds import DOCUMENTS, kind_of, names_of
@@ -69,7 +69,7 @@ class ReadShard:
         return shard_file(store, self.partition.place, self.shard)
 
     @property
-    def whole(self) -> bool:
+    def is_whole(self) -> bool:
         """Whether it has each row that its sets have; the rows of a mix are some of them, in the same order."""
         return self.partition.place.kind is DOCUMENTS
 
@@ -85,7 +85,7 @@ def open_partition(store: Store, where: Place) -> ReadPartition:
         DataError: it is not finished, or its ledger is wrong.
         StoreError: a run is at work on it.
     """
-    if claimed_by_run(store, where.claim):
+    if is_claimed_by_run(store, where.claim):
         raise StoreError(
             f"{where.asset}, snapshot {where.snapshot}: is being made, or the run that made it has died; read it when"
             " it is finished, or make it again"

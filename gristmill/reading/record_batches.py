@@ -11,7 +11,7 @@ from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.id_index import hash_of
 from gristmill.lake.store.protocol import Store
 from gristmill.reading.columns import ReadColumn, schema_of
-from gristmill.reading.document_arrays import Row, RowLines, as_array, document_values, parsed, texts
+from gristmill.reading.document_arrays import Row, RowLines, as_array, decode_rows, document_values, text_values
 from gristmill.reading.feeds import AlignedFeed, ForwardFeed, LabelFeed, PickedFeed, pair_of, some_lines, whole_lines
 from gristmill.reading.label_arrays import label_arrays
 from gristmill.reading.partitions import ReadShard
@@ -75,7 +75,7 @@ class BatchReader:
         blocks = whole_lines(file, verified=self.verified) if picked is None else some_lines(file, list(picked))
         feeds = self._feeds(shard, some=picked is not None)
         for held in blocks:
-            rows = parsed(held)
+            rows = decode_rows(held)
             if picked is not None:
                 _check_picked(rows, held, picked)
             yield self._values(held, rows, feeds, origin)
@@ -87,7 +87,7 @@ class BatchReader:
         feeds: dict[str, LabelFeed] = {}
         for name, (where, beside) in shard.sets.items():
             file = shard_file(self.store, where, beside)
-            if not shard.whole:
+            if not shard.is_whole:
                 feeds[name] = ForwardFeed(file, verified=self.verified)
             elif some:
                 feeds[name] = PickedFeed(file)
@@ -107,9 +107,9 @@ class BatchReader:
             elif not column.set:
                 values[column.name] = document_values(column, rows, held)
         if feeds:
-            pairs = list(zip(texts(rows, "source", held), texts(rows, "id", held), strict=True))
+            pairs = list(zip(text_values(rows, "source", held), text_values(rows, "id", held), strict=True))
             for name, feed in feeds.items():
-                beside, labels = feed.take(pairs, held)
+                beside, labels = feed.labels_of(pairs, held)
                 wanted = [column for column in self.columns if column.set == name]
                 values |= label_arrays(wanted, labels, beside, _lengths_of(rows, held))
         return [values[column.name] for column in self.columns]
@@ -126,4 +126,4 @@ def _check_picked(rows: list[Row], held: RowLines, picked: Picked) -> None:
 
 
 def _lengths_of(rows: list[Row], held: RowLines) -> Callable[[], list[int]]:
-    return lambda: [len(text) for text in texts(rows, "text", held)]
+    return lambda: [len(text) for text in text_values(rows, "text", held)]

@@ -35,7 +35,7 @@ from gristmill.recipes.models.labelled_set import LabelledSet
 from gristmill.recipes.models.model import Model
 from gristmill.recipes.rows_recipe import RowsRecipe, read_rows_recipes, rows_problems
 from gristmill.recipes.selection import Selection, sql_unchecked
-from gristmill.recipes.shelf import known, read_shelf
+from gristmill.recipes.shelf import known_recipe, read_shelf
 from gristmill.recipes.source import Source
 from gristmill.recipes.source_versions import check_there
 from gristmill.recipes.tagger import Tagger
@@ -90,7 +90,7 @@ class Catalogue:
         object.__setattr__(self, "mixes", {name: self._with_origins(mix) for name, mix in self.mixes.items()})
         for export in self.exports.values():
             for name in export.mixes:
-                mix = known("mix", self.mixes, name, f"export {export.name!r}")
+                mix = known_recipe("mix", self.mixes, name, f"export {export.name!r}")
                 export.check_mix(name, mix.validation, {each.name for each in self.tokenizers_of(mix)})
         for folder in self.watched_folders.values():
             folder.check_beside(self.watched_folders.values())
@@ -117,21 +117,27 @@ class Catalogue:
         """Checks the sources and the models that taggers name."""
         for tagger in self.taggers.values():
             tagged = f"tagger {tagger.name!r} (only=)"
-            _ = [known("source", self.sources, name, tagged) for name in sorted(tagger.only) if not name.endswith("*")]
-            _ = [known("model", self.models, name, f"tagger {tagger.name!r}") for name in tagger.models]
+            _ = [
+                known_recipe("source", self.sources, name, tagged)
+                for name in sorted(tagger.only)
+                if not name.endswith("*")
+            ]
+            _ = [known_recipe("model", self.models, name, f"tagger {tagger.name!r}") for name in tagger.models]
 
     def _check_training(self, tokenizer: Tokenizer) -> None:
         """Checks the mix and the streams that a tokenizer is trained on."""
         if tokenizer.training is not None:
-            mix = known("mix", self.mixes, tokenizer.training.mix, f"tokenizer {tokenizer.name!r}")
+            mix = known_recipe("mix", self.mixes, tokenizer.training.mix, f"tokenizer {tokenizer.name!r}")
             for stream_name in tokenizer.training.snapshots:
                 mix.stream(stream_name)
 
     def _check_mix(self, mix: Mix) -> None:
         """Checks the sources, versions, attribute sets and tokenizers that a mix names."""
         for stream in mix.streams:
-            source = known("source", self.sources, stream.source, f"mix {mix.name!r}")
-            known("version", dict.fromkeys(source.versions), stream.version, f"mix {mix.name!r}, {stream.source}")
+            source = known_recipe("source", self.sources, stream.source, f"mix {mix.name!r}")
+            known_recipe(
+                "version", dict.fromkeys(source.versions), stream.version, f"mix {mix.name!r}, {stream.source}"
+            )
             try:
                 self._check_labels(stream, f"mix {mix.name!r}, stream {stream.key!r}", source, stream.version)
             except RecipeError as error:
@@ -152,7 +158,7 @@ class Catalogue:
                         f" {source.name}; add it to the tagger's only="
                     )
         for name in mix.tokenizers if mix.tokenizers != ALL else ():
-            known("tokenizer", self.tokenizers, name, f"mix {mix.name!r}")
+            known_recipe("tokenizer", self.tokenizers, name, f"mix {mix.name!r}")
 
     def _with_origins(self, mix: Mix) -> Mix:
         """The mix with what its sources declare, where rules read it."""
@@ -175,7 +181,7 @@ class Catalogue:
 
     def _check_labels(self, selection: Selection, who: str, source: Source, version: str) -> None:
         """Checks the transforms, the attribute sets and the labels that a selection of a version names."""
-        _ = [known("transform", self.transforms, name, who) for name in selection.transforms]
+        _ = [known_recipe("transform", self.transforms, name, who) for name in selection.transforms]
         adopted = [each.name for each in source.adopted_sets(version)]
         carried = [carried_name(name) for name in self.carried_of(source, version)]
         check_labels(selection, who, {**self.taggers, **self.dedupes}, adopted, carried)
@@ -325,12 +331,15 @@ class Catalogue:
             yield from (export_index(mix.name, export.name) for export in self.exports_of(mix))
 
     def unmade(self, assets: Iterable[str]) -> set[str]:
-        """Those of some assets that Gristmill has made, and that none of these recipes makes again.
+        """The assets that Gristmill has made, and that none of these recipes makes again.
 
         What a dedupe compared in former rounds belongs to its recipe, whatever the recipe compares now.
 
         Args:
-            assets: addresses of assets.
+            assets: addresses of assets to choose from.
+
+        Returns:
+            The addresses of those.
         """
         made, found = {*(asset for asset, _ in self.slices()), *self.indexes()}, set[str]()
         shelves: dict[str, Collection[str]] = {"dedupe": self.dedupes, "labels": self.labels, "model": self.models}

@@ -16,7 +16,7 @@ import orjson
 
 from gristmill.errors import RecipeError
 from gristmill.lake.rows.json_values import has_surrogate
-from gristmill.lake.rows.json_values import shown as representation
+from gristmill.lake.rows.json_values import short_repr as representation
 
 Json = Annotated[Mapping[str, Any], "JSON"]
 """The annotation of parameters, which a ledger keeps as JSON."""

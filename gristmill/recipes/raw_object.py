@@ -10,7 +10,7 @@ from gristmill.errors import DataError, RecipeError, StoreError, undone_at_failu
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.raw_parts import BlockSum, Edge, RawPart
 from gristmill.lake.rows.raw_spans import RawSpan
-from gristmill.lake.rows.shard_file import unpacked
+from gristmill.lake.rows.shard_file import unpack_pieces
 from gristmill.lake.rows.streamed_file import StreamedFile
 from gristmill.lake.store.hashing import Hashes
 from gristmill.lake.store.plain_files import first_link
@@ -302,7 +302,7 @@ class RawObject:
             StoreError: as for chunks().
         """
         size = 0
-        for piece in unpacked(self.chunks(), self.path):
+        for piece in unpack_pieces(self.chunks(), self.path):
             size += len(piece)
             self.check_unpacked(size)
             yield piece

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.lake.address import check_shard
-from gristmill.lake.rows.raw_parts import RawPart, cut, object_of, part_name
+from gristmill.lake.rows.raw_parts import RawPart, cut_into_parts, object_of, part_name
 from gristmill.lake.store.protocol import check_path
 from gristmill.recipes.option_types import check_pattern, check_types
 from gristmill.recipes.reader import Reader
@@ -212,7 +212,7 @@ class Split(OneToOne):
         >>> Split(bytes=100).parts(100), len(Split(bytes=100).parts(101))
         ((), 2)
         """
-        return cut(size, self.bytes) if size > self.bytes else ()
+        return cut_into_parts(size, self.bytes) if size > self.bytes else ()
 
     def shard(self, name: str) -> str:
         """The shard of a raw object, or of a part.

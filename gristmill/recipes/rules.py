@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from gristmill.errors import RecipeError, shorten
 from gristmill.recipes.option_types import check_option, check_types
-from gristmill.recipes.sql.process import CHECK_LIMITS, RuleStopped, ask
+from gristmill.recipes.sql.process import CHECK_LIMITS, RuleStopped, ask_rule_process
 from gristmill.recipes.sql.worker import CheckRules, RuleAnswer
 
 FIELD_TYPES = ("VARCHAR", "BIGINT", "DOUBLE", "BOOLEAN", "VARCHAR[]")
@@ -239,7 +239,7 @@ def _check(columns: tuple[Column, ...], rules: tuple[Rule, ...]) -> None:
     """Checks rules in a process of their own. If they pass its limits, each is checked alone, to name the rule."""
     types = tuple((column.name, SQL_TYPES[column.type]) for column in columns)
     try:
-        answer, _ = ask(CheckRules(types, tuple(rule.where for rule in rules), CHECK_LIMITS))
+        answer, _ = ask_rule_process(CheckRules(types, tuple(rule.where for rule in rules), CHECK_LIMITS))
     except RuleStopped as stopped:
         answer = RuleAnswer("memory", f"it {stopped} on a row of nulls")
     if answer.wrong == "memory" and len(rules) > 1:

@@ -235,7 +235,7 @@ def _unimportable(module: str, error: BaseException) -> RecipeError:
     return RecipeError(f"{module} cannot be imported: {place}: {words_of(error)}; mend this file")
 
 
-def find(kind: str, declared: type[T], packages: Sequence[str], name: str) -> T:
+def find_recipe(kind: str, declared: type[T], packages: Sequence[str], name: str) -> T:
     """One declaration by name.
 
     Args:
@@ -263,7 +263,7 @@ _READY = {"tagger": "taggers", "attribute set": "taggers", "transform": "transfo
 """The shelves of recipes that ship or are plug-ins, and are on the shelf of those who import them."""
 
 
-def known(what: str, shelf: Mapping[str, T], name: str, who: str) -> T:
+def known_recipe(what: str, shelf: Mapping[str, T], name: str, who: str) -> T:
     """The recipe of this name.
 
     Args:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from gristmill.errors import RecipeError
 from gristmill.lake.address import NAME, VERSION
-from gristmill.recipes.shelf import known
+from gristmill.recipes.shelf import known_recipe
 from gristmill.recipes.source import Source
 
 _SOURCE = re.compile(rf"(?P<source>{NAME.pattern})/(?P<version>{VERSION.pattern})")
@@ -55,5 +55,5 @@ def check_there(versions: Mapping[str, str], sources: Mapping[str, Source], who:
         RecipeError: a source is on no shelf, or does not have the version.
     """
     for name, version in versions.items():
-        source = known("source", sources, name, who)
-        known("version", dict.fromkeys(source.versions), version, f"{who}, {name}")
+        source = known_recipe("source", sources, name, who)
+        known_recipe("version", dict.fromkeys(source.versions), version, f"{who}, {name}")

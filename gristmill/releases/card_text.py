@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from gristmill.errors import visible
+from gristmill.errors import escape_controls
 from gristmill.releases.card import DataCard, StepCard, StreamCard
 from gristmill.releases.training_card import TrainingCard
 
@@ -147,7 +147,7 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]
 
 def _cell(words: str) -> str:
     """Words on one line, without what would end a cell of a table or begin markup."""
-    line = visible(" ".join(words.split()))
+    line = escape_controls(" ".join(words.split()))
     for character in "\\|<>`":
         line = line.replace(character, f"\\{character}")
     return line
@@ -155,7 +155,7 @@ def _cell(words: str) -> str:
 
 def _code(words: str) -> str:
     """Words as code in a cell of a table; in code, nothing but a bar and a backtick has a meaning."""
-    line = visible(" ".join(words.split())).replace("|", "\\|")
+    line = escape_controls(" ".join(words.split())).replace("|", "\\|")
     ticks = "``" if "`" in line else "`"
     return f"{ticks}{line}{ticks}" if line else ""
 

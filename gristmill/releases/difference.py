@@ -16,7 +16,7 @@ _OTHER = "other content, or made from others"
 """Of a ledger with another fingerprint, of which the release names no objects."""
 
 
-def differences(store: Store, before: PinnedRelease, after: PinnedRelease) -> list[str]:
+def release_differences(store: Store, before: PinnedRelease, after: PinnedRelease) -> list[str]:
     """A line for each difference; none if both releases have the same data, made and read in the same way.
 
     Args:

@@ -61,7 +61,7 @@ def redirect_release(store: Store, name: str, mix: str, tokenizer: str, exports:
     moved = {}
     for path, digest in sorted(release.files.items()):
         file = store.read_tagged(path)
-        here = directed(file[0], path, digest, store.url) if file else None
+        here = redirected_file(file[0], path, digest, store.url) if file else None
         if file is None or here is None:
             return ()
         if here != file[0]:
@@ -73,7 +73,7 @@ def redirect_release(store: Store, name: str, mix: str, tokenizer: str, exports:
     return tuple(moved)
 
 
-def directed(data: bytes, path: str, digest: str, url: str) -> bytes | None:
+def redirected_file(data: bytes, path: str, digest: str, url: str) -> bytes | None:
     """A file of a release as it is in the lake with this address; None if it is not the file that the release names.
 
     Args:

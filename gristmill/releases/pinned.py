@@ -9,7 +9,7 @@ import msgspec
 
 from gristmill.errors import DataError, Unknown, known_names
 from gristmill.lake.address import check_name
-from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.folders.pinned_upload import RELEASES, name_of_release
 from gristmill.lake.store.json_object import Integer, decode_object
 from gristmill.lake.store.protocol import Store
@@ -74,10 +74,10 @@ class PinnedRelease(msgspec.Struct, frozen=True, omit_defaults=True):
     digest: str = ""
 
     @property
-    def sealed(self) -> "PinnedRelease":
+    def with_digest(self) -> "PinnedRelease":
         """The same release with its digest."""
         bare = msgspec.structs.replace(self, digest="")
-        return msgspec.structs.replace(self, digest=hashlib.sha256(dump(bare)).hexdigest())
+        return msgspec.structs.replace(self, digest=hashlib.sha256(as_json(bare)).hexdigest())
 
     def ledger(self, asset: str, snapshot: str) -> PinnedLedger | None:
         """The ledger of a partition; None if the release does not have it."""
@@ -139,7 +139,7 @@ def check_unedited(data: bytes, path: str) -> None:
     if not decode_object(data, _NamedDigest, path, "a release").digest:
         return
     release = decode_object(data, PinnedRelease, path, "a release")
-    if release != release.sealed:
+    if release != release.with_digest:
         raise DataError(
             f"{path}: it was edited: it has not the digest that it names, so the parts that it names are unknown;"
             " restore it from a copy"

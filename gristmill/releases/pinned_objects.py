@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from gristmill.errors import DataError
-from gristmill.execution.claim import claimed_by_run
+from gristmill.execution.claim import is_claimed_by_run
 from gristmill.lake.address import Place, export_index, place, tokenizer_asset
 from gristmill.lake.asset_kinds import EXPORT, is_product, kind_of, ledger_of_asset, names_of
 from gristmill.lake.ledger.files import read_head, read_table
@@ -171,7 +171,7 @@ def _check_free(store: Store, release: PinnedRelease) -> None:
     folders = (*_export_indexes(release.ledgers), tokenizer_asset(release.tokenizer))
     marks = {each.claim: f"{each.asset} ({each.snapshot})" for each in slices}
     for path, what in (marks | {f"{folder}/{WRITING}": folder for folder in folders}).items():
-        if claimed_by_run(store, path):
+        if is_claimed_by_run(store, path):
             raise DataError(
                 f"{what}: is being made, or the run that made it has died, so the release {release.name} is not"
                 " written; give the same command again when it is finished, or make it again"

@@ -8,7 +8,7 @@ import msgspec
 from gristmill.errors import Conflict, DataError, GristmillError, RecipeError
 from gristmill.lake.address import cache_index, place
 from gristmill.lake.asset_kinds import EXPORT_INDEX, kind_of, rank_of
-from gristmill.lake.ledger.files import dump, read_head
+from gristmill.lake.ledger.files import as_json, read_head
 from gristmill.lake.ledger.folders.pinned_upload import RELEASES
 from gristmill.lake.ledger.index_ledger import content_digest, read_indexed
 from gristmill.lake.ledger.model import Upstream
@@ -132,18 +132,18 @@ def write_release(
         Conflict: another run wrote a release of this name, and it was withdrawn, at this moment.
     """
     digests = {path: content_digest(data, path, store.url) for path, data in sorted(files.items())}
-    whole = msgspec.structs.replace(release, files=digests).sealed
+    whole = msgspec.structs.replace(release, files=digests).with_digest
     path = pinned_path(release.name)
     tagged = store.read_tagged(path)
     if tagged is None:
         check_there(store, release)
         try:
-            store.put_if(path, dump(whole), None)
+            store.put_if(path, as_json(whole), None)
         except Conflict:  # another run was first, at this moment
             if (tagged := store.read_tagged(path)) is None:
                 raise
     if tagged is not None:
-        if tagged[0] not in {dump(whole), dump(msgspec.structs.replace(whole, digest=""))}:  # of version 0.2
+        if tagged[0] not in {as_json(whole), as_json(msgspec.structs.replace(whole, digest=""))}:  # of version 0.2
             raise DataError(
                 f"{path}: a release never changes, and the mix, its token cache or the words of its card did,"
                 " or this file was edited; give another name"

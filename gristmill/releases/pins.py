@@ -55,7 +55,7 @@ def named_by_indexes(store: Store, gone: tuple[str, ...] = (), *, damaged: bool 
     return found
 
 
-def pins(store: Store, *, damaged: bool = False) -> dict[str, list[str]]:
+def pinned_by_releases(store: Store, *, damaged: bool = False) -> dict[str, list[str]]:
     """The files of releases that name a part, a release of an export or a metadataset, by its name.
 
     Each of these names has a digest in it, so it stands for one folder or file.

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gristmill.errors import DataError
-from gristmill.execution.finding import Finding, guarded
+from gristmill.execution.finding import Finding, guard_proof
 from gristmill.execution.work import Say
 from gristmill.lake.ledger.index_ledger import content_digest
 from gristmill.lake.store.hashing import sha256_of
@@ -32,12 +32,12 @@ def pinned_findings(store: Store, release: PinnedRelease, say: Say) -> Iterator[
     where = pinned_path(release.name)
     if not release.digest:
         say(f"{where}: not proven: it has no digest of itself, like releases of older versions")
-    elif release != release.sealed:
+    elif release != release.with_digest:
         yield Finding(where, None, "it was edited: it has not the digest that it names", _MEND)
     for path, (sha256, size) in sorted(release.objects.items()):
-        yield from guarded(store, path, _of_object(store, where, path, sha256, size))
+        yield from guard_proof(store, path, _of_object(store, where, path, sha256, size))
     for path, digest in sorted(release.files.items()):
-        yield from guarded(store, path, _of_file(store, where, path, digest, say))
+        yield from guard_proof(store, path, _of_file(store, where, path, digest, say))
 
 
 def _of_object(store: Store, where: str, path: str, sha256: str, size: int) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from gristmill.lake.ledger.folders.pinned_upload import RELEASES
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
 from gristmill.releases.card_files import CARD
-from gristmill.releases.moved import directed
+from gristmill.releases.moved import redirected_file
 from gristmill.releases.pinned import PinnedRelease
 from gristmill.stages.export.index import release_folder
 from gristmill.stages.token_cache.levanter_config import DATA_YAML
@@ -75,7 +75,7 @@ def _files(store: Store, release: PinnedRelease, name: str) -> Iterator[tuple[st
     path = f"{RELEASES}{release.name}/{name}"
     if path in release.files:
         tagged = store.read_tagged(path)
-        data = directed(tagged[0], path, release.files[path], store.url) if tagged else None
+        data = redirected_file(tagged[0], path, release.files[path], store.url) if tagged else None
         if data is None:
             raise DataError(
                 f"{path}: is lost or edited; `gristmill release` with the words of this release writes it again"

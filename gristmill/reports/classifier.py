@@ -123,7 +123,7 @@ def _matrix(metrics: Measured) -> list[str]:
     return parts
 
 
-def page(metrics: Measured, title: str, trained_on: str, plot: str) -> str:
+def classifier_page(metrics: Measured, title: str, trained_on: str, plot: str) -> str:
     """The report as a page of HTML that needs no other file.
 
     Args:

@@ -52,31 +52,31 @@ class Tallies:
         bins = np.searchsorted(self._edges[1:-1], numbers, "right")
         self._counts += times * np.bincount(bins, minlength=len(self._counts))
 
-    def done(self) -> Histogram:
+    def histogram(self) -> Histogram:
         """The histogram of all numbers so far."""
         return Histogram(tuple(self._edges.tolist()), tuple(self._counts.tolist()))
 
 
-def doubling(limit: int) -> list[int]:
+def doubling_edges(limit: int) -> list[int]:
     """The edges 0, 1, 2, 4, 8, ... up to the first power of two above the limit: for lengths of documents.
 
-    >>> doubling(5)
+    >>> doubling_edges(5)
     [0, 1, 2, 4, 8]
     """
     return [0, *(1 << power for power in range(limit.bit_length() + 1))]
 
 
-def trimmed(histogram: Histogram) -> Histogram:
+def trim_histogram(histogram: Histogram) -> Histogram:
     """The histogram without the empty bins at its end; one bin always remains.
 
-    >>> trimmed(Histogram((0, 1, 2, 4), (3, 0, 0)))
+    >>> trim_histogram(Histogram((0, 1, 2, 4), (3, 0, 0)))
     Histogram(edges=(0, 1), counts=(3,))
     """
     last = max((i for i, count in enumerate(histogram.counts) if count), default=0)
     return Histogram(histogram.edges[: last + 2], histogram.counts[: last + 1])
 
 
-def draw(histogram: Histogram, title: str, unit: str) -> str:
+def draw_histogram(histogram: Histogram, title: str, unit: str) -> str:
     """A histogram as SVG: one bar for each bin, with the bin's lower edge below the bar.
 
     Args:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from gristmill.reports.histogram import BAR, BOTTOM, FAINT, HEIGHT, LEFT, TEXT, TOP, WIDTH, text_at
-from gristmill.reports.score_plot import short
+from gristmill.reports.score_plot import short_number
 
 MARK = "#cf222e"
 """Colour of thresholds."""
@@ -50,7 +50,8 @@ def draw_retention(every: Curve, kept: Curve, thresholds: Sequence[tuple[str, fl
     shown = [each for each, _ in every]
     ticks = shown if len(shown) <= 6 else [shown[round(part * (len(shown) - 1) / 5)] for part in range(6)]
     parts += [  # a number at the right edge would be cut
-        text_at(min(across(at), WIDTH - 4 * len(short(at))), base + 14, short(at), anchor="middle") for at in ticks
+        text_at(min(across(at), WIDTH - 4 * len(short_number(at))), base + 14, short_number(at), anchor="middle")
+        for at in ticks
     ]
     parts.append(text_at(LEFT, HEIGHT - 8, legend))
     return "".join([*parts, "</svg>"])

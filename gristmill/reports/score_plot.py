@@ -24,31 +24,31 @@ def draw_scores(edges: Sequence[float], counts: Sequence[int], title: str, legen
     for number, count in enumerate(counts):
         if count:
             tall = max(room * count / most, 1)  # a single row among a billion can be seen
-            name = f"{exact(edges[number])} to {exact(edges[number + 1])}: {count:,}"
+            name = f"{exact_number(edges[number])} to {exact_number(edges[number + 1])}: {count:,}"
             parts.append(
                 f'<rect x="{LEFT + number * step + 1:.1f}" y="{base - tall:.1f}" width="{max(step - 2, 1):.1f}"'
                 f' height="{tall:.1f}" fill="{BAR}"><title>{name}</title></rect>'
             )
     places = sorted({round(share * len(counts)) for share in (0, 0.25, 0.5, 0.75)} - {len(counts)})
-    parts += [text_at(LEFT + place * step, base + 14, short(edges[place])) for place in places]
-    parts.append(text_at(WIDTH - 8, base + 14, short(edges[-1]), anchor="end"))
+    parts += [text_at(LEFT + place * step, base + 14, short_number(edges[place])) for place in places]
+    parts.append(text_at(WIDTH - 8, base + 14, short_number(edges[-1]), anchor="end"))
     parts.append(text_at(LEFT, HEIGHT - 8, legend))
     return "".join([*parts, "</svg>"])
 
 
-def exact(number: float) -> str:
+def exact_number(number: float) -> str:
     """A number that is compared with others: as many digits as tell it from them.
 
-    >>> exact(-1024.0), exact(-0.5078125)
+    >>> exact_number(-1024.0), exact_number(-0.5078125)
     ('-1,024', '-0.5078125')
     """
     return f"{number:,.0f}" if number == int(number) and abs(number) < 1e15 else repr(number)
 
 
-def short(number: float) -> str:
+def short_number(number: float) -> str:
     """A number in few characters.
 
-    >>> short(0.123456), short(1234567.0), short(1234.5), short(0.00001)
+    >>> short_number(0.123456), short_number(1234567.0), short_number(1234.5), short_number(0.00001)
     ('0.1235', '1,234,567', '1,234', '1e-05')
     """
     whole = number == int(number) or abs(number) >= 1000

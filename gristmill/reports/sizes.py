@@ -37,14 +37,14 @@ def percent(part: float, whole: float = 1) -> float:
     return float(f"{100 * part / whole:.4g}") if whole else 0.0
 
 
-def counted(number: int, noun: str) -> str:
+def quantity(number: int, noun: str) -> str:
     """A number and a noun.
 
     Args:
         number: number to show.
         noun: one of them; its plural ends with an additional s.
 
-    >>> counted(1, "partition"), counted(2_000, "partition")
+    >>> quantity(1, "partition"), quantity(2_000, "partition")
     ('1 partition', '2,000 partitions')
     """
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from gristmill.errors import visible
+from gristmill.errors import escape_controls
 
 _STYLE = (
     "body{font:14px sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem;color:#24292f;background:#fff}"
@@ -48,4 +48,4 @@ def _table(rows: Sequence[Mapping[str, str]]) -> str:
 
 
 def _plain(text: str) -> str:
-    return escape(visible(text.replace("\n", " ").replace("\t", " ")))
+    return escape(escape_controls(text.replace("\n", " ").replace("\t", " ")))

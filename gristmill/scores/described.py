@@ -9,7 +9,7 @@ from gristmill.lake.rows.label_values import declared_as
 from gristmill.lake.store.protocol import Store
 from gristmill.scores.column_file import open_columns
 from gristmill.scores.label_columns import ColumnsHead, make_columns
-from gristmill.scores.statistics import LabelStatistics, added
+from gristmill.scores.statistics import LabelStatistics, sum_statistics
 from gristmill.threads import thread_pool
 
 MOST_SHOWN = 24
@@ -39,13 +39,13 @@ class Described:
     undeclared: frozenset[str] = frozenset()
 
     @property
-    def shown(self) -> list[LabelStatistics]:
+    def shown_labels(self) -> list[LabelStatistics]:
         """The labels that people are shown, sorted by name."""
         frequent = sorted(self.labels, key=lambda label: (-label.rows, label.name))[:MOST_SHOWN]
         return sorted(frequent, key=lambda label: label.name)
 
 
-def describe(store: Store, partition: Place, shards: Sequence[Shard], kinds: Mapping[str, str] | None) -> Described:
+def describe_set(store: Store, partition: Place, shards: Sequence[Shard], kinds: Mapping[str, str] | None) -> Described:
     """Adds up the statistics of an attribute set, and writes the columns that are missing or stale.
 
     Args:
@@ -141,7 +141,7 @@ def _described(
     for head in heads:
         for each in head.statistics:
             parts.setdefault(each.name, []).append(each)
-    labels = tuple(added(parts[name]) for name in sorted(parts))
+    labels = tuple(sum_statistics(parts[name]) for name in sorted(parts))
     unknown = {label.name for label in labels if label.kind == "spans" and declared_as(label.name, kinds or {}) is None}
     left_out = sum(head.left_out for head in heads)
     return Described(partition, sum(s.rows for s in shards), labels, read, left_out, frozenset(unknown))

@@ -83,7 +83,7 @@ def write_examples(store: Store, described: Described, shards: Sequence[Shard]) 
     blocked = listed_pairs(store)
     examples: list[Example] = []
     texts = {}
-    for label, end, value, shard, row in extremes(described):
+    for label, end, value, shard, row in extreme_examples(described):
         if shard not in beside or beside[shard].ids != sets[shard].ids:
             raise DataError(f"{described.place.asset}: shard {shard} is not of its documents; make it again")
         if (shard, row) not in texts:
@@ -99,10 +99,10 @@ def write_examples(store: Store, described: Described, shards: Sequence[Shard]) 
     return file.examples
 
 
-def extremes(described: Described) -> Iterator[tuple[LabelStatistics, End, float, str, int]]:
+def extreme_examples(described: Described) -> Iterator[tuple[LabelStatistics, End, float, str, int]]:
     """The label, end, value, shard and row of each example that people are shown, in order."""
     ends: tuple[End, ...] = ("lowest", "highest")
-    for label in described.shown:
+    for label in described.shown_labels:
         for end in ends if label.least < label.most else ends[1:]:
             yield from ((label, end, *each) for each in getattr(label, end))
 

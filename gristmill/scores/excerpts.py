@@ -19,7 +19,7 @@ EXCERPT = 300
 
 def _line(store: Store, partition: Place, shard: Shard, row: int) -> tuple[str, bytes]:
     file = shard_file(store, partition, shard)
-    first, rows = file.around(row)
+    first, rows = file.rows_around(row)
     return file.path, rows[row - first]
 
 

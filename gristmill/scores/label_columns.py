@@ -28,7 +28,7 @@ from gristmill.lake.rows.label_values import declared_as
 from gristmill.lake.rows.shard_file import rows_of
 from gristmill.lake.store.protocol import Store
 from gristmill.scores.parquet_upload import write_parquet
-from gristmill.scores.statistics import LabelStatistics, added, numbers_of
+from gristmill.scores.statistics import LabelStatistics, numbers_of, sum_statistics
 
 FORMAT = 2
 """Of the files. Files of another format count as absent."""
@@ -119,7 +119,7 @@ def _head(
     lists: Collection[str],
 ) -> ColumnsHead:
     labels = sorted(sorted(held), key=lambda label: -held[label])[:MOST_LABELS]
-    statistics = tuple(added(parts[label]) for label in sorted(labels))
+    statistics = tuple(sum_statistics(parts[label]) for label in sorted(labels))
     kinds: dict[str, Kind] = {each.name: each.kind for each in statistics}
     return ColumnsHead(
         FORMAT,

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from gristmill.errors import visible
-from gristmill.reports.score_plot import BINS, draw_scores, short
+from gristmill.errors import escape_controls
+from gristmill.reports.score_plot import BINS, draw_scores, short_number
 from gristmill.reports.small_plot import MOST, draw_small
 from gristmill.scores.described import Described
 from gristmill.scores.examples import Example
@@ -40,7 +40,7 @@ def plot_of(label: LabelStatistics, rows: int) -> str:
     skewed = label.least >= 0 and label.most > _LONG_TAIL * label.quantile(0.95) > 0
     edges, counts = label.sketch.binned(BINS, label.least, label.most, doubling=skewed)
     unit = ("spans in a row" if label.kind == "spans" else "score") + (", logarithmic" if skewed else "")
-    return draw_scores(edges, counts, visible(label.name), f"{unit}; {label.rows:,} of {rows:,} rows")
+    return draw_scores(edges, counts, escape_controls(label.name), f"{unit}; {label.rows:,} of {rows:,} rows")
 
 
 def small_plot_of(label: LabelStatistics) -> str:
@@ -50,7 +50,7 @@ def small_plot_of(label: LabelStatistics) -> str:
         label: its statistics.
     """
     edges, counts = label.sketch.binned(MOST, label.least, label.most)
-    return draw_small(counts, short(edges[0]), short(edges[-1]))
+    return draw_small(counts, short_number(edges[0]), short_number(edges[-1]))
 
 
 def facts_of(label: LabelStatistics, rows: int, *, undeclared: bool = False) -> dict[str, str | int | float]:
@@ -64,13 +64,13 @@ def facts_of(label: LabelStatistics, rows: int, *, undeclared: bool = False) -> 
     share = label.rows / rows if rows else 0.0
     quantiles = {f"{round(100 * q)}%": _quantile(label, q) for q in QUANTILES}
     return {
-        "label": visible(label.name),
+        "label": escape_controls(label.name),
         "kind": "undeclared" if undeclared else label.kind,
         "rows with it": f"{share:.2%}",
         "rows with spans": f"{label.with_spans / rows if rows else 0:.2%}" if label.kind == "spans" else "",
-        "least": short(label.least),
-        "mean": short(float(f"{label.mean:.6g}")) if abs(label.total) < GREATEST else "unknown",
-        "most": short(label.most),
+        "least": short_number(label.least),
+        "mean": short_number(float(f"{label.mean:.6g}")) if abs(label.total) < GREATEST else "unknown",
+        "most": short_number(label.most),
         **quantiles,
     }
 
@@ -79,7 +79,7 @@ def _quantile(label: LabelStatistics, share: float) -> str:
     """A quantile in words: a range if the sketch knows no more."""
     number = label.quantile(share)
     low, high = (number, label.most) if number > 0 else (label.least, number)
-    return short(number) if abs(number) < HUGE or low == high else f"{short(low)} to {short(high)}"
+    return short_number(number) if abs(number) < HUGE or low == high else f"{short_number(low)} to {short_number(high)}"
 
 
 def page_of(described: Described, examples: Sequence[Example], meanings: Mapping[str, str] | None = None) -> str:
@@ -91,7 +91,7 @@ def page_of(described: Described, examples: Sequence[Example], meanings: Mapping
         meanings: meanings of labels by name, as the tagger declares them.
     """
     title = f"{described.place.asset} ({described.place.snapshot})"
-    shown = described.shown
+    shown = described.shown_labels
     others = len(described.labels) - len(shown)
     facts = [
         facts_of(label, described.rows, undeclared=label.name in described.undeclared) for label in described.labels
@@ -101,8 +101,8 @@ def page_of(described: Described, examples: Sequence[Example], meanings: Mapping
     parts = [
         '<!doctype html><html lang="en"><head><meta charset="utf-8">',
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
-        f"<title>{escape(visible(title))}</title><style>{STYLE}</style></head><body>",
-        f"<h1>{escape(visible(title))}</h1><p>{described.rows:,} rows, {len(described.labels):,} labels.",
+        f"<title>{escape(escape_controls(title))}</title><style>{STYLE}</style></head><body>",
+        f"<h1>{escape(escape_controls(title))}</h1><p>{described.rows:,} rows, {len(described.labels):,} labels.",
         f" Plots and examples are of the {len(shown)} labels that most rows have." if others else "",
         f" {described.left_out:,} labels of shards with too many are left out." if described.left_out else "",
         " Numbers of a label with spans are how many spans a row has." if _has_spans(described) else "",
@@ -129,12 +129,12 @@ def _has_spans(described: Described) -> bool:
 
 def _section(label: LabelStatistics, rows: int, examples: Sequence[Example], meaning: str) -> str:
     lines = "".join(
-        f"<tr><td>{each.end}</td><td class=n>{escape(short(each.value))}</td><td class=t>{_excerpt(each)}"
-        f'<br><span class="faint">{escape(visible(f"{each.shard} row {each.row}  {each.id}"))}</span></td></tr>'
+        f"<tr><td>{each.end}</td><td class=n>{escape(short_number(each.value))}</td><td class=t>{_excerpt(each)}"
+        f'<br><span class="faint">{escape(escape_controls(f"{each.shard} row {each.row}  {each.id}"))}</span></td></tr>'
         for each in examples
     )
-    head = f"<h2>{escape(visible(label.name))}</h2>"
-    said = f"<p>{escape(visible(meaning))}</p>" if meaning else ""
+    head = f"<h2>{escape(escape_controls(label.name))}</h2>"
+    said = f"<p>{escape(escape_controls(meaning))}</p>" if meaning else ""
     return f"<section>{head}{said}{plot_of(label, rows)}<table>{lines}</table></section>"
 
 
@@ -161,4 +161,4 @@ def marked_html(text: str, marks: Sequence[tuple[int, int]]) -> str:
 
 
 def _plain(text: str) -> str:
-    return escape(visible(text.replace("\n", " ").replace("\t", " ")))
+    return escape(escape_controls(text.replace("\n", " ").replace("\t", " ")))

@@ -7,7 +7,7 @@ from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.protocol import Store
 from gristmill.scores.described import MOST_SHOWN, column_heads, has_kinds, heads_of_one_kind, known_kinds
 from gristmill.scores.label_columns import make_columns
-from gristmill.scores.statistics import LabelStatistics, added
+from gristmill.scores.statistics import LabelStatistics, sum_statistics
 
 SAMPLED = 64
 """Most shards of a partition whose columns are read: of more, as many that lie evenly among them."""
@@ -33,15 +33,15 @@ def quantiles_of(
     Raises:
         StoreError: the lake does not answer.
     """
-    heads = heads_of_one_kind(column_heads(store, partition, sampled(shards)))
+    heads = heads_of_one_kind(column_heads(store, partition, sampled_shards(shards)))
     if heads is None:
         return None
     parts: dict[str, list[LabelStatistics]] = {}
     for head in heads:
         for each in head.statistics:
             parts.setdefault(each.name, []).append(each)
-    rows = sum(shard.rows for shard in sampled(shards))
-    found = sorted((added(each) for each in parts.values()), key=lambda label: (-label.rows, label.name))
+    rows = sum(shard.rows for shard in sampled_shards(shards))
+    found = sorted((sum_statistics(each) for each in parts.values()), key=lambda label: (-label.rows, label.name))
     frequent = {label.name for label in found[:MOST_SHOWN] if label.rows * FREQUENT >= rows} | set(labels)
     chosen = [label for label in found if label.name in frequent and label.rows]
     return {label.name: tuple(label.quantile(share) for share in shares) for label in chosen}
@@ -60,7 +60,7 @@ def describe_sampled(store: Store, partition: Place, shards: Sequence[Shard], ki
         DataError: a row is wrong.
         StoreError: a shard is not the one that its ledger names, or the lake does not answer.
     """
-    chosen = sampled(shards)
+    chosen = sampled_shards(shards)
     heads = list(column_heads(store, partition, chosen))
     kinds = known_kinds(heads, kinds)
     for shard, head in zip(chosen, heads, strict=True):
@@ -68,7 +68,7 @@ def describe_sampled(store: Store, partition: Place, shards: Sequence[Shard], ki
             make_columns(store, partition, shard, kinds, lists=head.lists if head else ())
 
 
-def sampled(shards: Sequence[Shard]) -> Sequence[Shard]:
+def sampled_shards(shards: Sequence[Shard]) -> Sequence[Shard]:
     """The shards that are looked at: all, or SAMPLED of them."""
     if len(shards) <= SAMPLED:
         return shards

@@ -26,7 +26,7 @@ class Sketch(msgspec.Struct, frozen=True):
     Attributes:
         counts: number of values in each bucket, by the bucket's key.
 
-    >>> sketch = Sketch.of(np.array([1.0, 2.0, 2.0, 100.7]))
+    >>> sketch = Sketch.from_numbers(np.array([1.0, 2.0, 2.0, 100.7]))
     >>> sketch.total, sketch.quantile(0.5), sketch.quantile(1)
     (4, 2.0, 100.0)
     """
@@ -34,7 +34,7 @@ class Sketch(msgspec.Struct, frozen=True):
     counts: dict[int, int] = {}
 
     @classmethod
-    def of(cls, numbers: NDArray[np.float64], *, floored: bool = False) -> "Sketch":
+    def from_numbers(cls, numbers: NDArray[np.float64], *, floored: bool = False) -> "Sketch":
         """The sketch of finite numbers.
 
         Args:

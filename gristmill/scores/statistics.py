@@ -102,13 +102,13 @@ def numbers_of(
         total=_finite(total, numbers.tolist()),
         least=float(numbers.min()),
         most=float(numbers.max()),
-        sketch=Sketch.of(numbers),
+        sketch=Sketch.from_numbers(numbers),
         lowest=tuple(Extreme(float(numbers[i]), shard, int(rows[i])) for i in up),
         highest=tuple(Extreme(float(numbers[i]), shard, int(rows[i])) for i in down),
     )
 
 
-def added(parts: Sequence[LabelStatistics]) -> LabelStatistics:
+def sum_statistics(parts: Sequence[LabelStatistics]) -> LabelStatistics:
     """The statistics of one label over several parts, in the order of the lake. One part or more."""
     full = [part for part in parts if part.rows]
     if len(full) < 2:

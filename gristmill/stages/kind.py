@@ -103,7 +103,7 @@ class KindBehaviour:
         """
         raise NotImplementedError
 
-    def held(self, part: KnownPart, wanted: WantedDocuments) -> Iterator[HeldDocument]:
+    def held_documents(self, part: KnownPart, wanted: WantedDocuments) -> Iterator[HeldDocument]:
         """The wanted documents that a part holds.
 
         Args:

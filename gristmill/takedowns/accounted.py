@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from gristmill.errors import DataError, GristmillError, StoreError
-from gristmill.execution.mend import reindex
+from gristmill.execution.mend import how_to_reindex
 from gristmill.formats.levanter.checksums import CHECKSUMS
 from gristmill.lake.address import part_at, place
 from gristmill.lake.asset_kind import LEDGERS, expression_of
@@ -33,7 +33,7 @@ from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.json_object import NOT_DECODED, decode_object
 from gristmill.lake.store.protocol import Entry, ObjectVersion, Store
 from gristmill.releases.moved import lake_left
-from gristmill.releases.pins import named_by_indexes, pins
+from gristmill.releases.pins import named_by_indexes, pinned_by_releases
 from gristmill.stages.export.index import release_folder
 from gristmill.takedowns.own_objects import why_not_own
 from gristmill.takedowns.places import TRAINED
@@ -82,7 +82,7 @@ class _Made(NamedTuple):
     version: ObjectVersion | None = None
 
 
-def unread(store: Store, read: Collection[str]) -> UnreadObjects:
+def find_unread(store: Store, read: Collection[str]) -> UnreadObjects:
     """The objects of a lake that nobody has read and no current ledger proves by its digest, each with the reason.
 
     Args:
@@ -126,7 +126,7 @@ def unread(store: Store, read: Collection[str]) -> UnreadObjects:
                 continue
         unnamed.setdefault(_folder_of(path), _OLD if part_at(path) else why)
     _add_unnamed(store, found, unnamed)
-    found.elsewhere.extend(raw.elsewhere())
+    found.elsewhere.extend(raw.assets_outside())
     found.raw.update({path: why for path, why in odd.items() if _RAW.match(f"{path}/")})
     found.strays.update({path: why for path, why in odd.items() if path not in found.raw})
     found.strays.update({each.path: "a file that is not finished: " + _AT_WORK for each in store.unfinished()})
@@ -141,7 +141,7 @@ def _folder_of(path: str) -> str:
 
 def _add_unnamed(store: Store, found: UnreadObjects, unnamed: Mapping[str, str]) -> None:
     """Adds objects and folders that no ledger names, and why, by path: of parts also why `gc` keeps them."""
-    pinned = pins(store, damaged=True) if unnamed else {}
+    pinned = pinned_by_releases(store, damaged=True) if unnamed else {}
     indexed = named_by_indexes(store, damaged=True) if unnamed else {}
     for path, why in unnamed.items():
         name = path.rstrip("/").rpartition("/")[2]
@@ -253,11 +253,12 @@ def _index(store: Store, path: str) -> tuple[Mapping[str, str], str]:
     try:
         ledger = read_index_ledger(store, path)
         if ledger is None:
-            return {}, f"{path} is missing; {reindex(store, path)}"
+            return {}, f"{path} is missing; {how_to_reindex(store, path)}"
         for upstream in ledger.inputs if kind.top in _TRAINED else ():
             head = read_head(store, place(upstream.asset, upstream.snapshot))
             if head is None or head.fingerprint != upstream.fingerprint:
-                why = f"its index was made from another {upstream.asset} ({upstream.snapshot}); {reindex(store, path)}"
+                made = f"its index was made from another {upstream.asset} ({upstream.snapshot})"
+                why = f"{made}; {how_to_reindex(store, path)}"
                 return ledger.files, why
         return {**ledger.files, **_copied(store, ledger.files)}, ""
     except GristmillError as error:

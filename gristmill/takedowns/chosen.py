@@ -202,7 +202,7 @@ def _each(store: Store, search: Search, asked: _Question, *, scan: bool) -> Pair
 
 def _skip(search: Search, partition: Partition, why: object, shard: Shard) -> None:
     where = partition.place
-    search.skip(where.kind.area, f"{where.asset} ({where.snapshot}), shard {shard.name}", why)
+    search.note_skipped(where.kind.area, f"{where.asset} ({where.snapshot}), shard {shard.name}", why)
 
 
 def first_versions(store: Store, search: Search) -> Iterator[Partition]:
@@ -226,7 +226,7 @@ def _partitions(store: Store, search: Search, *kinds: AssetKind) -> Iterator[Par
         try:
             partition = find_partition(store, there)
         except GristmillError as error:
-            search.skip(there.kind.area, f"{there.asset} ({there.snapshot})", error)
+            search.note_skipped(there.kind.area, f"{there.asset} ({there.snapshot})", error)
             continue
         if partition is not None:
             yield partition

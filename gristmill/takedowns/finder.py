@@ -33,7 +33,7 @@ from gristmill.lake.ledger.model import Input
 from gristmill.lake.ledger.walk import list_assets
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
-from gristmill.raw_data.erasures import WITHDRAWN, erasures, text_digest
+from gristmill.raw_data.erasures import WITHDRAWN, read_erasures, text_digest
 from gristmill.stages.kind import KnownPart, WantedDocuments, behaviour_of
 from gristmill.stages.token_cache.part import PartRecord
 from gristmill.takedowns.erasing.left_out import left_out_places
@@ -113,10 +113,10 @@ class Finder:
                     if partition is not None:
                         how.get(there.kind, self._parts)(partition)
                 except GristmillError as error:
-                    self.search.skip(area, _shown(there), error)
+                    self.search.note_skipped(area, _shown(there), error)
                 self._tell_stale(area, there)
         for folder, why in absent_kinds(self._store):
-            self.search.skip(folder, folder, why)
+            self.search.note_skipped(folder, folder, why)
         if self._left_out or list_assets(self._store, LABELS):
             self._read_texts()
         self._add(labelled_places(self._store, self._wanted, self.search))
@@ -136,7 +136,7 @@ class Finder:
         found_rows = rows_by_shard(self._store, there, shards, self._wanted, proven=self._proven, scan=self._scan)
         for found in found_rows:
             if found.why:
-                self.search.skip(area, f"{_shown(there)}, shard {found.shard.name}", found.why)
+                self.search.note_skipped(area, f"{_shown(there)}, shard {found.shard.name}", found.why)
                 continue
             if found.rows:
                 rows[found.shard.name] = found.rows
@@ -180,11 +180,11 @@ class Finder:
         """Learns the texts of the wanted documents, and tells what cannot be read."""
         texts = self.search.texts
         try:
-            for _, record in erasures(self._store):
+            for _, record in read_erasures(self._store):
                 for digest, pairs in record.texts.items():
                     texts.setdefault(digest, []).extend(pair for pair in pairs if pair in self._wanted.reasons)
         except GristmillError as error:
-            self.search.skip("labels", WITHDRAWN, error)
+            self.search.note_skipped("labels", WITHDRAWN, error)
         for searched in self._searched.values():
             for shard, rows in searched.rows.items():
                 try:
@@ -193,7 +193,7 @@ class Finder:
                         text = decode_object(found.line, _OwnText, found.path, "documents", "make its shard again").text
                         texts.setdefault(text_digest(text), []).append(pair)
                 except GristmillError as error:
-                    self.search.skip("labels", f"{_shown(searched.partition.place)}, shard {shard}", error)
+                    self.search.note_skipped("labels", f"{_shown(searched.partition.place)}, shard {shard}", error)
 
     def _attributes(self, partition: Partition) -> None:
         there, names = partition.place, names_of(partition.place.asset)
@@ -207,7 +207,7 @@ class Finder:
             if found is None:
                 self._stale.append(name)
             elif found.why:
-                self.search.skip("attributes", _shown(there), found.why)
+                self.search.note_skipped("attributes", _shown(there), found.why)
             else:
                 rows += [(pair, name, row) for pair, row in found.rows.items()]
         for pair, name, row in rows:
@@ -219,7 +219,7 @@ class Finder:
     def _parts(self, partition: Partition) -> None:
         there, wanted = partition.place, WantedDocuments(partial(self._of, partition), self._wanted.by_id)
         for row in partition.shards.values():
-            for found in behaviour_of(there.kind).held(KnownPart(self._store, there, row), wanted):
+            for found in behaviour_of(there.kind).held_documents(KnownPart(self._store, there, row), wanted):
                 self._found(found.pair, there.kind.area, there, row.name, found.where, found.by_id_of)
 
     def _token_cache(self, partition: Partition) -> None:
@@ -256,7 +256,7 @@ class Finder:
         names, self._stale = sorted(set(self._stale)), []
         if names:
             what = f"shard {names[0]}" if len(names) == 1 else f"{len(names)} shards, such as {names[0]}"
-            self.search.skip(area, _shown(there), STALE.format(what))
+            self.search.note_skipped(area, _shown(there), STALE.format(what))
 
 
 def _is_beside(documents: _SearchedRows | None, name: str, ids: str) -> bool:

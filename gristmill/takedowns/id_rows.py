@@ -17,7 +17,7 @@ from gristmill.lake.address import Place
 from gristmill.lake.identity import HASH_BYTES, ROW_BYTES, Pair, load_hashes
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.id_index import IdIndex
-from gristmill.lake.ledger.id_search import sightings
+from gristmill.lake.ledger.id_search import find_sightings
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.ledger.receipts import read_run_note
 from gristmill.lake.store.protocol import ObjectVersion, Store
@@ -149,7 +149,7 @@ def _read(store: Store, place: Place, shard: Shard, wanted: Wanted) -> dict[Pair
             continue
         if len(data) < rows * (HASH_BYTES + ROW_BYTES):  # an index of Gristmill 0.1 has hashes only
             high = np.frombuffer(digest[:8], ">u8").astype(np.uint64)
-            found |= {each.pair: each.row for each in sightings(store, place, shard, high) if each.pair == pair}
+            found |= {each.pair: each.row for each in find_sightings(store, place, shard, high) if each.pair == pair}
         else:
             start = rows * HASH_BYTES + position * ROW_BYTES
             found[pair] = int.from_bytes(data[start : start + ROW_BYTES], "big")

@@ -40,7 +40,7 @@ def pairs_like(store: Store, matches: Callable[[str], object]) -> set[Pair]:
     return {pair for pair in listed_pairs(store) | erased_pairs(store) if matches(pair[1])}
 
 
-def unknown(store: Store, wanted: Wanted, search: Search) -> dict[Pair, str]:
+def unknown_documents(store: Store, wanted: Wanted, search: Search) -> dict[Pair, str]:
     """The wanted documents that nobody knows, each with what is near to it, in words.
 
     A document that a list names is unknown all the same if only its source is wrong: if the recipe of this name makes
@@ -87,7 +87,7 @@ def unknown_words(nobody: Mapping[Pair, str], search: Search) -> list[str]:
     """A line for people on each document that nobody knows: what is near to it, and how to go on.
 
     Args:
-        nobody: result of unknown().
+        nobody: result of unknown_documents().
         search: the search for them.
     """
     searched, mend = "", ""

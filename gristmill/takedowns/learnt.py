@@ -25,7 +25,7 @@ class _Ledger(msgspec.Struct, frozen=True):
     inputs: tuple[Any, ...] = ()
 
 
-def learnt(store: Store, search: Search) -> Iterator[str]:
+def models_that_learnt(store: Store, search: Search) -> Iterator[str]:
     """The tokenizers and models that have learnt from wanted documents, or may have: a line for each, in words.
 
     Args:

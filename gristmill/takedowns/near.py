@@ -82,7 +82,7 @@ def near_documents(store: Store, search: Search, wanted: Collection[Pair]) -> se
     partners: dict[tuple[str, Key], Counter[Upstream]] = {}
     dedupes = _dedupes(store)
     if not dedupes:
-        search.skip("dedupe", "near documents", "the lake has no clusters of a dedupe by MinHash; make one")
+        search.note_skipped("dedupe", "near documents", "the lake has no clusters of a dedupe by MinHash; make one")
         return near
     for name, rounds in dedupes.items():
         try:
@@ -93,10 +93,10 @@ def near_documents(store: Store, search: Search, wanted: Collection[Pair]) -> se
                 reached[each.pair].add((name, _source(each)))
             near |= others
         except GristmillError as error:
-            search.skip("dedupe", f"dedupe {name}", error)
+            search.note_skipped("dedupe", f"dedupe {name}", error)
     for source, id_ in sorted(set(wanted) - reached.keys()):
         why = "no dedupe by MinHash has compared it as it is now; name what is near it by --ids"
-        search.skip("dedupe", f"near {id_!r} of {source!r}", why)
+        search.note_skipped("dedupe", f"near {id_!r} of {source!r}", why)
     groups = set(map(frozenset, reached.values()))
     for first in _first_versions(store) if reached else ():
         rows = first.totals["rows"]
@@ -106,7 +106,7 @@ def near_documents(store: Store, search: Search, wanted: Collection[Pair]) -> se
                 f"{lacking:,} of its {rows:,} documents were never compared, as they are now, with these; make a dedupe"
                 " by MinHash that compares them, or name what is near there by --ids"
             )
-            search.skip("dedupe", f"near documents in {first.asset} ({first.snapshot})", why)
+            search.note_skipped("dedupe", f"near documents in {first.asset} ({first.snapshot})", why)
     return near
 
 
@@ -203,10 +203,10 @@ def _compared_now(store: Store, dedupe: str, rounds: Sequence[Place], search: Se
     for key in map(round_key, range(1, order.rounds + 1)):
         if key not in made:
             why = f"it has no clusters; run {RESOLUTION.at(dedupe=dedupe)} again"
-            search.skip("dedupe", f"dedupe {dedupe} ({key})", why)
+            search.note_skipped("dedupe", f"dedupe {dedupe} ({key})", why)
         elif any(made[each].upstream not in made[key].inputs for each in made if each < key):
             why = f"its clusters are not of those of the rounds before; run {RESOLUTION.at(dedupe=dedupe)} again"
-            search.skip("dedupe", f"dedupe {dedupe} ({key})", why)
+            search.note_skipped("dedupe", f"dedupe {dedupe} ({key})", why)
             stale.add(key)
     documents: dict[Key, Place] = {}
     firsts: dict[Key, tuple[Upstream, int]] = {}

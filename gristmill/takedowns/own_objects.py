@@ -13,7 +13,7 @@ import msgspec
 from gristmill.errors import GristmillError
 from gristmill.lake.address import place_of_ledger
 from gristmill.lake.asset_kinds import TOKENIZER, kind_of, whole_asset_of
-from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.index_ledger import IndexLedger
 from gristmill.lake.ledger.lake_id import LAKE_FILE, LakeId
 from gristmill.lake.ledger.model import Ledger
@@ -97,7 +97,7 @@ def has_form(data: bytes, form: type[msgspec.Struct]) -> bool:
     (True, False)
     """
     try:
-        again = dump(msgspec.json.decode(data, type=form))
+        again = as_json(msgspec.json.decode(data, type=form))
         return again == data or _is_within(json.loads(data, object_pairs_hook=_once), json.loads(again))
     except (*NOT_DECODED, ValueError):
         return False

@@ -104,15 +104,15 @@ class Search(msgspec.Struct):
     unread_rows: dict[str, str] = {}
     texts: dict[str, list[Pair]] = {}
 
-    def of(self, pair: Pair) -> list[FoundPlace]:
+    def places_of(self, pair: Pair) -> list[FoundPlace]:
         """The places of one document."""
         return [place for place in self.found if place.pair == pair]
 
-    def skip(self, area: Area, what: str, why: object) -> None:
+    def note_skipped(self, area: Area, what: str, why: object) -> None:
         """Notes that something was not searched."""
         self.unsearched.append(Unsearched(area, f"{what}: {why}"))
 
-    def skipped(self, areas: Sequence[Area]) -> list[str]:
+    def skipped_in_words(self, areas: Sequence[Area]) -> list[str]:
         """The names of what was not searched of some areas."""
         return [each.what for each in self.unsearched if each.area in areas]
 

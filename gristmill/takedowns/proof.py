@@ -15,15 +15,15 @@ from gristmill.lake.address import Place, blocklist_path, place
 from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.rows.blocklists.blocklist import read_blocklist
 from gristmill.lake.store.protocol import Store
-from gristmill.releases.pins import pins
+from gristmill.releases.pins import pinned_by_releases
 from gristmill.stages.mixing.unmade import mend_of_unmade, unmade
-from gristmill.takedowns.accounted import unread
+from gristmill.takedowns.accounted import find_unread
 from gristmill.takedowns.due import due_slices, list_for_mix
-from gristmill.takedowns.erasing.erasure import unfinished
+from gristmill.takedowns.erasing.erasure import unfinished_erasures
 from gristmill.takedowns.finder import Finder
 from gristmill.takedowns.foreign import ForeignFiles, search_foreign, why_not_in_rows
-from gristmill.takedowns.known import unknown, unknown_words
-from gristmill.takedowns.learnt import learnt
+from gristmill.takedowns.known import unknown_documents, unknown_words
+from gristmill.takedowns.learnt import models_that_learnt
 from gristmill.takedowns.places import TRAINED, Area, FoundPlace, Search
 from gristmill.takedowns.wanted import Wanted
 from gristmill.tracing.raw import Shelves
@@ -58,7 +58,7 @@ class ProofLine(msgspec.Struct, frozen=True):
     why: str
 
     @property
-    def good(self) -> bool:
+    def is_settled(self) -> bool:
         """Whether nothing is left to do before training may go on."""
         return self.state in {"listed", "absent", "remains"}
 
@@ -66,7 +66,7 @@ class ProofLine(msgspec.Struct, frozen=True):
         return f"{self.what}: {self.state}: {self.why}"
 
 
-def proof(
+def proof_lines(
     store: Store,
     wanted: Wanted,
     blocklist: str,
@@ -98,7 +98,7 @@ def proof(
     unreached = [each.place.asset for each in due_slices(store, search, blocklist) if not each.by]
     mend = f"; {', '.join(unreached)}: names no {blocklist}, and {list_for_mix(blocklist)}" if unreached else ""
     yield _live(search, unmade(store, shelves.packages), mend)
-    left = unread(store, search.read)
+    left = find_unread(store, search.read)
     yield _old(left.old)
     yield _releases(store, left.old)
     refused = search_foreign(store, search.unread_rows, wanted, scan=False, exclude=exclude)
@@ -111,7 +111,7 @@ def proof(
     records = search.unread_raw | search.unread_rows
     left_out = search_foreign(store, records, wanted, scan=False, exclude=exclude)
     unread_raw.excluded += left_out.excluded
-    yield _raw(search, unread_raw, left_out.unread, left.elsewhere, unfinished(store, wanted))
+    yield _raw(search, unread_raw, left_out.unread, left.elsewhere, unfinished_erasures(store, wanted))
     yield _strays(left.strays)
     foreign = dict.fromkeys(left.foreign, "not a file of the lake")
     yield _foreign(search_foreign(store, foreign, wanted, scan=scan, exclude=exclude, made_ids=made_ids))
@@ -121,7 +121,7 @@ def _unknown(store: Store, wanted: Wanted, search: Search) -> ProofLine | None:
     """The line on documents that nobody knows; None if all are known."""
     what = "asked for"
     try:
-        nobody = unknown(store, wanted, search)
+        nobody = unknown_documents(store, wanted, search)
     except DataError as error:  # a list or a record that nobody can read may name them
         return ProofLine(what, "not proven", str(error))
     if not nobody:
@@ -150,7 +150,7 @@ def _live(search: Search, without: Mapping[Place, str], unreached: str) -> Proof
         slices = {place(each.asset, each.snapshot) for each in found}
         remake = "; make these slices" if slices - without.keys() else ""
         return ProofLine(what, "found", f"{_places(found)}{unreached or remake}{_left(without, slices)}")
-    skipped = search.skipped(("documents", *TRAINED))
+    skipped = search.skipped_in_words(("documents", *TRAINED))
     if skipped:
         told = {each for each in without if any(f"{each.asset} ({each.snapshot})" in words for words in skipped)}
         return ProofLine(what, "not proven", f"{_some(skipped)}{_left(without, told)}")
@@ -173,7 +173,7 @@ def _old(old: Mapping[str, str]) -> ProofLine:
 def _releases(store: Store, old: Mapping[str, str]) -> ProofLine:
     """Which releases name an old part: `gc` keeps it for them."""
     files = [entry.path for entry in store.list("releases/") if entry.path.endswith(".json")]
-    pinned = pins(store, damaged=True)
+    pinned = pinned_by_releases(store, damaged=True)
     pinning = sorted({file for path in old for file in pinned.get(path.rstrip("/").rpartition("/")[2], ())})
     if pinning:
         why = f"{_some(pinning)}: they name old parts, which may have them; withdraw them (gristmill erase), then gc"
@@ -185,9 +185,9 @@ def _kept(what: str, search: Search, areas: tuple[Area, ...], searched: Area) ->
     found = [each for each in search.found if each.area in areas]
     if found:
         there = ProofLine(what, "remains", f"{_places(found)}; a takedown leaves these")
-        left = search.skipped(areas)
+        left = search.skipped_in_words(areas)
         return _with(there, f"not searched: {_some(left)}") if left else there
-    skipped = search.skipped((*areas, searched))
+    skipped = search.skipped_in_words((*areas, searched))
     if skipped:
         return ProofLine(what, "not proven", _some(skipped))
     return ProofLine(what, "absent", f"searched with {_count(search, searched)}")
@@ -208,7 +208,7 @@ def _learnt(store: Store, search: Search) -> ProofLine:
     """Which tokenizers and models were trained on the documents: words of their texts may be in them."""
     what = "tokenizers and models"
     try:
-        found = list(learnt(store, search))
+        found = list(models_that_learnt(store, search))
     except DataError as error:
         return ProofLine(what, "not proven", str(error))
     if found:

@@ -13,8 +13,8 @@ from gristmill.lake.ledger.receipts import RawVersion, raw_stamps
 from gristmill.lake.rows.raw_parts import PartEdges, sha256_of_part
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.protocol import Entry, Store
-from gristmill.raw_data.erasures import ErasedObject, erasures
-from gristmill.raw_data.scan import listed, raw_top
+from gristmill.raw_data.erasures import ErasedObject, read_erasures
+from gristmill.raw_data.scan import list_raw_objects, raw_top
 from gristmill.recipes.source import Source
 from gristmill.stages.conversion.parts import part_of
 
@@ -99,14 +99,14 @@ class RawObjects:
         left = {sha256 for cut in cuts if cut and cut.before in made for sha256 in (cut.after, cut.coming) if sha256}
         return bool(left) and sha256_of(self._store, path) in left
 
-    def elsewhere(self) -> list[str]:
+    def assets_outside(self) -> list[str]:
         """The raw assets of which no object was asked for that documents were made from: they lie outside of the lake,
         or are gone.
         """
         return sorted(self._sources - self._here)
 
 
-def unmade(store: Store, sources: Iterable[Source]) -> Iterator[tuple[str, str]]:
+def unaccounted_raw_objects(store: Store, sources: Iterable[Source]) -> Iterator[tuple[str, str]]:
     """The raw objects of the lake that recipes read, and of which nobody knows the documents: path, and why.
 
     What an erasure has left of an object counts as known if documents were made from the object of before: it has the
@@ -120,13 +120,13 @@ def unmade(store: Store, sources: Iterable[Source]) -> Iterator[tuple[str, str]]
         DataError: the record of an erasure is wrong.
         StoreError: the lake does not answer.
     """
-    raw, cuts = RawObjects(store), [record.objects for _, record in erasures(store)]
+    raw, cuts = RawObjects(store), [record.objects for _, record in read_erasures(store)]
     for there in list_ledgers(store):
         with suppress(GristmillError):  # a ledger that cannot be read makes nothing known
             raw.add(there, read_ledger(store, there)[1])
     for source in sources:
         top = raw_top(source)
-        for entry in listed(source, store, top, "", lambda _: None) if top else ():
+        for entry in list_raw_objects(source, store, top, "", lambda _: None) if top else ():
             name = entry.path.removeprefix(top)
             split = source.partition.split(name)
             if split is None or not source.wants(name.removeprefix(source.partition.prefix(split[0]))):

@@ -17,14 +17,14 @@ from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.identity import Pair
 from gristmill.lake.rows.quarantined import QuarantinedRow
 from gristmill.lake.rows.row_blocks import HEAD
-from gristmill.lake.rows.shard_file import read_blocks, rows_of, unpacked
+from gristmill.lake.rows.shard_file import read_blocks, rows_of, unpack_pieces
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.raw_object import TOO_LONG
-from gristmill.recipes.shelf import find
+from gristmill.recipes.shelf import find_recipe
 from gristmill.recipes.source import Source
 from gristmill.takedowns.places import FoundPlace, Search
-from gristmill.takedowns.refused_ids import is_json, is_object, own_ids, plain
+from gristmill.takedowns.refused_ids import is_json, is_object, own_ids, unescape_json
 from gristmill.takedowns.side_files import NUMBER, pairs_in
 from gristmill.takedowns.wanted import Wanted
 from gristmill.tracing.rows import Partition
@@ -54,7 +54,7 @@ def source_of(documents: Partition, packages: Sequence[str]) -> Source | None:
         packages: the shelves.
     """
     try:
-        return find("sources", Source, packages, names_of(documents.place.asset)["source"])
+        return find_recipe("sources", Source, packages, names_of(documents.place.asset)["source"])
     except RecipeError:
         return None
 
@@ -118,7 +118,7 @@ def _texts(data: bytes, source: Source | None) -> list[str]:
     except LookupError:
         text = data.decode("utf-8", "replace")
     quote, escape = _option(source, "quote"), _option(source, "escape")
-    texts = [text, plain(text), text.replace("\0", "")]
+    texts = [text, unescape_json(text), text.replace("\0", "")]
     if quote:
         texts.append(text.replace(quote * 2, quote))
     if escape:
@@ -250,7 +250,7 @@ def _pieces(store: Store, path: str, offset: int, overlap: int) -> Iterator[byte
         DataError: the object cannot be unpacked.
     """
     held, skipped = b"", 0
-    for piece in unpacked(store.stream(path), path):
+    for piece in unpack_pieces(store.stream(path), path):
         left = max(0, min(len(piece), offset - skipped))
         skipped += left
         held += piece[left:]

@@ -118,7 +118,7 @@ def _values(text: str, path: str) -> set[str]:
     row = _loaded(text)
     own = _at(row, path)
     exact = {str(own) if isinstance(own, str | int) and not isinstance(own, bool) else ""}
-    return {plain(string) or number for string, number in found} | (exact if isinstance(row, dict) else set())
+    return {unescape_json(string) or number for string, number in found} | (exact if isinstance(row, dict) else set())
 
 
 def _at(row: Any, path: str) -> Any:
@@ -155,13 +155,13 @@ def _loaded(text: str) -> Any:
         return None
 
 
-def plain(text: str) -> str:
+def unescape_json(text: str) -> str:
     r"""The text of JSON without escapes.
 
     Args:
         text: JSON, or a piece of it.
 
-    >>> plain(r'{"id": "\u0064\/7\ud83d\ude00"}')
+    >>> unescape_json(r'{"id": "\u0064\/7\ud83d\ude00"}')
     '{"id": "d/7😀"}'
     """
     return _ESCAPES.sub(lambda found: str(json.loads(f'"{found[0]}"')), text)

@@ -144,7 +144,7 @@ def column_places(
             search.read.add(entry.path)
         except GristmillError as error:
             if not pairs:
-                search.skip("columns", entry.path, str(error).removeprefix(f"{entry.path}: "))
+                search.note_skipped("columns", entry.path, str(error).removeprefix(f"{entry.path}: "))
         for pair in sorted(pairs):
             yield _place(pair, "columns", partition.place, shard.name, entry.path)
 
@@ -173,7 +173,7 @@ def labelled_places(store: Store, wanted: Wanted, search: Search) -> Iterator[Fo
                     yield from _named(store, entry.path, asset, wanted, search.texts)
                     search.read.add(entry.path)
                 except GristmillError as error:
-                    search.skip("labels", entry.path, error)
+                    search.note_skipped("labels", entry.path, error)
 
 
 def _named(

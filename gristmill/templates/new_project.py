@@ -152,7 +152,9 @@ def project_files(names: Names, shelves: Sequence[str], shards: int) -> dict[str
         **mix_values("base", names.name, "v1", f'("{names.name}-bpe-1",)'),
         **tagger_values("prose", 1),
     }
-    found = {_target(path, names): filled(path.read_text("utf-8"), values) for path in TEMPLATES.rglob(f"*{SUFFIX}")}
+    found = {
+        _target(path, names): fill_template(path.read_text("utf-8"), values) for path in TEMPLATES.rglob(f"*{SUFFIX}")
+    }
     return {path: text.encode() for path, text in sorted(found.items())}
 
 
@@ -163,7 +165,7 @@ def _target(template: Path, names: Names) -> str:
     return "/".join(parts).replace("_package_", names.package).replace("_source_", names.name)
 
 
-def template(path: str) -> str:
+def template_text(path: str) -> str:
     """The text of a template.
 
     Args:
@@ -196,7 +198,7 @@ def tagger_values(name: str, number: int) -> dict[str, str]:
     return {"@tagger@": f"{name}-{number}", "@next@": f"{name}-{number + 1}", "@TAGGER@": constant}
 
 
-def filled(text: str, values: Mapping[str, str]) -> str:
+def fill_template(text: str, values: Mapping[str, str]) -> str:
     """A template with a value in place of each mark.
 
     Args:

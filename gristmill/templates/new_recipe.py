@@ -7,9 +7,9 @@ from pathlib import Path
 from gristmill.errors import RecipeError
 from gristmill.lake.address import check_name
 from gristmill.project import Project
-from gristmill.recipes.shelf import find
+from gristmill.recipes.shelf import find_recipe
 from gristmill.recipes.source import Source
-from gristmill.templates.new_project import LONGEST, filled, mix_values, tagger_values, template
+from gristmill.templates.new_project import LONGEST, fill_template, mix_values, tagger_values, template_text
 
 
 def check_place(file: Path, kind: str, project: Project | None) -> Project:
@@ -60,7 +60,7 @@ def source_file(stem: str) -> str:
     """
     title = stem.replace("_", " ").capitalize()
     values = {"@Title@": title, "@name@": _name(stem), "@CONSTANT@": stem.upper()}
-    return filled(template("recipe/source.py"), values)
+    return fill_template(template_text("recipe/source.py"), values)
 
 
 def mix_file(stem: str, source: str, project: Project) -> str:
@@ -75,8 +75,10 @@ def mix_file(stem: str, source: str, project: Project) -> str:
         RecipeError: no shelf has this source; the message lists the names. Or a module of the shelf is wrong.
     """
     project.put_on_path()
-    version = find("sources", Source, project.shelves, source).current
-    return filled(template("project/_package_/mixes/base.py"), mix_values(_name(stem), source, version, '"all"'))
+    version = find_recipe("sources", Source, project.shelves, source).current
+    return fill_template(
+        template_text("project/_package_/mixes/base.py"), mix_values(_name(stem), source, version, '"all"')
+    )
 
 
 def tagger_file(stem: str) -> str:
@@ -87,7 +89,7 @@ def tagger_file(stem: str) -> str:
     """
     base, _, number = stem.rpartition("_")
     name, count = (base, int(number)) if base and number.isdigit() else (stem, 1)
-    return filled(template("project/_package_/taggers/prose.py"), tagger_values(_name(name), count))
+    return fill_template(template_text("project/_package_/taggers/prose.py"), tagger_values(_name(name), count))
 
 
 def _name(stem: str) -> str:

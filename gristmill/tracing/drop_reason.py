@@ -27,7 +27,7 @@ class _OneRow:
         self.path = row.path
         self._line = row.line
 
-    def take(self, count: int, beside: str) -> list[bytes]:  # noqa: ARG002 - see row_filter.AttributeFeed
+    def next_rows(self, count: int, beside: str) -> list[bytes]:  # noqa: ARG002 - see row_filter.AttributeFeed
         return [self._line] * count
 
 

@@ -26,11 +26,11 @@ from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.raw_path import has_digest, raw_path
 from gristmill.raw_data.roots import open_raw
 from gristmill.recipes.raw_object import Converted, Copied, LeftOut, RawObject, Refused
-from gristmill.recipes.shelf import find
+from gristmill.recipes.shelf import find_recipe
 from gristmill.recipes.source import Source
-from gristmill.stages.conversion.converter import spanned
+from gristmill.stages.conversion.converter import convert_with_spans
 from gristmill.stages.conversion.parts import part_of
-from gristmill.stages.conversion.quarantine import quarantined
+from gristmill.stages.conversion.quarantine import quarantined_row
 from gristmill.tracing.rows import LocatedRow, Partition
 
 ADOPTED = "adopted: others have made this file, so the trace ends here"
@@ -163,7 +163,7 @@ def refused_again(documents: Partition, read: Input, shelves: Shelves) -> Iterat
         if isinstance(row, Refused):
             end = None if row.offset is None else row.offset + (row.size or len(row.raw))
             raw_span = told or (None if end is None else RawSpan(row.offset or 0, end, row.member))
-            yield quarantined(row, read.shard, raw_span), finder.placed(read, raw_span)
+            yield quarantined_row(row, read.shard, raw_span), finder.placed(read, raw_span)
 
 
 class _Object(NamedTuple):
@@ -231,7 +231,7 @@ class _Finder:
         return _Object(store, path, f"{store.url}/{path}")
 
     def _recipe(self) -> Source:
-        return find("sources", Source, self._shelves.packages, self._source)
+        return find_recipe("sources", Source, self._shelves.packages, self._source)
 
     def again(self, read: Input) -> Iterator[tuple[Converted, RawSpan | None]]:
         """The rows that a raw object gives today, each with its span.
@@ -245,7 +245,7 @@ class _Finder:
         if entry is None:
             raise DataError(f"{read.asset}/{self._snapshot}/{read.shard}: {listed.why or 'there is no such object'}")
         raw = RawObject(listed.store, listed.path, read.shard, entry.size, recipe.limits)
-        yield from spanned(recipe, raw, self._snapshot)
+        yield from convert_with_spans(recipe, raw, self._snapshot)
 
     def by_conversion(self, inputs: Sequence[Input], located: LocatedRow) -> RawPlace:
         """Converts raw objects again, until one gives the row."""

@@ -19,7 +19,7 @@ from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.files import find_ledger
 from gristmill.lake.ledger.id_index import IdIndex, hash_of
-from gristmill.lake.ledger.id_search import sightings
+from gristmill.lake.ledger.id_search import find_sightings
 from gristmill.lake.ledger.model import Ledger, Shard, Upstream
 from gristmill.lake.rows.batches import IdPair
 from gristmill.lake.rows.shard_file import member_of
@@ -72,7 +72,7 @@ class Partition:
     shards: dict[str, Shard]
     last: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
-    def once(self, name: str, key: Hashable, read: Callable[[], _Read]) -> _Read:
+    def read_once(self, name: str, key: Hashable, read: Callable[[], _Read]) -> _Read:
         """The value that was read under this name for the same key the last time; otherwise it is read, and replaces
         the last.
 
@@ -164,9 +164,9 @@ def row_of(partition: Partition, name: str, number: int) -> LocatedRow:
     start, end, _ = member_of(shard.members, shard.bytes, number)
     if file.has_small_members(number):
         key = (file.path, shard.sha256, start)
-        first, rows = partition.once("member", key, lambda: file.around(number))
+        first, rows = partition.read_once("member", key, lambda: file.rows_around(number))
     else:
-        first, rows = file.around(number)
+        first, rows = file.rows_around(number)
     if not 0 <= number - first < len(rows):
         raise _replaced(file.path, number)
     return LocatedRow(shard, file.path, number, (start, end), rows[number - first])
@@ -216,7 +216,7 @@ def _at(partition: Partition, index: IdIndex, name: str, position: int, pair: Pa
     row = index.row_at(position)
     if row is None:  # an index of Gristmill 0.1 has hashes only, so the whole shard is searched
         high = np.frombuffer(hash_of(pair)[:8], ">u8").astype(np.uint64)
-        candidates = sightings(partition.store, partition.place, partition.shards[name], high)
+        candidates = find_sightings(partition.store, partition.place, partition.shards[name], high)
         row = next((sighting.row for sighting in candidates if sighting.pair == pair), None)
     if row is None:
         raise _replaced(partition.place.shard(name), position)

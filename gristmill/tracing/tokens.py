@@ -105,7 +105,7 @@ def token_place(cache: Partition, mix: Partition, document: LocatedRow) -> Token
     if part.shards[name].content != document.shard.identity:
         return TokenPlace(asset, why=REMADE)
     key = (row.name, name, document.shard.content)
-    traced = cache.once("splits", key, lambda: traced_shard(cache, mix, part.shards[name], document.shard))
+    traced = cache.read_once("splits", key, lambda: traced_shard(cache, mix, part.shards[name], document.shard))
     position = traced.row_of(document.row)
     return TokenPlace(asset, why=NO_ROW) if position is None else _placed(cache, part, *position)
 
@@ -115,7 +115,7 @@ def _placed(cache: Partition, part: PartRecord, split: str, row: int) -> TokenPl
     top = f"{asset}/{split}"
     if cache.store.head(f"{top}/{LEDGER_NAME}") is None:
         return TokenPlace(asset, split, folder, row, why=NOT_YET)
-    stream = cache.once(f"stream of {split}", split, lambda: open_split(cache.store, asset, split, verified=False))
+    stream = cache.read_once(f"stream of {split}", split, lambda: open_split(cache.store, asset, split, verified=False))
     first = stream.first_row_of(folder.removeprefix(f"{top}/").rstrip("/"))
     if first is None:
         return TokenPlace(asset, split, folder, row, why=NOT_YET)

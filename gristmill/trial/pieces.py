@@ -115,6 +115,6 @@ def _partition(store: Store, asset: str, snapshot: str | None) -> ReadPartition:
 def _rows(store: Store, partition: ReadPartition, piece: _Piece) -> list[Document]:
     """The documents of a piece. Of a file without small members (an adopted one) the first block stands for it."""
     file = shard_file(store, partition.place, piece.shard)
-    _, lines = file.around(piece.first)
+    _, lines = file.rows_around(piece.first)
     block = b"".join(line + b"\n" for line in lines)
     return decode_rows(msgspec.json.Decoder(Document), block, file.path, piece.first) if lines else []

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from gristmill.errors import DataError, MalformedRow, StoreError
-from gristmill.execution.finding import Finding, differs, guarded
+from gristmill.execution.finding import Finding, difference_in_words, guard_proof
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place
 from gristmill.lake.asset_kinds import names_of
@@ -52,7 +52,7 @@ def attribute_findings(
     for shard in proof.shards:
         other = of_documents.get(shard.name)
         reading = _AttributeReading(store, partition, shard, documents, other, examples)
-        for finding in guarded(store, reading.path, reading.findings(known)):
+        for finding in guard_proof(store, reading.path, reading.findings(known)):
             damaged.add(shard.name)
             yield finding
         if of_documents and other is None:
@@ -62,9 +62,9 @@ def attribute_findings(
             yield Finding(partition.table, None, f"shard {shard.name}: {what}")
     for name in sorted(of_documents.keys() - {shard.name for shard in proof.shards}) if proof.shards else ():
         yield Finding(partition.shard(name), None, f"its documents have a shard {name}, this set has not")
-    yield from proof.strays(say)
+    yield from proof.stray_findings(say)
     yield from examples.findings(damaged)
-    yield from guarded(store, partition.ledger, derived_findings(store, partition, proof.shards, say, shelves))
+    yield from guard_proof(store, partition.ledger, derived_findings(store, partition, proof.shards, say, shelves))
 
 
 class _AttributeReading:
@@ -94,7 +94,7 @@ class _AttributeReading:
 
     def findings(self, known: ReadDocuments | None) -> Iterator[Finding]:
         """All findings on the shard; at most one finding is on a row."""
-        read = known.of(self._beside.store, self._beside.path) if known and not self._shown else None
+        read = known.known_shard(self._beside.store, self._beside.path) if known and not self._shown else None
         if read is not None and self._is_of(read):
             return
         proof = ShardProof(self._store, self.path, self._shard)
@@ -112,7 +112,7 @@ class _AttributeReading:
             what = f"cannot be compared with {self._beside.path}, which cannot be read"
             yield Finding(self.path, None, what, "mend the documents first")
         elif wrong is None and proof.whole and self._ids.hexdigest() != self._shard.ids:
-            what = differs("its ids' digest is", self._ids.hexdigest(), self._shard.ids)
+            what = difference_in_words("its ids' digest is", self._ids.hexdigest(), self._shard.ids)
             yield Finding(self.path, None, what)
 
     def _is_of(self, read: KnownShard) -> bool:

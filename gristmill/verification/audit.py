@@ -12,7 +12,7 @@ from itertools import chain, islice
 
 from gristmill.errors import RecipeError
 from gristmill.execution.added_checks import added_findings
-from gristmill.execution.finding import AuditedStore, Finding, guarded
+from gristmill.execution.finding import AuditedStore, Finding, guard_proof
 from gristmill.execution.mend import REMOVE_STRAY, asks_to_make, with_mend
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, documents_asset, place, place_of_ledger
@@ -117,7 +117,7 @@ def audit_reencoding(
     if partition is None or partition.kind is not TOKEN_CACHE:
         return []
     store = AuditedStore(store)
-    findings = guarded(store, path, reencoding_findings(store, partition, sample, say, encoded))
+    findings = guard_proof(store, path, reencoding_findings(store, partition, sample, say, encoded))
     return _all(store, path, findings, shelves, first_only=first_only)
 
 
@@ -132,11 +132,10 @@ def audit_ledger(
 ) -> list[Finding]:
     """Verifies the partition, tokenizer or index of a ledger that `audited_ledgers` lists.
 
-    Documents: every object exists, with its sha256, length, rows, gzip members and content digest. Every row is a
-    document. Ids are unique; their digest and index are right. Refused rows are counted. Rows of v1 and later are in
-    the version before, in the same order. Edits and transforms are applied again, and give the same rows. Attributes:
-    each row fits its document. Token caches: every token is decoded. Exports: each part is made again from its
-    documents. Indexes: every file that a trainer or a person reads has its digest, and agrees with the slices.
+    Documents: every object exists, with its sha256, length, rows, gzip members and content digest. Ids are unique;
+    their digest and index are right. Refused rows are counted. Rows of v1 and later are in the version before, in the
+    same order; edits and transforms are applied again. Attributes: each row fits its document. Token caches: every
+    token is decoded. Exports: each part is made again. Indexes: every file has its digest, and agrees with the slices.
 
     Args:
         store: the lake.
@@ -144,7 +143,7 @@ def audit_ledger(
         say: function that receives notes on comparisons that were not possible; these are not errors.
         first_only: stop at the first finding.
         shelves: the packages that hold the recipes. A note tells of transforms that they lack.
-        known: documents that the audits of documents leave for those of their sets.
+        known: documents that audits leave for those of their sets.
 
     Returns:
         The findings, in the order of reading; empty if the ledger is right.
@@ -157,10 +156,10 @@ def audit_ledger(
     partition, whole = place_of_ledger(path), whole_asset_of(path)
     kind = kind_of(whole) if whole else None
     if partition is not None:
-        findings = guarded(store, path, _of_partition(store, partition, say, shelves, known))
+        found = [_of_partition(store, partition, say, shelves, known), added_findings(store, partition, say)]
         if partition.kind.documents:
-            findings = chain(findings, guarded(store, path, edit_findings(store, partition, shelves, say)))
-        findings = chain(findings, guarded(store, path, added_findings(store, partition, say)))
+            found.insert(1, edit_findings(store, partition, shelves, say))
+        findings: Iterator[Finding] = chain.from_iterable(guard_proof(store, path, each) for each in found)
     elif whole and kind is TOKENIZER:
         findings = tokenizer_findings(store, names_of(whole)["tokenizer"], say)
     elif whole and kind in {LABELS, MODEL}:
@@ -169,7 +168,8 @@ def audit_ledger(
         findings = index_findings(store, path, shelves, say)
     else:
         raise RecipeError(f"{path}: no asset has its ledger there; take a path that `audited_ledgers` lists")
-    return _all(store, path, chain(guarded(store, path, findings), store.left_out()), shelves, first_only=first_only)
+    findings = chain(guard_proof(store, path, findings), store.left_out())
+    return _all(store, path, findings, shelves, first_only=first_only)
 
 
 def audited_ledgers(

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator, Sequence
 import msgspec
 
 from gristmill.errors import DataError, MalformedRow, RecipeError, StoreError
-from gristmill.execution.finding import Finding, differs, guarded, prove_object
-from gristmill.execution.mend import remake
+from gristmill.execution.finding import Finding, difference_in_words, guard_proof, prove_object
+from gristmill.execution.mend import how_to_remake
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, blocklist_path, place
 from gristmill.lake.asset_kinds import DOCUMENTS, RAW, kind_of
@@ -65,22 +65,22 @@ def document_findings(
     for shard in proof.shards:
         reading = _DocumentReading(store, partition, shard, blocklists)
         rows = before.rows(shard.name) if before else None
-        yield from guarded(store, reading.path, reading.findings(parent, rows, known))
+        yield from guard_proof(store, reading.path, reading.findings(parent, rows, known))
         told |= {shard.name} if reading.blocked else set()
         if reading.whole:
             readable.append(msgspec.structs.replace(shard, rows=reading.ids.rows, sha256=""))
             if not reading.index_proven:
                 rebuilt[shard.name] = reading.ids.index()
-        yield from guarded(store, partition.quarantine(shard.name), _quarantine(store, partition, shard))
+        yield from guard_proof(store, partition.quarantine(shard.name), _quarantine(store, partition, shard))
     if compared:
-        yield from guarded(store, partition.ledger, _other_entries(store, partition, compared[0], blocklists, told))
-    yield from guarded(store, partition.ledger, _unique(store, partition, readable, rebuilt))
+        yield from guard_proof(store, partition.ledger, _other_entries(store, partition, compared[0], blocklists, told))
+    yield from guard_proof(store, partition.ledger, _unique(store, partition, readable, rebuilt))
     names = {shard.name for shard in readable}
     sound = [shard for shard in proof.shards if shard.name in names]
     yield from held_out_findings(store, partition, proof.head, sound)
-    yield from proof.strays(say)
+    yield from proof.stray_findings(say)
     if partition.kind is DOCUMENTS:
-        yield from guarded(store, partition.ledger, derived_findings(store, partition, proof.shards, say))
+        yield from guard_proof(store, partition.ledger, derived_findings(store, partition, proof.shards, say))
 
 
 def _compared(store: Store, head: Ledger) -> tuple[Place, list[Shard]] | None:
@@ -193,7 +193,7 @@ class _DocumentReading:
             for blocklist in self._blocklists:
                 if (source, id_) in blocklist:
                     what = f"id {id_!r} (source {source!r}) is on the blocklist {blocklist.name}"
-                    yield "blocked", Finding(self.path, number, what, remake(self._store, self._place.asset))
+                    yield "blocked", Finding(self.path, number, what, how_to_remake(self._store, self._place.asset))
 
     def _of_parent(
         self, parent: _Parent, lines: Iterator[bytes], first: int, block: bytes
@@ -224,7 +224,7 @@ class _DocumentReading:
         stored = b"" if wrong else self._store.read(path)
         if self.ids.hexdigest() != shard.ids:
             row = self.ids.first_other(stored, shard.rows)
-            what = differs("its ids' digest is", self.ids.hexdigest(), shard.ids)
+            what = difference_in_words("its ids' digest is", self.ids.hexdigest(), shard.ids)
             if row is not None:
                 what = f"it does not have the id that the ledger has there; {what}"
             yield Finding(self.path, row, what)
@@ -284,7 +284,7 @@ def _other_entries(
         touched = touched_shards(store, partition, documents, hashes_by_name([blocklist]))
         for name in (each for each in touched if each not in told):
             what = f"shard {name} was made with other entries of the blocklist {blocklist.name} than it has now"
-            yield Finding(partition.table, None, what, remake(store, partition.asset))
+            yield Finding(partition.table, None, what, how_to_remake(store, partition.asset))
 
 
 def _quarantine(store: Store, partition: Place, shard: Shard) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ import msgspec
 import xxhash
 
 from gristmill.errors import DataError, RecipeError, StoreError
-from gristmill.execution.finding import Finding, differs, guarded, prove_object
+from gristmill.execution.finding import Finding, difference_in_words, guard_proof, prove_object
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, place
 from gristmill.lake.asset_kinds import MIX
@@ -18,7 +18,7 @@ from gristmill.lake.ledger.index_ledger import IndexLedger
 from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.ledger.receipts import read_run_note
 from gristmill.lake.rows.shard_file import UnkeptUpload
-from gristmill.lake.rows.unpacking import gunzipped
+from gristmill.lake.rows.unpacking import gunzip
 from gristmill.lake.store.json_object import says_same
 from gristmill.lake.store.protocol import NoFolder, Store
 from gristmill.recipes.export import ExportFormat, format_of_parameters, format_parameters
@@ -26,11 +26,11 @@ from gristmill.recipes.export_formats.codec import Codec, FileFacts, Release
 from gristmill.recipes.export_formats.formats import code_of_format, codec_of
 from gristmill.stages.export.grinder import write_documents
 from gristmill.stages.export.part import ExportedPart, PartFile, PartWriter, part_folder
-from gristmill.stages.export.part_table import against, parts_agree
+from gristmill.stages.export.part_table import part_record_findings, part_set_findings
 from gristmill.stages.export.release import large_files, meaning_of, read_release, release_of, release_path, small_files
 from gristmill.stages.mixing.held_out import held_rows
 from gristmill.stages.mixing.index import Slice, index_path
-from gristmill.verification.derived_files.expected_files import unlike
+from gristmill.verification.derived_files.expected_files import unexpected_files
 from gristmill.verification.documents import table_of
 from gristmill.verification.ledger import LedgerProof, input_of, part_strays, upstream_head
 
@@ -48,7 +48,7 @@ def export_findings(store: Store, partition: Place, say: Say) -> Iterator[Findin
     if proof.head is None:
         return
     yield from proof.upstream()
-    yield from parts_agree(store, partition, proof.shards)
+    yield from part_record_findings(store, partition, proof.shards)
     for part in proof.shards:
         yield from _files(store, partition, part)
     upstream = input_of(proof.head, MIX)
@@ -56,7 +56,7 @@ def export_findings(store: Store, partition: Place, say: Say) -> Iterator[Findin
     if upstream and current and current.fingerprint == upstream.fingerprint:
         documents = place(upstream.asset, upstream.snapshot)
         shards = table_of(store, documents)
-        yield from against(partition, list(shards.values()), proof.shards)
+        yield from part_set_findings(partition, list(shards.values()), proof.shards)
         yield from _again(store, partition, documents, proof, shards, say)
     else:
         say(f"{partition.asset} ({partition.snapshot}): the mix has changed, so its rows are not compared")
@@ -66,26 +66,30 @@ def export_findings(store: Store, partition: Place, say: Say) -> Iterator[Findin
 def _files(store: Store, partition: Place, part: Shard) -> Iterator[Finding]:
     """Findings on the objects of a part: other bytes than its row names, and other lines than its record names."""
     files: dict[str, PartFile] = {}
-    with suppress(DataError):  # parts_agree() reports it
+    with suppress(DataError):  # part_record_findings() reports it
         record = ExportedPart.of_row(part, partition.table)
         files = {record.folder + name: file for name, file in record.files.items()}
         folder = f"{partition.folder}{part_folder(part.recipe, part.inputs)}/" if part.inputs else "none"
         if record.folder != folder:
-            yield Finding(partition.table, None, f"part {part.name}: {differs('its folder is', folder, record.folder)}")
+            yield Finding(
+                partition.table,
+                None,
+                f"part {part.name}: {difference_in_words('its folder is', folder, record.folder)}",
+            )
         if (field := unknown_field(part.extra, msgspec.to_builtins(record))) is not None:
             yield Finding(partition.table, None, f"part {part.name}: its field extra has {field!r}, which no part has")
     for path, (sha256, size) in sorted((part.objects or {}).items()):
         wrong = list(prove_object(store, path, sha256, size))
         yield from wrong
         if path in files and not wrong:
-            yield from guarded(store, path, _plain(store, path, files[path].facts))
+            yield from guard_proof(store, path, _plain(store, path, files[path].facts))
 
 
 def _plain(store: Store, path: str, facts: FileFacts) -> Iterator[Finding]:
     """Findings unless a file has the unpacked bytes that its record names, in the pieces that it names."""
     content, length, begins = xxhash.xxh3_128(), 0, list[int]()
     pieces, packed = store.stream(path), path.endswith(".gz")
-    for plain in gunzipped(pieces, path, begins) if packed else pieces:
+    for plain in gunzip(pieces, path, begins) if packed else pieces:
         content.update(plain)
         length += len(plain)
     if (content.hexdigest(), length) != (facts.content, facts.length):
@@ -124,13 +128,13 @@ def _again(
     except (RecipeError, KeyError, TypeError, ValueError) as error:
         yield Finding(partition.ledger, None, f"its recipe has no format that can be written ({error})")
         return
-    if code.changed(read_run_note(store, partition).codes):
+    if code.has_changed(read_run_note(store, partition).codes):
         say(f"{partition.asset} ({partition.snapshot}): not proven: the code of its format, {code.module}, has changed")
         return
     for part in proof.shards:
         if part.name in shards:
             again = _part_again(store, partition, documents, (part, shards[part.name]), (codec, held))
-            yield from guarded(store, partition.ledger, again)
+            yield from guard_proof(store, partition.ledger, again)
 
 
 def _part_again(
@@ -152,11 +156,13 @@ def _part_again(
         yield Finding(record.folder, None, f"it cannot be made again to compare it: {error}", _KEEP)
         return
     if writer.dropped != part.dropped:
-        what = differs("the refused rows are", writer.dropped, part.dropped)
+        what = difference_in_words("the refused rows are", writer.dropped, part.dropped)
         yield Finding(partition.table, None, f"part {part.name}: {what}")
     if writer.counts != part.counts:
         yield Finding(
-            partition.table, None, f"part {part.name}: {differs('its counts are', writer.counts, part.counts)}"
+            partition.table,
+            None,
+            f"part {part.name}: {difference_in_words('its counts are', writer.counts, part.counts)}",
         )
     yield from _other_lines(record, files)
 
@@ -214,7 +220,7 @@ def release_contradictions(store: Store, ledger: IndexLedger, heads: list[Ledger
             yield path, "the ledger of the index does not name all its files"
             return
         small = small_files(release, declared, ledger.files)
-        yield from unlike(ledger, {index_path(ledger.asset), *release.sizes, *small})
+        yield from unexpected_files(ledger, {index_path(ledger.asset), *release.sizes, *small})
         for file, data in small.items():
             if file in ledger.files and not _same(store.read(file), data, in_numbers=file == path):
                 yield file, "it does not follow from the files of the release"

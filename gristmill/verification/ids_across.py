@@ -17,10 +17,10 @@ from gristmill.lake.ledger.id_search import (
     BUCKET,
     Highs,
     ReadIndex,
+    find_sightings,
     index_reader,
     load_whole,
     repeated_highs,
-    sightings,
 )
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.protocol import Store
@@ -100,6 +100,6 @@ def _confirmed(
         for shard in shards[snapshot]:
             index = load_whole(read, _named(snapshot, shard))[:, 0]
             if np.isin(highs, index).any():
-                for sighting in sightings(store, partition, shard, highs):
+                for sighting in find_sightings(store, partition, shard, highs):
                     rows_of.setdefault(sighting.pair, []).append(f"{partition.shard(shard.name)} row {sighting.row}")
     return {pair: rows for pair, rows in rows_of.items() if len(rows) > 1}

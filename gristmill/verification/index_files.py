@@ -11,7 +11,13 @@ import msgspec
 from gristmill.errors import DataError, RecipeError
 from gristmill.execution.work import Say
 from gristmill.formats.levanter.cache import CacheReader
-from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, CacheLedger, consolidated, dump_ledger, load_ledger
+from gristmill.formats.levanter.cache_ledger import (
+    LEDGER_NAME,
+    CacheLedger,
+    consolidated_ledger,
+    dump_ledger,
+    load_ledger,
+)
 from gristmill.formats.levanter.checksums import CHECKSUMS, open_checked
 from gristmill.lake.address import SPLITS, cache_asset, cache_index, packing_stem, place
 from gristmill.lake.asset_kinds import ledger_of_asset, names_of
@@ -28,7 +34,7 @@ from gristmill.stages.token_cache.levanter_config import CATALOG, DATA_YAML, cac
 from gristmill.stages.token_cache.merged_ledger import merge_slices
 from gristmill.stages.token_cache.part import PartObjects, RowDigests
 from gristmill.stages.token_cache.token_stream import open_split
-from gristmill.verification.trainer_config import misconfigured, recorded_format
+from gristmill.verification.trainer_config import first_wrong_value, recorded_format
 
 Merged = Mapping[tuple[str, str], tuple[str, CacheLedger]]
 """For each (split, stream): the folder of the cache, and its ledger."""
@@ -74,7 +80,7 @@ def _configuration(
     if store.read(catalog) not in forms:
         yield catalog, "it does not hold the ledgers of these caches"
     try:
-        wrong = misconfigured(store.read(data_yaml), store.url, ledger.asset, caches, heads)
+        wrong = first_wrong_value(store.read(data_yaml), store.url, ledger.asset, caches, heads)
     except RecipeError as error:  # a slice's recipe has no valid format
         wrong = str(error)
     if wrong:
@@ -169,7 +175,7 @@ def _miscopied(store: Store, slices: Sequence[Ledger], copies: Mapping[str, Cach
                 return f"its rows are not those of part {part.name} of {head.snapshot}"
     for split, reader in copies.items():
         counts = {field: reader.count(field) for field in reader.fields}
-        expected = consolidated(shard_rows[split], counts, metadata.get(split, {}).get("preprocessor_metadata"))
+        expected = consolidated_ledger(shard_rows[split], counts, metadata.get(split, {}).get("preprocessor_metadata"))
         if reader.ledger != expected or store.read(f"{reader.path}/{LEDGER_NAME}") != dump_ledger(expected):
             return f"{split}/{LEDGER_NAME} does not follow from the parts of the slices"
     return None

@@ -12,8 +12,8 @@ from itertools import chain
 import msgspec
 
 from gristmill.errors import DataError, NewerSchema, RecipeError
-from gristmill.execution.finding import Finding, guarded, unreadable
-from gristmill.execution.mend import REMOVE_STRAY, reindex, remake
+from gristmill.execution.finding import Finding, guard_proof, unreadable_finding
+from gristmill.execution.mend import REMOVE_STRAY, how_to_reindex, how_to_remake
 from gristmill.execution.work import Say
 from gristmill.lake.address import place
 from gristmill.lake.asset_kinds import (
@@ -26,7 +26,7 @@ from gristmill.lake.asset_kinds import (
     whole_asset_of,
 )
 from gristmill.lake.ledger.as_written import why_not_as_written
-from gristmill.lake.ledger.files import dump, read_head
+from gristmill.lake.ledger.files import as_json, read_head
 from gristmill.lake.ledger.index_ledger import IndexLedger, changed_files, compose_index, parse_index_ledger
 from gristmill.lake.ledger.model import Ledger, Upstream
 from gristmill.lake.store.protocol import Store
@@ -67,7 +67,7 @@ def index_findings(store: Store, path: str, shelves: Sequence[str], say: Say) ->
         shelves: the packages that hold the recipes, which say which slices belong to it.
         say: function that receives notes on what could not be compared.
     """
-    asset, mend = whole_asset_of(path) or "", reindex(store, path)
+    asset, mend = whole_asset_of(path) or "", how_to_reindex(store, path)
     tagged = store.read_tagged(path)
     if tagged is None:
         what = "there is no ledger: an earlier Gristmill made these files, or the ledger was lost"
@@ -76,11 +76,11 @@ def index_findings(store: Store, path: str, shelves: Sequence[str], say: Say) ->
     try:
         ledger = parse_index_ledger(tagged[0], path)
     except DataError as error:
-        yield unreadable(path, error, mend)
+        yield unreadable_finding(path, error, mend)
         return
-    if dump(compose_index(asset, ledger.inputs, ledger.files)) != tagged[0]:
+    if as_json(compose_index(asset, ledger.inputs, ledger.files)) != tagged[0]:
         yield Finding(path, None, "it contradicts itself, or is not canonical JSON", mend)
-    files = (guarded(store, file, _changed(store, ledger, file, mend)) for file in sorted(ledger.files))
+    files = (guard_proof(store, file, _changed(store, ledger, file, mend)) for file in sorted(ledger.files))
     changed = list(chain.from_iterable(files))
     yield from changed
     heads: list[Ledger] = []
@@ -105,16 +105,18 @@ def _slices(store: Store, path: str, ledger: IndexLedger, heads: list[Ledger]) -
         try:
             head = read_head(store, place(upstream.asset, upstream.snapshot))
         except NewerSchema as error:
-            yield unreadable(path, error, "")
+            yield unreadable_finding(path, error, "")
             continue
         except (DataError, RecipeError):  # the slice's own audit says what is wrong with its ledger
             head = None
         if head is None:
-            yield Finding(path, None, f"made from {named}, which has no valid ledger", remake(store, upstream.asset))
+            yield Finding(
+                path, None, f"made from {named}, which has no valid ledger", how_to_remake(store, upstream.asset)
+            )
         elif head.fingerprint != upstream.fingerprint:
             what = f"made from {named} as {upstream.fingerprint[:12]}, which is {head.fingerprint[:12]} now"
             by_gc = "; gristmill gc removes them too" if kind_of(ledger.asset) is PACKING else ""
-            yield Finding(path, None, what, f"{reindex(store, path)}{by_gc}")
+            yield Finding(path, None, what, f"{how_to_reindex(store, path)}{by_gc}")
         elif not LedgerProof(store, place(upstream.asset, upstream.snapshot)).findings:
             heads.append(head)
 
@@ -131,7 +133,7 @@ def _strays(store: Store, path: str, ledger: IndexLedger) -> Iterator[Finding]:
             yield Finding(entry.path, None, "no ledger names this object", removal)
     if kind_of(ledger.asset) is TOKEN_CACHE_INDEX:
         for merged in unnamed_merged(store, ledger.asset, named):
-            yield Finding(merged, None, "its index does not name this merged ledger", reindex(store, path))
+            yield Finding(merged, None, "its index does not name this merged ledger", how_to_reindex(store, path))
 
 
 def _renamed(store: Store, path: str) -> Iterator[Finding]:

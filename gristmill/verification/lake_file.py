@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from gristmill.errors import DataError
-from gristmill.execution.finding import AuditedStore, Finding, guarded
+from gristmill.execution.finding import AuditedStore, Finding, guard_proof
 from gristmill.execution.mend import with_mend
 from gristmill.execution.work import Say
 from gristmill.lake.ledger.as_written import why_not_as_written
@@ -39,8 +39,8 @@ def audit_unledgered(store: Store, say: Say, shelves: Sequence[str] = ()) -> lis
         StoreError: the lake does not answer.
     """
     audited = AuditedStore(store)
-    lake_file = guarded(audited, LAKE_FILE, lake_file_findings(audited))
-    releases = guarded(audited, RELEASES, release_findings(audited, say, shelves))
+    lake_file = guard_proof(audited, LAKE_FILE, lake_file_findings(audited))
+    releases = guard_proof(audited, RELEASES, release_findings(audited, say, shelves))
     return [with_mend(store, finding) for finding in (*lake_file, *releases, *audited.left_out())]
 
 
@@ -88,7 +88,7 @@ def release_findings(store: Store, say: Say, shelves: Sequence[str] = ()) -> Ite
         if path in withdrawn:
             yield withdrawn[path]
         elif path in paths:
-            yield from guarded(store, path, _of_release(store, path, say, shelves, has_files=path in folders))
+            yield from guard_proof(store, path, _of_release(store, path, say, shelves, has_files=path in folders))
         else:
             folder = path.removesuffix(".json")
             yield Finding(path, None, f"no such object, so nothing proves the files in {folder}/", _LOST)

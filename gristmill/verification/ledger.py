@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from gristmill.errors import DataError, NewerSchema
-from gristmill.execution.finding import Finding, differs, foreign_names, guarded, unreadable
-from gristmill.execution.in_flight import in_flight
-from gristmill.execution.mend import REMOVE_STRAY, remake
+from gristmill.execution.finding import Finding, difference_in_words, foreign_names, guard_proof, unreadable_finding
+from gristmill.execution.in_flight import paths_in_flight
+from gristmill.execution.mend import REMOVE_STRAY, how_to_remake
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, part_at, place
 from gristmill.lake.asset_kind import AssetKind
@@ -23,8 +23,8 @@ from gristmill.lake.asset_kinds import (
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.adopted import root_path
 from gristmill.lake.ledger.files import (
-    compose,
-    dump,
+    as_json,
+    compose_ledger,
     parse_head,
     parse_table,
     read_head,
@@ -36,7 +36,7 @@ from gristmill.lake.ledger.model import Ledger, Shard, Upstream
 from gristmill.lake.ledger.receipts import objects_of, read_run_note
 from gristmill.lake.rows.shard_file import unpacked_whole
 from gristmill.lake.store.protocol import Store
-from gristmill.releases.pins import pins
+from gristmill.releases.pins import pinned_by_releases
 from gristmill.stages.kind import KnownPart, behaviour_of
 from gristmill.stages.models.ledger import FolderLedger, find_folder
 from gristmill.stages.tokenization.files import TokenizerLedger, read_tokenizer_ledger
@@ -56,7 +56,7 @@ class LedgerProof:
         self._store, self._place = store, partition
         self.head: Ledger | None = None
         self.shards: list[Shard] = []
-        self.findings = list(guarded(store, partition.ledger, self._read()))
+        self.findings = list(guard_proof(store, partition.ledger, self._read()))
 
     def _read(self) -> Iterator[Finding]:
         partition = self._place
@@ -67,10 +67,10 @@ class LedgerProof:
         try:
             head = parse_head(tagged[0], partition.ledger)
         except DataError as error:
-            yield unreadable(partition.ledger, error)
+            yield unreadable_finding(partition.ledger, error)
             return
         self.head = head
-        if dump(msgspec.json.decode(tagged[0], type=Ledger)) != tagged[0]:
+        if as_json(msgspec.json.decode(tagged[0], type=Ledger)) != tagged[0]:
             yield Finding(partition.ledger, None, "it is not canonical JSON")
         packed = self._store.read_tagged(partition.table)
         if packed is None:
@@ -80,11 +80,11 @@ class LedgerProof:
             lines = unpacked_whole(packed[0], partition.table)
             shards = parse_table([lines], partition.table)
         except DataError as error:
-            yield unreadable(partition.table, error)
+            yield unreadable_finding(partition.table, error)
             return
         digest = hashlib.sha256(lines).hexdigest()
         if digest != head.table.sha256:
-            yield Finding(partition.table, None, differs("its sha256 is", digest, head.table.sha256))
+            yield Finding(partition.table, None, difference_in_words("its sha256 is", digest, head.table.sha256))
         elif table_bytes(shards) != lines and table_bytes(recorded_rows(lines)) != lines:
             yield Finding(partition.table, None, "its rows are not canonical JSON")
         else:
@@ -100,7 +100,7 @@ class LedgerProof:
         inputs = [(each.asset, each.snapshot) for each in head.inputs]
         if len(inputs) != len(set(inputs)):
             yield Finding(partition.ledger, None, "it names an input twice")
-        composed = compose(partition, head.recipe, tuple(_open(i, shards) for i in head.inputs), shards)
+        composed = compose_ledger(partition, head.recipe, tuple(_open(i, shards) for i in head.inputs), shards)
         for name in ("asset", "snapshot", "inputs", "totals", "dropped", "fingerprint"):
             recorded, expected = getattr(head, name), getattr(composed, name)
             if recorded != expected:
@@ -145,7 +145,7 @@ class LedgerProof:
             try:
                 current = self._now(upstream)
             except NewerSchema as error:
-                yield unreadable(error.path, error, error.mend)
+                yield unreadable_finding(error.path, error, error.mend)
                 continue
             except DataError:  # its own audit says what is wrong with it
                 current = None
@@ -154,13 +154,13 @@ class LedgerProof:
                 yield Finding(self._place.ledger, None, what, self._without(upstream))
             elif current != upstream.fingerprint:
                 what = f"made from {_named(upstream)} as {upstream.fingerprint[:12]}, which is {current[:12]} now"
-                yield Finding(self._place.ledger, None, what, remake(self._store, self._place.asset))
+                yield Finding(self._place.ledger, None, what, how_to_remake(self._store, self._place.asset))
             elif self._place.kind.reads == "tables" or not (kind.by_digest or self._place.kind.reads == "digest"):
                 yield from self._inputs(upstream)
 
     def _without(self, upstream: Upstream) -> str:
         """The mend of a partition whose input is gone. A run makes no input of which the raw data are gone too."""
-        mend, kind = remake(self._store, upstream.asset), kind_of(upstream.asset)
+        mend, kind = how_to_remake(self._store, upstream.asset), kind_of(upstream.asset)
         if kind is None or not kind.partitioned:
             return mend
         gone = f"if the raw data of {upstream.snapshot} are gone for good"
@@ -194,10 +194,13 @@ class LedgerProof:
                     now = contents.get(read.shard, "not there")
                     what = f"shard {shard.name} was made from {read.shard} of {_named(upstream)} as {read.content}"
                     yield Finding(
-                        self._place.table, None, f"{what}, which is {now}", remake(self._store, self._place.asset)
+                        self._place.table,
+                        None,
+                        f"{what}, which is {now}",
+                        how_to_remake(self._store, self._place.asset),
                     )
 
-    def strays(self, say: Say) -> Iterator[Finding]:
+    def stray_findings(self, say: Say) -> Iterator[Finding]:
         """Findings on objects in the partition's folders that its ledger does not name.
 
         Args:
@@ -210,7 +213,7 @@ class LedgerProof:
         named = {path for shard in self.shards for path, _, _ in objects_of(shard, partition)}
         named |= {root_path(partition)} if any(shard.at for shard in self.shards) else set()
         left = set(read_run_note(self._store, partition).left)
-        at_work = in_flight(self._store, partition)
+        at_work = paths_in_flight(self._store, partition)
         for folder in partition.folders:
             for path in (entry.path for entry in self._store.list(folder) if entry.path not in named):
                 if path in left:
@@ -230,11 +233,11 @@ def part_findings(store: Store, partition: Place, say: Say) -> Iterator[Finding]
     yield from proof.upstream()
     for row in proof.shards:
         wrong = [] if partition.kind.immutable else _shard_findings(store, partition, row)
-        yield from wrong or guarded(store, partition.table, kind.findings(KnownPart(store, partition, row)))
+        yield from wrong or guard_proof(store, partition.table, kind.findings(KnownPart(store, partition, row)))
     if partition.kind.immutable:
         yield from part_strays(store, partition, proof.shards, say)
     else:
-        yield from proof.strays(say)
+        yield from proof.stray_findings(say)
 
 
 def _shard_findings(store: Store, partition: Place, row: Shard) -> list[Finding]:
@@ -259,7 +262,7 @@ def part_strays(store: Store, partition: Place, shards: Sequence[Shard], say: Sa
         else:
             old.add(part[1])
     if old:
-        _say_old(partition, old, pins(store, damaged=True), say)
+        _say_old(partition, old, pinned_by_releases(store, damaged=True), say)
 
 
 def _say_old(partition: Place, old: set[str], pinned: Mapping[str, Sequence[str]], say: Say) -> None:
@@ -274,7 +277,7 @@ def _say_old(partition: Place, old: set[str], pinned: Mapping[str, Sequence[str]
 
 
 def _open(upstream: Upstream, shards: Sequence[Shard]) -> Upstream:
-    """Clears a fingerprint that compose() computes from the inputs of the shards: of raw data, and of a blocklist.
+    """Clears a fingerprint that compose_ledger() computes from inputs of the shards: of raw data, and of a blocklist.
 
     Gristmill 0.1 took that of a blocklist over all its pairs; then no shard names the pairs that it contains.
     """

@@ -8,7 +8,7 @@ from itertools import chain, islice
 from shlex import quote
 
 from gristmill.errors import DataError, RecipeError, StoreError
-from gristmill.execution.finding import AuditedStore, Finding, guarded
+from gristmill.execution.finding import AuditedStore, Finding, guard_proof
 from gristmill.lake.address import Place, documents_asset, place, raw_asset
 from gristmill.lake.asset_kinds import DOCUMENTS, kind_of, names_of
 from gristmill.lake.ledger.files import find_ledger, list_ledgers
@@ -19,7 +19,7 @@ from gristmill.lake.store.protocol import Entry
 from gristmill.raw_data.checksums import compare_checksums
 from gristmill.raw_data.listing import RawListing, by_shard, list_raw
 from gristmill.raw_data.roots import raw_store
-from gristmill.raw_data.scan import raw_top, shown
+from gristmill.raw_data.scan import raw_top, show_path
 from gristmill.raw_data.snapshots import CONFIRM, Stray, raw_snapshots
 from gristmill.recipes.source import Source
 from gristmill.stages.conversion.parts import part_of
@@ -101,7 +101,7 @@ def audit_raw(lake: Lake, source: Source, snapshot: str, *, first_only: bool = F
     """
     comparison = _Comparison(lake, source, snapshot)
     findings = chain(comparison.findings(), audit_checksums(lake, source, snapshot, comparison.hashes))
-    whole = guarded(lake.store(), raw_asset(source.name), findings)
+    whole = guard_proof(lake.store(), raw_asset(source.name), findings)
     return list(islice(whole, 1 if first_only else None))
 
 
@@ -121,7 +121,7 @@ def audit_checksums(
     """
     if source.checksums is None:
         return
-    folder = shown(source, raw_top(source) + source.partition.prefix(snapshot))
+    folder = show_path(source, raw_top(source) + source.partition.prefix(snapshot))
     try:
         found = compare_checksums(source, raw_store(lake, source), snapshot, known or {})
     except (DataError, StoreError) as error:
@@ -233,7 +233,7 @@ class _Comparison:
 
     def _shown(self, name: str) -> str:
         """The path of a raw object for messages; with the address of its store if that is not the lake."""
-        return shown(self._source, self._lead + name)
+        return show_path(self._source, self._lead + name)
 
 
 _SHOWN = 3

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from gristmill.errors import DataError
-from gristmill.execution.finding import Finding, guarded
-from gristmill.execution.mend import replace
+from gristmill.execution.finding import Finding, guard_proof
+from gristmill.execution.mend import how_to_replace
 from gristmill.execution.work import Say
 from gristmill.formats.levanter.cache import CacheReader, ranges_of
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, load_ledger
@@ -62,7 +62,7 @@ def reencoding_findings(
         for record in records:
             readers = {s: CacheReader(ranges_of(store), f.rstrip("/")) for s, f in record.folders.items()}
             for name, old in sorted(record.shards.items()):
-                if not sample.has(partition.snapshot, name):
+                if not sample.contains_shard(partition.snapshot, name):
                     continue
                 shard = rows.get(name)
                 if shard is None or shard.identity != old.content:
@@ -71,8 +71,8 @@ def reencoding_findings(
                     say(f"{partition.asset} ({partition.snapshot}): shard {name} was made by version 0.1; not compared")
                     continue
                 file = shard_file(store, documents, shard)
-                stored = _StoredShard(file, partition.table, old, readers, replace(store, partition.table))
-                yield from guarded(store, partition.ledger, stored.findings(tokenizer))
+                stored = _StoredShard(file, partition.table, old, readers, how_to_replace(store, partition.table))
+                yield from guard_proof(store, partition.ledger, stored.findings(tokenizer))
                 compared += stored.documents
                 encoded |= {name} if stored.is_encoded else set()
     say(f"{partition.asset} ({partition.snapshot}): {compared} documents encoded again")

@@ -10,11 +10,11 @@ import xxhash
 from numpy.typing import NDArray
 
 from gristmill.errors import DataError
-from gristmill.execution.finding import Finding, differs
+from gristmill.execution.finding import Finding, difference_in_words
 from gristmill.lake.ledger.model import Quarantine, Shard
 from gristmill.lake.rows.row_blocks import ROW_LIMIT
-from gristmill.lake.rows.shard_file import unpacked
-from gristmill.lake.rows.unpacking import RAW_MEND, gunzipped
+from gristmill.lake.rows.shard_file import unpack_pieces
+from gristmill.lake.rows.unpacking import RAW_MEND, gunzip
 from gristmill.lake.store.protocol import Entry, Store
 
 Members = Sequence[tuple[int, int]]
@@ -65,7 +65,7 @@ class ShardProof:
         pieces = self._hashed()
         try:
             gzip = self.path.lower().endswith(".gz")
-            plain = gunzipped(pieces, self.path, self._begins) if gzip else unpacked(pieces, self.path)
+            plain = gunzip(pieces, self.path, self._begins) if gzip else unpack_pieces(pieces, self.path)
             yield from self._lines(plain)
             self.whole = True
         except DataError as error:
@@ -123,9 +123,11 @@ class ShardProof:
     def _of_object(self) -> Iterator[Finding]:
         recorded = self._recorded
         if self._size != recorded.bytes:
-            yield Finding(self.path, None, differs("the object's bytes are", self._size, recorded.bytes))
+            yield Finding(self.path, None, difference_in_words("the object's bytes are", self._size, recorded.bytes))
         if self._sha256.hexdigest() != recorded.sha256:
-            yield Finding(self.path, None, differs("its sha256 is", self._sha256.hexdigest(), recorded.sha256))
+            yield Finding(
+                self.path, None, difference_in_words("its sha256 is", self._sha256.hexdigest(), recorded.sha256)
+            )
         elif (
             isinstance(recorded, Shard) and self.whole and not recorded.at and recorded.members != tuple(self._members)
         ):
@@ -136,12 +138,14 @@ class ShardProof:
             return
         recorded = self._recorded
         if self._rows != recorded.rows:
-            yield Finding(self.path, None, differs("its rows are", self._rows, recorded.rows))
+            yield Finding(self.path, None, difference_in_words("its rows are", self._rows, recorded.rows))
         if isinstance(recorded, Shard) and self._length != recorded.length:
-            yield Finding(self.path, None, differs("its rows' bytes are", self._length, recorded.length))
+            yield Finding(self.path, None, difference_in_words("its rows' bytes are", self._length, recorded.length))
         if isinstance(recorded, Shard) and self._content.hexdigest() != recorded.content:
             yield Finding(
-                self.path, None, differs("its content digest is", self._content.hexdigest(), recorded.content)
+                self.path,
+                None,
+                difference_in_words("its content digest is", self._content.hexdigest(), recorded.content),
             )
 
 
@@ -149,7 +153,7 @@ def _other_members(found: Members, recorded: Members) -> str:
     """The first difference between the gzip members of an object and those in its ledger, which differ."""
     pairs = zip_longest(found, recorded)
     number, (here, there) = next((number, pair) for number, pair in enumerate(pairs) if pair[0] != pair[1])
-    return differs(f"its gzip member {number}", _begin(here), _begin(there))
+    return difference_in_words(f"its gzip member {number}", _begin(here), _begin(there))
 
 
 def _begin(member: tuple[int, int] | None) -> str:
@@ -194,7 +198,7 @@ class ReadDocuments:
             self._rows += len(lengths)
             self._shards[store.url, entry] = KnownShard(ids, np.array(lengths, np.uint32))
 
-    def of(self, store: Store, path: str) -> KnownShard | None:
+    def known_shard(self, store: Store, path: str) -> KnownShard | None:
         """The lengths and digests that were kept of a shard; None if that is nothing, or if the shard has been replaced
         since.
         """

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from tokenizers import Tokenizer as Reader
 
 from gristmill.errors import DataError, RecipeError
-from gristmill.execution.finding import Finding, differs, prove_object, unreadable
+from gristmill.execution.finding import Finding, difference_in_words, prove_object, unreadable_finding
 from gristmill.execution.mend import REMOVE_STRAY
 from gristmill.execution.work import Say
 from gristmill.formats.levanter.cache import CacheReader, ranges_of
@@ -15,7 +15,7 @@ from gristmill.lake.address import SPLITS, Place, place, tokenizer_asset
 from gristmill.lake.asset_kinds import MIX, kind_of
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.as_written import unknown_field
-from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.folders.whole_folder import WRITING, is_being_written
 from gristmill.lake.ledger.model import Ledger, Shard, Upstream
 from gristmill.lake.store.protocol import Store
@@ -37,7 +37,7 @@ def cache_findings(store: Store, partition: Place, say: Say) -> Iterator[Finding
     documents = _documents(store, proof.head)
     claims = PartTable(store, partition, proof.shards)
     if documents is not None:
-        yield from claims.against(documents)
+        yield from claims.part_set_findings(documents)
     yield from _placed(proof.head, partition, claims)
     if proof.shards:
         yield from claims.parts_agree()
@@ -79,13 +79,15 @@ def _part(
     wrong = [f for path, (sha256, _) in sorted(record.objects.items()) for f in prove_object(store, path, sha256)]
     yield from wrong
     if record.sha256 != part.sha256:
-        what = differs("its sha256 is", record.sha256, part.sha256)
+        what = difference_in_words("its sha256 is", record.sha256, part.sha256)
         yield Finding(partition.table, None, f"part {part.name}: {what}")
     yield from _row(partition, part, record)
     if documents is not None:
         ids = digest_of([shard.ids for shard in documents if shard.name in record.shards])
         if ids != part.ids:
-            yield Finding(partition.table, None, f"part {part.name}: {differs('its ids digest is', ids, part.ids)}")
+            yield Finding(
+                partition.table, None, f"part {part.name}: {difference_in_words('its ids digest is', ids, part.ids)}"
+            )
     if wrong:
         return  # a damaged part is not decoded
     digests, objects = list[str](), set[str]()
@@ -103,19 +105,19 @@ def _part(
         what = f"its row names another set of objects than its arrays have, by {min(other)}"
         yield Finding(partition.table, None, f"part {part.name}: {what}")
     if digest_of(digests) != part.content:
-        what = differs("its content digest is", digest_of(digests), part.content)
+        what = difference_in_words("its content digest is", digest_of(digests), part.content)
         yield Finding(partition.table, None, f"part {part.name}: {what}")
 
 
 def _row(partition: Place, part: Shard, record: PartRecord) -> Iterator[Finding]:
     """Findings on fields of a part's row that do not follow from its record."""
     if part.length != TOKEN_BYTES * part.counts.get("tokens", 0):
-        what = differs("its length is", TOKEN_BYTES * part.counts.get("tokens", 0), part.length)
+        what = difference_in_words("its length is", TOKEN_BYTES * part.counts.get("tokens", 0), part.length)
         yield Finding(partition.table, None, f"part {part.name}: {what}")
     for split, folder in sorted(record.folders.items()):
         names = folder_names(part.name, part.recipe, part.inputs)
         if folder.rstrip("/") not in {partition.part_folder(split) + name for name in names}:
-            what = differs(f"the folder of its {split} is", partition.part_folder(split) + names[0], folder)
+            what = difference_in_words(f"the folder of its {split} is", partition.part_folder(split) + names[0], folder)
             yield Finding(partition.table, None, f"part {part.name}: {what}")
     if (foreign := unknown_field(part.extra, record.as_extra())) is not None:
         yield Finding(partition.table, None, f"part {part.name}: its field extra has {foreign!r}, which no part has")
@@ -138,7 +140,7 @@ def _types(store: Store, head: Ledger, partition: Place, records: Mapping[str, P
             continue
         found = {field: reader.dtype(field) for field in reader.fields}
         if found != dtypes:
-            yield Finding(folder, None, differs("its fields are", found, dtypes))
+            yield Finding(folder, None, difference_in_words("its fields are", found, dtypes))
 
 
 def _decode(reader: CacheReader, record: PartRecord, split: str, folder: str) -> list[str]:
@@ -205,18 +207,18 @@ def tokenizer_findings(store: Store, name: str, say: Say) -> Iterator[Finding]:
     try:
         ledger = read_tokenizer_ledger(store, name)
     except DataError as error:
-        yield unreadable(path, error)
+        yield unreadable_finding(path, error)
         return
     if ledger is None:
         yield Finding(path, None, "there is no ledger")
         return
     if not ledger.digest:
         say(f"{path}: not proven: it has no digest of itself, like those of version 0.1")
-    elif dump(ledger.sealed()) != store.read(path):
+    elif as_json(ledger.with_digest()) != store.read(path):
         yield Finding(path, None, "its digest does not follow from its other fields")
         return
     if ledger.asset != tokenizer_asset(name):
-        yield Finding(path, None, differs("its asset is", tokenizer_asset(name), ledger.asset))
+        yield Finding(path, None, difference_in_words("its asset is", tokenizer_asset(name), ledger.asset))
     if ledger.files.get("tokenizer.json") != ledger.fingerprint:
         yield Finding(path, None, "its fingerprint is not the sha256 that it gives of tokenizer.json")
     if is_being_written(store, ledger.asset):
@@ -246,4 +248,4 @@ def _vocabulary(store: Store, name: str, ledger: TokenizerLedger) -> Iterator[Fi
         return  # _files has reported it
     size = Reader.from_str(tagged[0].decode()).get_vocab_size(with_added_tokens=True)
     if size != ledger.vocabulary:
-        yield Finding(path, None, differs("its entries are", size, ledger.vocabulary))
+        yield Finding(path, None, difference_in_words("its entries are", size, ledger.vocabulary))

@@ -36,7 +36,9 @@ def recorded_format(parameters: Mapping[str, Any]) -> Format:
     return format_of(declared)
 
 
-def misconfigured(data: bytes, root: str, asset: str, caches: Mapping[str, str], heads: Sequence[Ledger]) -> str | None:
+def first_wrong_value(
+    data: bytes, root: str, asset: str, caches: Mapping[str, str], heads: Sequence[Ledger]
+) -> str | None:
     """The first value of a `data.yaml` that does not follow from the slices.
 
     Not derived are the weights, the block, and how documents are packed: they are the mix's own.

@@ -11,7 +11,7 @@ CONFIG = "runConfigData"
 """Name of the run configuration in what a page sends."""
 
 
-def honest(schema: Any) -> Any:
+def corrected_schema(schema: Any) -> Any:
     """The GraphQL schema of Dagster, changed in three places.
 
     An asset without snapshots is grey. Dagster's pages count what is missing. Of no partitions none is missing, so they

@@ -17,7 +17,7 @@ _LOOPBACK = ("127.0.0.1", "::1")
 _PASSED_ON = (b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip", b"via")
 
 Last = Callable[[], tuple[float, Health] | None]
-"""When the last look was, and what it found, see Watchman.last()."""
+"""When the last look was, and what it found, see Watchman.last_look()."""
 
 
 class HealthPage:

@@ -50,7 +50,7 @@ def launch_all(launch: Callable[[Params], Any], params: Params, graph: Any, stor
         Dagster's answer to the first part; its refusal if it refuses one. What was launched before goes on then.
     """
     try:
-        parts = divided(params, graph, store, most)
+        parts = divide_launch(params, graph, store, most)
     except DataError as error:
         return launch(RefusedParams(error))
     first = None
@@ -62,7 +62,7 @@ def launch_all(launch: Callable[[Params], Any], params: Params, graph: Any, stor
     return first
 
 
-def divided(params: Params, graph: Any, store: Any, most: int = MOST) -> list[Params]:
+def divide_launch(params: Params, graph: Any, store: Any, most: int = MOST) -> list[Params]:
     """The launches that together ask for the same. What Dagster itself refuses stays one.
 
     Nothing is made from another snapshot of a source, so each part has the whole chain of its snapshots. If a program

@@ -1,6 +1,6 @@
 """Cursors of sensors that begin with a line of news: Dagster's list of ticks shows the beginning of a cursor."""
 
-from gristmill.errors import shorten, visible
+from gristmill.errors import escape_controls, shorten
 
 _LONGEST = 300
 
@@ -15,7 +15,7 @@ def with_news(news: str, state: str) -> str:
     >>> with_news("requested 1 run: web (2024)", "17")
     'requested 1 run: web (2024)\n17'
     """
-    return f"{shorten(visible(news), _LONGEST)}\n{state}"
+    return f"{shorten(escape_controls(news), _LONGEST)}\n{state}"
 
 
 def without_news(cursor: str | None) -> str:

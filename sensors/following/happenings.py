@@ -6,7 +6,7 @@ import dagster as dg
 
 from assets.support.keys import address_of
 from assets.support.runs.backfills import ENDED
-from sensors.alert_events import events
+from sensors.alert_events import events_after
 
 NEWEST = 100
 """How many backfills are looked at: their records name all partitions."""
@@ -32,7 +32,7 @@ def newest_event(instance: dg.DagsterInstance) -> int:
     return instance.event_log_storage.get_maximum_record_id() or 0
 
 
-def happened(instance: dg.DagsterInstance, after: int) -> set[str]:
+def changed_addresses(instance: dg.DagsterInstance, after: int) -> set[str]:
     """The addresses of the assets of which something was recorded after a storage id, and of the runs' that changed.
 
     Args:
@@ -42,10 +42,10 @@ def happened(instance: dg.DagsterInstance, after: int) -> set[str]:
     keys = {
         record.asset_key
         for kind in _OF_ASSETS
-        for record in events(instance, kind, after)
+        for record in events_after(instance, kind, after)
         if record.asset_key is not None
     }
-    runs = {record.run_id for kind in _OF_RUNS for record in events(instance, kind, after)}
+    runs = {record.run_id for kind in _OF_RUNS for record in events_after(instance, kind, after)}
     for run in sorted(runs):
         keys.update(_planned(instance, run))
     return {address_of(key) for key in keys}

@@ -11,7 +11,7 @@ from definitions import build
 from gristmill.environment import read_environment
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.edits.edit import Edit
-from gristmill.recipes.shelf import find
+from gristmill.recipes.shelf import find_recipe
 from gristmill.recipes.source import Revision
 from gristmill.recipes.tagger import Tagger
 
@@ -26,7 +26,7 @@ def test_the_journey_of_a_source_makes_carried_sets(tmp_path: Path, monkeypatch:
     monkeypatch.setenv("GRISTMILL_LAKE", mill.lake.url)
     monkeypatch.setenv("GRISTMILL_SHELVES", ",".join(SHELVES))
     of = replace(mill.source("pages"), revisions=(Revision(version="v1", edits=(SECOND,), carry=("words-1",)),))
-    recipes = Catalogue({"pages": of}, {"words-1": find("taggers", Tagger, SHELVES, "words-1")}, {}, {})
+    recipes = Catalogue({"pages": of}, {"words-1": find_recipe("taggers", Tagger, SHELVES, "words-1")}, {}, {})
     built = build(read_environment(), recipes)
     graph = built.resolve_asset_graph()
     above = graph.get(dg.AssetKey(CARRIED.split("/"))).parent_keys

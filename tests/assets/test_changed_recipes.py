@@ -21,7 +21,7 @@ from dagster_kit import (
 )
 from ticking import Asked, Daemon
 
-from gristmill.lake.ledger.files import dump, list_ledgers, read_ledger
+from gristmill.lake.ledger.files import as_json, list_ledgers, read_ledger
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.rules import Rule
 from gristmill.recipes.tokenizer import Tokenizer
@@ -48,7 +48,7 @@ def made_by_drafts(works: Works) -> None:
     for where in list_ledgers(works.store):
         head = read_ledger(works.store, where)[0]
         recipe = msgspec.structs.replace(head.recipe, draft=True)
-        works.store.put(where.ledger, dump(msgspec.structs.replace(head, recipe=recipe)))
+        works.store.put(where.ledger, as_json(msgspec.structs.replace(head, recipe=recipe)))
 
 
 @pytest.mark.slow

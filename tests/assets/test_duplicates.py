@@ -21,7 +21,7 @@ from gristmill.recipes.duplicates.units import MinHashUnits
 from gristmill.recipes.shelf import read_shelf
 from gristmill.stages.dedupe.resolution import resolution_path
 from resources.lake import lake_resource
-from resources.pauses import pause, resume
+from resources.pauses import pause_recipes, unpause_recipes
 from sensors.resolutions import ResolutionMemory, resolution_sensors, stale_sets
 from sensors.ticks import read_memory
 
@@ -199,11 +199,11 @@ def test_of_a_paused_source_or_recipe_no_set_is_requested_and_all_of_them_after_
     daemon, watch = Daemon(works), Watch(works)
     for made in ((DOCUMENTS, "2024"), (PRINTS, "2024"), (RESOLUTION, None)):
         daemon.make({made})
-    pause(works.instance, [name])
+    pause_recipes(works.instance, [name])
     assert watch.tick() == set()
     assert watch.said == f"{SET} waits: {name} is paused"
     assert watch.tick() == set()
-    resume(works.instance, [name])
+    unpause_recipes(works.instance, [name])
     assert watch.tick() == {(SET, "2024")}
     assert watch.tick() == set()
 

@@ -8,7 +8,7 @@ from dagster_kit import LETTERS_V0, TINY_LETTERS, Works
 
 from assets.support.keys import LAKE, key_of
 from gristmill.lake.address import place, raw_folder
-from resources.pauses import pause
+from resources.pauses import pause_recipes
 
 
 def looked(works: Works) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def test_what_a_new_database_finds_in_the_lake_did_not_come_now(made: Works) -> 
 
 def test_it_names_what_is_paused(made: Works) -> None:
     assert looked(made)["paused"] == "none"
-    pause(made.instance, ["letters", "blend"])
+    pause_recipes(made.instance, ["letters", "blend"])
     assert looked(made)["paused"] == "blend, letters"
 
 

@@ -6,7 +6,7 @@ import pytest
 from dagster_kit import Result, Works
 
 from assets.pausing import pausing_jobs
-from resources.pauses import paused
+from resources.pauses import paused_names
 
 
 def launch(works: Works, job: str, names: Sequence[str]) -> Result:
@@ -19,25 +19,25 @@ def launch(works: Works, job: str, names: Sequence[str]) -> Result:
 
 
 def test_the_jobs_pause_and_resume_by_name(works: Works) -> None:
-    assert paused(works.instance) == frozenset()
+    assert paused_names(works.instance) == frozenset()
     assert launch(works, "pause", ["letters", "blend"]).success
     assert launch(works, "pause", ["diary"]).success
-    assert paused(works.instance) == {"letters", "blend", "diary"}
+    assert paused_names(works.instance) == {"letters", "blend", "diary"}
     assert launch(works, "resume", ["letters", "diary"]).success
-    assert paused(works.instance) == {"blend"}
+    assert paused_names(works.instance) == {"blend"}
 
 
 def test_a_name_that_is_none_is_refused_before_there_is_a_run(works: Works) -> None:
     with pytest.raises(dg.DagsterInvalidConfigError, match=r"not in enum type SourceMixOrDedupe_\w{6} got lettres"):
         launch(works, "pause", ["letters", "lettres"])
     assert works.instance.get_runs() == []
-    assert paused(works.instance) == frozenset()
+    assert paused_names(works.instance) == frozenset()
 
 
 def test_another_dagster_knows_nothing_of_it(works: Works) -> None:
     assert launch(works, "pause", ["letters"]).success
     with dg.DagsterInstance.ephemeral() as other:
-        assert paused(other) == frozenset()
+        assert paused_names(other) == frozenset()
 
 
 def test_another_catalogue_of_the_process_has_names_of_its_own(works: Works) -> None:

@@ -14,7 +14,7 @@ from gristmill.lake.address import Place, place
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.ledger.shard_sample import ShardSample
 from gristmill.stages.dedupe.resolution import read_order, steps_of_resolution
-from gristmill.stages.fingerprints.binary_part import BinaryPartRecord, sealed
+from gristmill.stages.fingerprints.binary_part import BinaryPartRecord, seal_row
 from gristmill.stages.fingerprints.step import FingerprintStep
 from gristmill.verification.audit import audit_ledger
 
@@ -57,7 +57,7 @@ def lies(row: Shard, table: str) -> Iterator[tuple[str, Shard]]:
     for what, forged in forged_rows(row):
         yield what, forged
         if "facts" in what:
-            yield f"{what}, sealed", sealed(forged, BinaryPartRecord.of_row(forged, table))
+            yield f"{what}, sealed", seal_row(forged, BinaryPartRecord.of_row(forged, table))
 
 
 @pytest.mark.parametrize("name", ["texts-1", "near-1", "confirmed-1", "hosts-1"])

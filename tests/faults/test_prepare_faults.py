@@ -17,7 +17,7 @@ from tarfolder import contents, write_shards, write_tar
 from gristmill.__main__ import main
 from gristmill.energon.formats.info import INFO
 from gristmill.energon.preparing.dataset import meta_path, open_dataset
-from gristmill.energon.preparing.files import alone
+from gristmill.energon.preparing.files import lock_folder
 
 RATIO = ("--split-ratio", "2,1,1", "--num-workers", "1", "--no-progress")
 
@@ -114,7 +114,7 @@ def test_a_second_preparation_is_refused_while_one_is_under_way(tmp_path: Path, 
     folder = tmp_path / "tars"
     place(folder, editions[1])
     store = open_dataset(str(folder), {}).store()
-    with alone(store):
+    with lock_folder(store):
         for words in (("prepare", *RATIO, "--force-overwrite"), ("prepare-media", "--media-by-extension")):
             child = Child(lambda words=words: main(["energon", words[0], str(folder), *words[1:]]), folder)  # type: ignore[misc]
             assert child.wait() == FAILED

@@ -8,9 +8,9 @@ import pytest
 from testkit import Mill
 
 from gristmill.__main__ import main
-from gristmill.command_line import overview, parser
+from gristmill.command_line import command_parser, overview_parser
 from gristmill.commands._shared.progress import Progress
-from gristmill.commands._shared.terminal import complain, show
+from gristmill.commands._shared.terminal import print_error, print_line
 from gristmill.commands.verify import HELP
 from gristmill.errors import RecipeError
 from gristmill.installation import VERSION
@@ -56,7 +56,7 @@ def test_the_list_of_subcommands_is_shown_without_any_of_the_packages_that_they_
 
 
 def test_the_list_of_subcommands_says_what_each_says_of_itself() -> None:
-    [listed], [whole] = ([a for a in each._actions if a.choices] for each in (overview(), parser()))  # noqa: SLF001 - argparse has no other way to ask
+    [listed], [whole] = ([a for a in each._actions if a.choices] for each in (overview_parser(), command_parser()))  # noqa: SLF001 - argparse has no other way to ask
     assert [(a.dest, a.help) for a in listed._choices_actions] == [(a.dest, a.help) for a in whole._choices_actions]  # type: ignore[attr-defined]  # noqa: SLF001 - as above
 
 
@@ -95,8 +95,8 @@ def test_an_error_keeps_its_lines(monkeypatch: pytest.MonkeyPatch, capsys: pytes
 
 
 def test_what_commands_show_and_complain_of_is_escaped(capsys: pytest.CaptureFixture[str]) -> None:
-    show(f"{NASTY}\nz")
-    complain(f"{NASTY}\nz")
+    print_line(f"{NASTY}\nz")
+    print_error(f"{NASTY}\nz")
     Progress()(NASTY)
     seen = capsys.readouterr()
     assert seen.out == f"{SHOWN}\\nz\n{SHOWN}\n"
@@ -105,7 +105,7 @@ def test_what_commands_show_and_complain_of_is_escaped(capsys: pytest.CaptureFix
 
 def test_shown_json_stays_the_same_json(capsys: pytest.CaptureFixture[str]) -> None:
     value = [NASTY.replace("\udcff", ""), "\x7f\x85\u2028"]
-    show(msgspec.json.encode(value).decode())
+    print_line(msgspec.json.encode(value).decode())
     out = capsys.readouterr().out
     assert msgspec.json.decode(out) == value
     assert out.isascii()

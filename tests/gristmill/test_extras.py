@@ -12,7 +12,7 @@ from gristmill.dolma.mixing.jq_program import JqProgram
 from gristmill.energon.formats.media_facts import mime_type
 from gristmill.engines.kinds import open_engine
 from gristmill.errors import RecipeError
-from gristmill.extras import EXTRAS, check_installed, extra, lacking, needs
+from gristmill.extras import EXTRAS, check_installed, extra, needs, why_missing
 from gristmill.lake.store.open import open_store
 from gristmill.readers.files.html_files import HtmlFiles
 from gristmill.readers.files.html_text import html_text
@@ -113,4 +113,4 @@ def test_an_import_that_fails_in_another_way_stays_what_it_is() -> None:
 
 
 def test_what_is_installed_lacks_nothing() -> None:
-    assert lacking(needs(*EXTRAS)) == ""
+    assert why_missing(needs(*EXTRAS)) == ""

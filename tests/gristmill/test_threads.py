@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from gristmill.threads import begin, thread_pool
+from gristmill.threads import start_thread, thread_pool
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -34,7 +34,7 @@ def test_threads_that_decode_a_type_for_the_first_time_at_once_all_get_it() -> N
 
 def test_a_thread_that_is_begun_runs_and_has_its_name() -> None:
     heard: list[str] = []
-    thread = begin(heard.append, "begun", name="a listener")
+    thread = start_thread(heard.append, "begun", name="a listener")
     thread.join()
     assert (heard, thread.name, thread.daemon) == (["begun"], "a listener", True)
     with thread_pool(2) as pool:

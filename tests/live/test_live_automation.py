@@ -33,7 +33,7 @@ from paths import python_path
 from testkit import packed
 
 from gristmill.lake.address import raw_folder
-from resources.pauses import pause, resume
+from resources.pauses import pause_recipes, unpause_recipes
 
 pytestmark = pytest.mark.live
 
@@ -207,11 +207,11 @@ class Story:
 
     def pause(self, *names: str) -> None:
         with dg.DagsterInstance.from_config(str(self.live.home)) as instance:
-            pause(instance, names)
+            pause_recipes(instance, names)
 
     def resume(self, *names: str) -> None:
         with dg.DagsterInstance.from_config(str(self.live.home)) as instance:
-            resume(instance, names)
+            unpause_recipes(instance, names)
 
     def stale(self, address: str, snapshot: str) -> tuple[str, list[tuple[str, str]]]:
         """What the UI says of a partition: its status, and (category, reason) of each cause."""

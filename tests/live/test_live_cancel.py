@@ -19,10 +19,10 @@ from gristmill.execution.step import make
 from gristmill.lake.address import place
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.rows.shard_file import read_blocks
-from gristmill.recipes.shelf import find
+from gristmill.recipes.shelf import find_recipe
 from gristmill.recipes.source import Source
 from gristmill.recipes.tagger import Tagger
-from gristmill.reports.sizes import counted
+from gristmill.reports.sizes import quantity
 from gristmill.stages.conversion.step import ConversionStep
 from gristmill.stages.tagging.step import TaggingStep
 
@@ -64,8 +64,8 @@ class Slow:
 
     def undisturbed(self, snapshot: str) -> dict[str, bytes]:
         """The sources of a lake in which each step was made once, in plain Python, and its scores described."""
-        tagger = find("taggers", Tagger, SHELVES, "heard-1")
-        source = find("sources", Source, SHELVES, "tapes")
+        tagger = find_recipe("taggers", Tagger, SHELVES, "heard-1")
+        source = find_recipe("sources", Source, SHELVES, "tapes")
         for step in (
             ConversionStep(source, snapshot, SHELVES),
             TaggingStep("tapes", "v0", snapshot, (tagger,), SHELVES),
@@ -164,7 +164,7 @@ def test_a_run_that_is_cancelled_again_and_again_grinds_each_shard_once_to_the_s
         assert len(workers(slow.live)) == 2
         terminate(slow.live, run, policy)
         said = slow.gone(run).said
-        assert f"{address}: {counted(TWELVE - kept[address], 'shard')} to grind, {kept[address]} kept, 0 gone" in said
+        assert f"{address}: {quantity(TWELVE - kept[address], 'shard')} to grind, {kept[address]} kept, 0 gone" in said
         kept[address] = slow.receipts(address, "2024")
         assert kept[address] == shards
         assert ledger(slow.mill, address, "2024") is None
@@ -213,7 +213,7 @@ def test_a_cancelled_rebuild_leaves_the_old_ledger_and_readers_get_old_bytes_or_
     last = slow.live.materialize([TAPES, HEARD], "2026")
     slow.live.succeed(last)
     done = Result(last, slow.instance)
-    assert done.said[0] == f"{TAPES}: {counted(TWELVE - again, 'shard')} to grind, {again} kept, 0 gone"
+    assert done.said[0] == f"{TAPES}: {quantity(TWELVE - again, 'shard')} to grind, {again} kept, 0 gone"
     assert sources(slow.mill, "2026") == slow.undisturbed("2026")
 
 
@@ -224,5 +224,5 @@ def test_what_a_cancelled_backfill_left_is_made_by_the_next_run(slow: Slow, canc
     slow.permit(ALL)
     run = slow.live.materialize([TAPES], "2021")
     slow.live.succeed(run)
-    grind = counted(TWELVE - begun, "shard")
+    grind = quantity(TWELVE - begun, "shard")
     assert Result(run, slow.instance).said[0] == f"{TAPES}: {grind} to grind, {begun} kept, 0 gone"

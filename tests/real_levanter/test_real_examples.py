@@ -14,7 +14,7 @@ from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.store.folder import FolderStore
 from gristmill.recipes.row_format import Chat, Format, Prebuilt, Text
 from gristmill.stages.packing.examples import TrainingExample, examples_of
-from gristmill.stages.packing.packer import PackingRule, pack
+from gristmill.stages.packing.packer import PackingRule, pack_documents
 from gristmill.stages.token_cache.token_stream import open_split
 
 EOS = 7
@@ -33,7 +33,7 @@ def some_lengths(seed: int) -> list[list[int]]:
 def planned(lengths: list[list[int]], rule: PackingRule) -> list[list[int]] | None:
     """First document and the one behind the last of each example; None if a document must not be cut."""
     try:
-        made = pack([[np.array(each, np.int64) for each in lengths]], rule)
+        made = pack_documents([[np.array(each, np.int64) for each in lengths]], rule)
     except DataError:
         return None
     return [[a, a + n] for a, n in zip(made.first.tolist(), made.count.tolist(), strict=True)]

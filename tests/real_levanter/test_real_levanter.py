@@ -12,7 +12,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from gristmill.encoding.encoder import Encoder
 from gristmill.formats.levanter.array_writer import ObjectSink
 from gristmill.formats.levanter.cache import CacheReader, CacheWriter, ranges_of
-from gristmill.formats.levanter.cache_ledger import CacheLedger, dump_ledger, merge
+from gristmill.formats.levanter.cache_ledger import CacheLedger, dump_ledger, merged_ledger
 from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.store.folder import FolderStore
 from gristmill.recipes.tokenizer import TokenizerOptions
@@ -74,7 +74,7 @@ def test_real_levanter_reads_a_sharded_cache_row_for_row(levanter: Ask, tmp_path
     }
     ledgers = {name: write(tmp_path, f"train/{name}", rows) for name, rows in parts.items()}
     assert ledgers["2024-12/part-00000-ab12cd"]["field_counts"]["input_ids"] > 262_144
-    (tmp_path / "train/shard_ledger.json").write_bytes(dump_ledger(merge(ledgers, METADATA)))
+    (tmp_path / "train/shard_ledger.json").write_bytes(dump_ledger(merged_ledger(ledgers, METADATA)))
     job = {"do": "read", "cache": str(tmp_path / "train"), "fields": TEXT, "length": 512, "metadata": METADATA}
     (answer,) = levanter(job)
     expected = [row for rows in parts.values() for row in rows]

@@ -35,7 +35,7 @@ from gristmill.lake.ledger.lake_id import make_lake_id, read_lake_id
 from gristmill.lake.store.open import open_store
 from resources import health
 from resources.health import Looker
-from resources.pauses import pause
+from resources.pauses import pause_recipes
 from resources.watchman import said_daily
 
 pytestmark = pytest.mark.slow
@@ -192,7 +192,7 @@ def test_an_empty_folder_such_as_that_of_a_disk_which_is_not_mounted_stays_empty
 
 def test_what_a_person_holds_is_named_and_is_not_wrong(instance: dg.DagsterInstance, environment: Environment) -> None:
     beat(instance)
-    pause(instance, ["pages", "books"])
+    pause_recipes(instance, ["pages", "books"])
     for pool, limit in (("tag", 0), ("mix", 1), ("train", 0)):
         instance.event_log_storage.set_concurrency_slots(pool, limit)
     found = looked(instance, environment)

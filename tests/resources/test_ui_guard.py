@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from resources.ui_guard import UiGuard, judge
+from resources.ui_guard import UiGuard, why_refused
 
 HOME = {"host": "127.0.0.1:3000"}
 OURS = {**HOME, "origin": "http://127.0.0.1:3000", "sec-fetch-site": "same-origin", "sec-fetch-mode": "cors"}
@@ -25,7 +25,7 @@ def request(method: str, path: str, headers: dict[str, str] | list[tuple[str, st
 
 def status(scope: Scope, *further: str) -> int:
     """Of the refusal; 0 if it is passed on."""
-    refusal = judge(scope, further)
+    refusal = why_refused(scope, further)
     return refusal.status if refusal else 0
 
 
@@ -59,7 +59,7 @@ def status(scope: Scope, *further: str) -> int:
     ],
 )
 def test_it_is_passed_on(method: str, path: str, headers: dict[str, str]) -> None:
-    assert judge(request(method, path, headers)) is None
+    assert why_refused(request(method, path, headers)) is None
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_it_is_refused(expected: int, method: str, path: str, headers: dict[str,
 @pytest.mark.parametrize("name", ["Host", "Origin", "Sec-Fetch-Site", "Content-Type"])
 def test_a_header_that_decides_comes_once(name: str) -> None:
     twice = [*OURS.items(), *JSON.items(), (name, "x")]
-    refusal = judge(request("POST", "/graphql", twice))
+    refusal = why_refused(request("POST", "/graphql", twice))
     assert refusal is not None
     assert (refusal.status, refusal.reason) == (400, f"The header {name.lower()} came 2 times; send it once.")
 
@@ -154,7 +154,7 @@ def test_each_reason_names_what_to_do() -> None:
         ),
     }
     for words, scope in cases.items():
-        refusal = judge(scope)
+        refusal = why_refused(scope)
         assert refusal is not None
         assert words in refusal.reason
 

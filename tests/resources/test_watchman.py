@@ -43,11 +43,11 @@ def test_what_is_wrong_for_two_minutes_is_told_once_and_life_once_a_day(
     silent = watchman_of(instance, environment, post=post, tells=False)
     for seconds in (0, 30, 119):
         for each in (silent, watchman, other):
-            each.turn(NOW + seconds)
+            each.look_and_post(NOW + seconds)
     assert told == []
     for seconds in (120, 150, 5000):
         for each in (silent, watchman, other):
-            each.turn(NOW + seconds)
+            each.look_and_post(NOW + seconds)
     assert len(told) == 2
     assert told[0].startswith(f"not_well: {DAEMON}")
     assert told[1].startswith("alive: Gristmill is alive: 0 runs wait or start, the oldest for 0 s; ")
@@ -58,14 +58,14 @@ def test_what_is_wrong_for_two_minutes_is_told_once_and_life_once_a_day(
     )
     told.clear()
     beat(instance, NOW + 6000)
-    watchman.turn(NOW + 6000)
+    watchman.look_and_post(NOW + 6000)
     assert told == []
     for seconds in (7000, 7120):  # gone again
-        watchman.turn(NOW + seconds)
+        watchman.look_and_post(NOW + seconds)
     assert [words.partition(":")[0] for words in told] == ["not_well"]
     told.clear()
-    watchman.turn(NOW + 2 * DAY)
-    other.turn(NOW + 2 * DAY)
+    watchman.look_and_post(NOW + 2 * DAY)
+    other.look_and_post(NOW + 2 * DAY)
     assert [words.partition(":")[0] for words in told] == ["alive"]
 
 
@@ -83,10 +83,10 @@ def test_a_message_that_the_webhook_did_not_take_is_posted_again(
 
     watchman = watchman_of(instance, environment, post=post)
     with pytest.raises(StoreError, match="did not answer"):
-        watchman.turn(NOW)
-    assert watchman.last() is not None  # the page shows the look all the same
+        watchman.look_and_post(NOW)
+    assert watchman.last_look() is not None  # the page shows the look all the same
     away = False
-    watchman.turn(NOW + 30)
+    watchman.look_and_post(NOW + 30)
     assert told == ["alive"]
 
 
@@ -106,16 +106,16 @@ def test_a_message_that_the_webhook_refuses_holds_back_no_other_and_is_posted_un
 
     unknown = {"location": None}  # code servers that cannot be asked, beside a daemon that is gone
     watchman = Watchman(instance, Looker(instance, lambda: unknown, environment), environment, post=post)
-    watchman.turn(NOW)
+    watchman.look_and_post(NOW)
     for seconds in (120, 150):
         with pytest.raises(RefusedMessage, match="answered 422"):
-            watchman.turn(NOW + seconds)
+            watchman.look_and_post(NOW + seconds)
     first, second = told
     assert (first.startswith(DAEMON), second.startswith("Gristmill is alive: ")) == (True, True)
     assert sum(words.startswith(CODE) for words in asked) == 2
     refuses = False
     for seconds in (180, 210):
-        watchman.turn(NOW + seconds)
+        watchman.look_and_post(NOW + seconds)
     assert [words.startswith(CODE) for words in told] == [False, False, True]
 
 
@@ -132,15 +132,15 @@ def test_while_the_daily_message_is_not_taken_what_is_wrong_again_is_told_again(
 
     def not_taken(seconds: float) -> None:
         with pytest.raises(type(error), match=str(error)):
-            watchman.turn(NOW + seconds)
+            watchman.look_and_post(NOW + seconds)
 
     watchman = watchman_of(instance, environment, post=post)
-    watchman.turn(NOW)
+    watchman.look_and_post(NOW)
     not_taken(120)
     assert len(told) == 1
     beat(instance, NOW + 6000)
     not_taken(6000)
-    watchman.turn(NOW + 7000)  # gone again
+    watchman.look_and_post(NOW + 7000)  # gone again
     not_taken(7120)
     assert [words.startswith(DAEMON) for words in told] == [True, True]
 
@@ -153,10 +153,10 @@ def test_a_database_that_is_away_is_told_too(
     watchman = watchman_of(
         instance, environment, post=lambda _, message: told.append(message["text"].partition("\n")[0])
     )
-    watchman.turn(NOW)
+    watchman.look_and_post(NOW)
     for name in home.rglob("*.db"):
         name.write_bytes(b"no database" * 1000)
     for seconds in (30, 100, 150, 200):
-        watchman.turn(NOW + seconds)
+        watchman.look_and_post(NOW + seconds)
     assert len(told) == 2
     assert told[1].startswith("the database cannot be read (")

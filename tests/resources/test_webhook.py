@@ -8,7 +8,7 @@ import pytest
 from hook import hooked
 
 from gristmill.errors import StoreError
-from resources.webhook import post
+from resources.webhook import post_message
 
 pytestmark = pytest.mark.slow
 
@@ -17,19 +17,19 @@ AT_ONCE = (0.0, 0.0)
 
 def test_a_message_is_posted_as_json() -> None:
     with hooked() as hook:
-        post(hook.address, {"text": "ein Fehler: ä"}, AT_ONCE)
+        post_message(hook.address, {"text": "ein Fehler: ä"}, AT_ONCE)
         assert hook.taken == [{"text": "ein Fehler: ä"}]
 
 
 def test_a_busy_webhook_is_tried_three_times_and_a_wrong_address_once() -> None:
     with hooked() as hook:
         hook.answers = [503, 429]
-        post(hook.address, {"text": "a"}, AT_ONCE)
+        post_message(hook.address, {"text": "a"}, AT_ONCE)
         assert (hook.asked, len(hook.taken)) == (3, 1)
         for status, asked in ((500, 3), (404, 1), (302, 1)):
             hook.answers, hook.asked = [status] * asked, 0
             with pytest.raises(StoreError, match=f"the webhook of GRISTMILL_WEBHOOK answered {status}") as told:
-                post(hook.address, {"text": "a"}, AT_ONCE)
+                post_message(hook.address, {"text": "a"}, AT_ONCE)
             assert hook.asked == asked
             assert "secret" not in str(told.value)
 
@@ -62,14 +62,14 @@ def answering(*parts: bytes) -> Iterator[str]:
 )
 def test_what_is_no_answer_is_told_in_words_of_ours(answer: bytes, words: str) -> None:
     with answering(answer) as address, pytest.raises(StoreError, match=f"GRISTMILL_WEBHOOK {words}$") as told:
-        post(address, {"text": "\ud800"}, ())
+        post_message(address, {"text": "\ud800"}, ())
     assert "secret" not in str(told.value)
 
 
 def test_an_answer_that_comes_byte_by_byte_ends() -> None:
     began = time.monotonic()
     with answering(b"HTTP/1.1", *[b" "] * 600) as address, pytest.raises(StoreError):
-        post(address, {"text": "a"}, AT_ONCE, timeout=1.0)
+        post_message(address, {"text": "a"}, AT_ONCE, timeout=1.0)
     assert time.monotonic() - began < 50  # of the 60 s that the answer takes
 
 
@@ -77,5 +77,5 @@ def test_nobody_who_listens_is_an_error_without_the_address() -> None:
     with hooked() as hook:
         address = hook.address
     with pytest.raises(StoreError, match=r"did not answer: .*refused") as told:
-        post(address, {"text": "a"}, AT_ONCE)
+        post_message(address, {"text": "a"}, AT_ONCE)
     assert "secret" not in str(told.value)

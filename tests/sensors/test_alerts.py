@@ -21,7 +21,7 @@ from gristmill.environment import read_environment
 from gristmill.errors import RecipeError, StoreError
 from gristmill.recipes.catalogue import Catalogue
 from resources.pages.news import without_news
-from resources.webhook import post
+from resources.webhook import post_message
 from sensors.alert_events import _short
 from sensors.alert_messages import Alert, message_of
 from sensors.alerts import alert_sensor, alert_sensors
@@ -86,7 +86,7 @@ class Watcher:
             environment_of(Path("lake")), webhook=address, webhook_silence=60, ui_url="https://ui.example.org"
         )
         self.lake = environment.lake
-        self.sensor = alert_sensor(environment, EXPECTED, partial(post, waits=()), lambda: self.now, box)
+        self.sensor = alert_sensor(environment, EXPECTED, partial(post_message, waits=()), lambda: self.now, box)
 
     def tick(self) -> str:
         with dg.build_sensor_context(instance=self.instance, cursor=self.cursor or None) as context:

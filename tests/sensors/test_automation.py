@@ -20,7 +20,7 @@ from assets.support.keys import address_of
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.shelf import read_shelf
-from resources.pauses import pause, resume
+from resources.pauses import pause_recipes, unpause_recipes
 from sensors.automation import LONGEST, NAME, Automation, AutomationMemory, automation_sensor
 from sensors.following.units import units_of
 from sensors.ticks import read_memory
@@ -159,13 +159,13 @@ def test_after_an_update_it_goes_on_where_the_sensors_of_each_source_were(ticker
 
 
 def test_of_a_paused_source_nothing_is_requested_and_all_of_it_after_the_pause(ticker: Ticker) -> None:
-    pause(ticker.works.instance, ["letters"])
+    pause_recipes(ticker.works.instance, ["letters"])
     ticker.works.raw(letters(1, 2))
     ticker.works.arrive("letters")
     assert [ticker.tick() for _ in range(3)] == [set()] * 3
     assert ticker.said == "paused: letters"
     assert ticker.logged == []
-    resume(ticker.works.instance, ["letters"])
+    unpause_recipes(ticker.works.instance, ["letters"])
     made = ticker.tick()
     assert (LETTERS_V0, "2024") in made
     assert ticker.logged == [f"requested 2024: {len(made)} assets"]

@@ -28,7 +28,7 @@ from gristmill.pipeline.dry_run import survey_steps
 from gristmill.pipeline.steps import mix_steps
 from gristmill.recipes.catalogue import Catalogue
 from resources.lake import lake_resource
-from resources.pauses import pause, resume
+from resources.pauses import pause_recipes, unpause_recipes
 from sensors.blocklists import BlocklistMemory, blocklist_sensors
 from sensors.ticks import read_memory
 
@@ -377,10 +377,10 @@ def test_a_list_asks_for_nothing_while_a_person_has_stopped_the_automation(tmp_p
         works.instance.add_instigator_state(state)
         assert watch.tick() == []
         assert watch.said == f"{BLEND_LETTERS} waits: automation is stopped"
-        pause(works.instance, ["blend"])
+        pause_recipes(works.instance, ["blend"])
         assert watch.tick() == []
         assert watch.said == f"{BLEND_LETTERS} waits: blend is paused"
-        resume(works.instance, ["blend"])
+        unpause_recipes(works.instance, ["blend"])
         ticked = '{"units": {"letters": {"cursor": "it has ticked"}}}'
         works.instance.update_instigator_state(
             state.with_status(InstigatorStatus.RUNNING).with_data(SensorInstigatorData(cursor=ticked))

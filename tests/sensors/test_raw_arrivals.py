@@ -15,7 +15,7 @@ from testkit import packed
 from assets.support.keys import key_of
 from gristmill.errors import StoreError
 from gristmill.lake.address import place
-from gristmill.raw_data.remarks import remarks
+from gristmill.raw_data.remarks import raw_remarks
 from gristmill.raw_data.scan import scan_raw
 from gristmill.recipes.source import RawRoot
 from resources.lake import lake_resource
@@ -147,7 +147,7 @@ def test_files_that_the_source_does_not_read_are_told_with_the_mend_as_plan_tell
     )
     assert tick(Works(works.root, works.instance, catalogue)) == (said, [])
     assert works.instance.get_dynamic_partitions("snapshots/letters") == []
-    planned = list(remarks(source, scan_raw(source, works.store), works.store, f"{RAW}/"))
+    planned = list(raw_remarks(source, scan_raw(source, works.store), works.store, f"{RAW}/"))
     assert said == "; ".join(["nothing new", *planned])
 
 

@@ -27,7 +27,7 @@ from inventories import Reports
 from seaweed import BUCKET, REGION, Seaweed
 from ticking import Daemon
 
-from assets.support.arrivals import report_arrivals, reported
+from assets.support.arrivals import report_arrivals, reported_versions
 from gristmill.__main__ import main
 from gristmill.errors import DataError, StoreError
 from gristmill.execution.step import plan
@@ -96,7 +96,7 @@ class Ticker:
 
     @property
     def known(self) -> dict[str, str]:
-        return reported(self.works.instance, "letters")
+        return reported_versions(self.works.instance, "letters")
 
     @property
     def events(self) -> int:

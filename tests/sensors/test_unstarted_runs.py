@@ -17,7 +17,7 @@ from dagster_kit import BLEND_INDEX, COUNT_V0, JOURNEY, LETTERS_V0, Works, lette
 from deployed import free_port
 
 from assets.support.keys import address_of, key_of
-from sensors.alert_events import ATTEMPT, alert_of, events
+from sensors.alert_events import ATTEMPT, alert_of, events_after
 from sensors.unstarted_runs import unstarted_sensor
 
 pytestmark = pytest.mark.slow
@@ -87,7 +87,7 @@ class Watch:
 
     def alerts(self) -> list[Any]:
         """The alerts of all failures, oldest first."""
-        records = events(self.works.instance, dg.DagsterEventType.RUN_FAILURE, 0)
+        records = events_after(self.works.instance, dg.DagsterEventType.RUN_FAILURE, 0)
         return [alert_of(self.works.instance, record.event_log_entry, {}) for record in records]
 
     def alert(self) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import dagster as dg
 
-from assets.support.facts.tables import table
+from assets.support.facts.tables import metadata_table
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.models.ledger import FolderLedger, read_file
 from gristmill.stages.models.training import PLOT, read_metrics
@@ -53,10 +53,16 @@ def _counts(ledger: FolderLedger) -> Iterator[tuple[str, Any]]:
         elif not isinstance(value, dict):
             yield _NAMES.get(name, name), value
         elif name == "left out":
-            yield "dropped by reason", table([{"reason": reason, "rows": rows} for reason, rows in value.items()])
+            yield (
+                "dropped by reason",
+                metadata_table([{"reason": reason, "rows": rows} for reason, rows in value.items()]),
+            )
         elif name == "labels":
             each = [(split, label, rows) for split, counts in value.items() for label, rows in counts.items()]
-            yield "rows by label", table([{"split": s, "label": label, "rows": rows} for s, label, rows in each])
+            yield (
+                "rows by label",
+                metadata_table([{"split": s, "label": label, "rows": rows} for s, label, rows in each]),
+            )
         else:
             yield name, ", ".join(f"{number:,} {what}" for what, number in value.items())
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from assets.support.facts.column_facts import column_facts
 from assets.support.facts.score_facts import score_facts
-from assets.support.facts.tables import table
+from assets.support.facts.tables import metadata_table
 from assets.support.report import cache_facts, ledger_facts
 from gristmill.execution.step import Step
 from gristmill.lake.address import Place
@@ -42,7 +42,7 @@ def partition_facts(
         stored: whether labels are described only if the lake has their statistics; else they are read.
     """
     facts = ledger_facts(store, place, ledger, shards) | dict(run)
-    facts["shard table"] = table(
+    facts["shard table"] = metadata_table(
         [
             {
                 "shard": shard.name,

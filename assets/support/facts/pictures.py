@@ -5,32 +5,32 @@ import re
 
 import dagster as dg
 
-from gristmill.errors import visible
+from gristmill.errors import escape_controls
 
 UNFOLDED = 1000
 """Markdown of fewer characters is shown without a click."""
 
 
-def picture(name: str, svg: str) -> str:
+def markdown_image(name: str, svg: str) -> str:
     r"""An image in Markdown that contains its data. Its name may be one of the data, and makes no other image or link.
 
     Args:
         name: name of what the image shows.
         svg: the image.
 
-    >>> print(picture("x](http://a)![y", "<svg/>"))
+    >>> print(markdown_image("x](http://a)![y", "<svg/>"))
     ![x\](http://a)!\[y](data:image/svg+xml;base64,PHN2Zy8+)
     """
-    return f"![{literal(name)}](data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()})"
+    return f"![{as_markdown(name)}](data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()})"
 
 
-def literal(words: str) -> str:
+def as_markdown(words: str) -> str:
     r"""The words of the data in Markdown, as they are.
 
-    >>> print(literal("a*b"))
+    >>> print(as_markdown("a*b"))
     a\*b
     """
-    return re.sub(r"[\\\[\]<>`*_]", r"\\\g<0>", visible(words))
+    return re.sub(r"[\\\[\]<>`*_]", r"\\\g<0>", escape_controls(words))
 
 
 def in_short(words: str, name: str, svg: str) -> dg.MarkdownMetadataValue:
@@ -41,5 +41,5 @@ def in_short(words: str, name: str, svg: str) -> dg.MarkdownMetadataValue:
         name: name of what the image shows.
         svg: the image.
     """
-    together = f"{picture(name, svg)}\n\n{words}"
+    together = f"{markdown_image(name, svg)}\n\n{words}"
     return dg.MetadataValue.md(together if svg and len(together) < UNFOLDED else words)

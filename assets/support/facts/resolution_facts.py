@@ -7,12 +7,12 @@ from typing import Any
 
 import dagster as dg
 
-from assets.support.facts.pictures import picture
-from assets.support.facts.tables import table, warned
+from assets.support.facts.pictures import markdown_image
+from assets.support.facts.tables import metadata_table, warnings_metadata
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.reports.duplicate_matrix import draw_matrix, draw_occurrences
-from gristmill.stages.dedupe.duplicate_characters import duplicate_characters, of_taken
+from gristmill.stages.dedupe.duplicate_characters import duplicate_characters, numbers_of_taken_snapshots
 from gristmill.stages.dedupe.resolution import Resolution, resolution_path
 from gristmill.stages.dedupe.round_facts import why_doubtful
 
@@ -43,23 +43,23 @@ def resolution_facts(store: Store, dedupe: Dedupe, resolution: Resolution) -> di
         for rank, (name, each) in enumerate(zip(names, resolution.snapshots, strict=True))
     ]
     doubtful = why_doubtful(each.counts for each in resolution.snapshots)
-    taken = of_taken(resolution, duplicate_characters(store, dedupe, resolution))
+    taken = numbers_of_taken_snapshots(resolution, duplicate_characters(store, dedupe, resolution))
     characters = [each for each in taken if each is not None]
     return {
         "who repeats whom": _drawn(draw_matrix(names, totals, matrix, dedupe.hashed)),
         "occurrences": _drawn(draw_occurrences(resolution.occurrences, dedupe.hashed, resolution.order.rounds)),
-        "snapshots by rank": table(rows),
-        "largest clusters" if dedupe.near else "most frequent units": table(
+        "snapshots by rank": metadata_table(rows),
+        "largest clusters" if dedupe.near else "most frequent units": metadata_table(
             [each.facts(near=dedupe.near) for each in resolution.largest]
         ),
         **(
             {dedupe.repeated_characters: sum(characters)} if characters else {}
         ),  # known when the attribute sets are made
         "scope": dedupe.scope,
-        **warned(filter(None, [doubtful])),
+        **warnings_metadata(filter(None, [doubtful])),
         "result": dg.MetadataValue.path(f"{store.url}/{resolution_path(dedupe.name)}"),
     }
 
 
 def _drawn(svg: str) -> Any:
-    return dg.MetadataValue.md(picture("plot", svg))
+    return dg.MetadataValue.md(markdown_image("plot", svg))

@@ -9,15 +9,15 @@ from typing import Any
 
 import dagster as dg
 
-from assets.support.facts.pictures import in_short, literal, picture
-from gristmill.errors import GristmillError, visible
+from assets.support.facts.pictures import as_markdown, in_short, markdown_image
+from gristmill.errors import GristmillError, escape_controls
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.derived import examples_path
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.label import Score, Spans
 from gristmill.reports.sizes import percent
-from gristmill.scores.described import describe, described_before
+from gristmill.scores.described import describe_set, described_before
 from gristmill.scores.examples import Example, read_examples, write_examples
 from gristmill.scores.page import facts_of, plot_of, small_plot_of
 from gristmill.scores.statistics import LabelStatistics
@@ -49,23 +49,25 @@ def score_facts(
     kinds = {label.name: label.kind for label in labels} if labels is not None else None
     examples: Sequence[Example] = ()
     try:
-        described = described_before(store, place, shards, kinds) if stored else describe(store, place, shards, kinds)
+        described = (
+            described_before(store, place, shards, kinds) if stored else describe_set(store, place, shards, kinds)
+        )
         if described is None:
             return {"scores": "not described yet: Materialize describes it, and makes no shard again"}
         examples = (read_examples(store, place, shards) or ()) if stored else write_examples(store, described, shards)
     except GristmillError as error:
-        return {"scores": f"not described: {visible(str(error))}; `gristmill report` tries again"}
+        return {"scores": f"not described: {escape_controls(str(error))}; `gristmill report` tries again"}
     if not described.labels:
         return {}
-    plots = [picture(label.name, plot_of(label, described.rows)) for label in described.shown]
+    plots = [markdown_image(label.name, plot_of(label, described.rows)) for label in described.shown_labels]
     return {
-        "scores in short": short_facts(described.shown),
+        "scores in short": short_facts(described.shown_labels),
         "scores": dg.MetadataValue.md("\n\n".join(plots)),
         "labels": _table(
-            filled(
+            without_empty_columns(
                 [
-                    counted(each, described.rows, undeclared=each.name in described.undeclared)
-                    for each in described.shown
+                    label_table_row(each, described.rows, undeclared=each.name in described.undeclared)
+                    for each in described.shown_labels
                 ]
             )
         ),
@@ -91,7 +93,7 @@ def in_words(labels: Sequence[LabelStatistics]) -> str:
         labels: their statistics. Quantiles are near to the exact ones, so the words say "about".
     """
     lines = [
-        f"**{literal(label.name[:_LETTERS])}**: at least half of {label.rows:,} rows are about {at['50%']} or less,"
+        f"**{as_markdown(label.name[:_LETTERS])}**: at least half of {label.rows:,} rows are about {at['50%']} or less,"
         f" at least 1 in 20 about {at['95%']} or more"
         for label in labels
         for at in [facts_of(label, label.rows)]
@@ -101,12 +103,13 @@ def in_words(labels: Sequence[LabelStatistics]) -> str:
 
 def _examples(store: Store, place: Place, examples: Sequence[Example]) -> dict[str, Any]:
     rows = [
-        {"label": visible(e.label), "end": e.end, "value": e.value, "shard": e.shard, "row": e.row} for e in examples
+        {"label": escape_controls(e.label), "end": e.end, "value": e.value, "shard": e.shard, "row": e.row}
+        for e in examples
     ]
     return {"extremes": _table(rows), "examples": dg.MetadataValue.path(f"{store.url}/{examples_path(place)}")}
 
 
-def counted(label: LabelStatistics, rows: int, *, undeclared: bool = False) -> dict[str, Any]:
+def label_table_row(label: LabelStatistics, rows: int, *, undeclared: bool = False) -> dict[str, Any]:
     """A row of the table of labels: numbers of rows with and without it, the share with spans, then quantiles.
 
     Args:
@@ -126,7 +129,7 @@ def counted(label: LabelStatistics, rows: int, *, undeclared: bool = False) -> d
     }
 
 
-def filled(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def without_empty_columns(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows without the columns that are empty in all of them: only spans have a share of rows with spans.
 
     Args:

@@ -6,7 +6,7 @@ from typing import Any
 import dagster as dg
 
 
-def table(rows: Sequence[Mapping[str, Any]]) -> dg.TableMetadataValue | str:
+def metadata_table(rows: Sequence[Mapping[str, Any]]) -> dg.TableMetadataValue | str:
     """The rows as a table; "none" if there are no rows.
 
     Args:
@@ -20,7 +20,7 @@ def table(rows: Sequence[Mapping[str, Any]]) -> dg.TableMetadataValue | str:
     )
 
 
-def warned(warnings: Iterable[str]) -> dict[str, str]:
+def warnings_metadata(warnings: Iterable[str]) -> dict[str, str]:
     """The warnings as metadata with the name `warnings`; without a warning, no metadata.
 
     Args:

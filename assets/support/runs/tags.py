@@ -54,7 +54,7 @@ def run_tags(addresses: Iterable[str], sources: Mapping[str, str]) -> dict[str, 
     return {key: ", ".join(found) for key, found in values.items() if found}
 
 
-def makes(address: str) -> str:
+def made_together_tag(address: str) -> str:
     """The key of the tag of those runs that make an asset together with one of its inputs.
 
     Args:
@@ -80,6 +80,6 @@ def tag_run(context: dg.OpExecutionContext, sources: Mapping[str, str]) -> None:
         tags = run_tags(sorted(map(address_of, asked), key=rank_of), sources)
     for key in asked:
         if layer.asset_graph.get(key).parent_keys & asked:
-            tags[makes(address_of(key))] = ""
+            tags[made_together_tag(address_of(key))] = ""
     if tags.keys() - context.run.tags.keys():
         context.instance.add_run_tags(context.run_id, tags)

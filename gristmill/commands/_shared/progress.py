@@ -4,7 +4,7 @@ import shutil
 import sys
 from typing import TextIO
 
-from gristmill.errors import visible
+from gristmill.errors import escape_controls
 from gristmill.execution.work import ProgressLine
 
 
@@ -23,11 +23,11 @@ class Progress:
     def __call__(self, line: str) -> None:
         if self._rewrites and isinstance(line, ProgressLine):
             width = shutil.get_terminal_size().columns - 1
-            self._out.write(f"\r{visible(line)[:width]}\x1b[K")
+            self._out.write(f"\r{escape_controls(line)[:width]}\x1b[K")
             self._open = True
         else:
             self.end()
-            self._out.write(f"{visible(line)}\n")
+            self._out.write(f"{escape_controls(line)}\n")
         self._out.flush()
 
     def end(self) -> None:

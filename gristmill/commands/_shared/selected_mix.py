@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.recipes.mix import Mix
-from gristmill.recipes.shelf import find
+from gristmill.recipes.shelf import find_recipe
 
 
 def selected_mix(shelves: Sequence[str], name: str) -> Mix:
@@ -17,7 +17,7 @@ def selected_mix(shelves: Sequence[str], name: str) -> Mix:
     Raises:
         RecipeError: there is no such mix, or a recipe is wrong.
     """
-    mix = find("mixes", Mix, shelves, name)
+    mix = find_recipe("mixes", Mix, shelves, name)
     if any(column.is_origin for stream in mix.streams for column in stream.columns):
         return read_catalogue(tuple(shelves)).mixes[name]
     return mix

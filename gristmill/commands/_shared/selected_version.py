@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from gristmill.errors import RecipeError
-from gristmill.recipes.shelf import find
+from gristmill.recipes.shelf import find_recipe
 from gristmill.recipes.source import Source
 
 
@@ -19,7 +19,7 @@ def selected_version(shelves: Sequence[str], word: str, stream: str | None) -> t
         RecipeError: no source has the name, no rules select the version, or a stream is named.
     """
     name, _, version = word.partition("/")
-    source = find("sources", Source, shelves, name)
+    source = find_recipe("sources", Source, shelves, name)
     if version not in source.versions[1:]:
         names = ", ".join(source.versions[1:]) or "none"
         raise RecipeError(f"source {name!r}: no version {version!r} is selected by rules; such versions: {names}")

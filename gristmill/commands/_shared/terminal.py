@@ -5,7 +5,7 @@ from argparse import ArgumentParser, Namespace
 
 from gristmill.engines.kinds import ENGINES, open_engine
 from gristmill.environment import Environment, read_environment
-from gristmill.errors import RecipeError, visible
+from gristmill.errors import RecipeError, escape_controls
 from gristmill.execution.work import OpenEngine
 from gristmill.lake.store.endpoint import check_options
 from gristmill.lake.store.open import Lake
@@ -13,18 +13,18 @@ from gristmill.project import find_project
 from gristmill.recipes.shelf import check_outside
 
 
-def show(line: str = "") -> None:
+def print_line(line: str = "") -> None:
     """Writes a line without buffering it, so that a person or a pipe sees progress at once.
 
     Names and texts of the data may be in it: its control characters are escaped. JSON stays the same JSON.
     """
-    sys.stdout.write(visible(line) + "\n")
+    sys.stdout.write(escape_controls(line) + "\n")
     sys.stdout.flush()
 
 
-def complain(text: str) -> None:
+def print_error(text: str) -> None:
     """Writes an error or a remark, of one or several lines, to the standard error."""
-    sys.stderr.write("\n".join(map(visible, text.split("\n"))) + "\n")
+    sys.stderr.write("\n".join(map(escape_controls, text.split("\n"))) + "\n")
 
 
 def add_lake(parser: ArgumentParser, *, alone: bool = False) -> None:

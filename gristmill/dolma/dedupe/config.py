@@ -121,7 +121,7 @@ class DedupeConfig:
     read_only: bool = False
     dryrun: bool = False
 
-    def numbered(self, name: str) -> str:
+    def numbered_name(self, name: str) -> str:
         """A name with the number of the partition, if there are several."""
         return f"{name}_{self.partition}" if self.partitions > 1 else name
 
@@ -154,7 +154,7 @@ def dedupe_config(fields: Mapping[str, Any]) -> DedupeConfig:
         documents=tuple(given["documents"]),
         name=given.get("dedupe.name") or attribute,
         attribute=attribute,
-        key=KeyPath.of(given[f"{_DOCUMENTS}key"]) if by_key else None,
+        key=KeyPath.parse(given[f"{_DOCUMENTS}key"]) if by_key else None,
         separator=given.get(f"{_PARAGRAPHS}paragraph_separator", "\n"),
         ngram=None if by_key else _ngram(given),
         skip_empty=given.get("dedupe.skip_empty", False),

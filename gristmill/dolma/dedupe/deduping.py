@@ -17,7 +17,7 @@ from gristmill.dolma.dedupe.files import compared_files
 from gristmill.dolma.dedupe.marking import Marker
 from gristmill.dolma.dedupe.saved_keys import SavedKeys
 from gristmill.dolma.tagging.attribute_folder import AttributeFolder
-from gristmill.dolma.tagging.file_run import FilePlan, claimed
+from gristmill.dolma.tagging.file_run import FilePlan, claim_folders
 from gristmill.dolma.tagging.inputs import Inputs
 from gristmill.dolma.tagging.packing import PackedUpload
 from gristmill.dolma.tagging.paths import TaggedFile, real_output
@@ -84,7 +84,7 @@ def plan_dedupe(config: DedupeConfig, options: Mapping[str, str], *, force: bool
         DataError: a file of attributes is of somebody else, or a manifest was edited, or the keys are damaged.
     """
     files, missed = compared_files(config, options)
-    saved = SavedKeys(config.numbered(config.bloom_file), options) if config.bloom_file else None
+    saved = SavedKeys(config.numbered_name(config.bloom_file), options) if config.bloom_file else None
     inputs = _inputs(files, saved, config)
     known = _known(saved, config) if saved and config.read_only else None
     chain = hashlib.sha256()
@@ -121,8 +121,8 @@ def _known(saved: SavedKeys, config: DedupeConfig) -> KnownKeys:
     header = saved.header()
     if header is None:
         raise RecipeError(
-            f"bloom_filter.file: there is no {config.numbered(config.bloom_file)}; first run the step that fills it,"
-            " with `read_only: false` (docs/how-to/dolma-dedupe.md)"
+            f"bloom_filter.file: there is no {config.numbered_name(config.bloom_file)}; first run the step"
+            " that fills it, with `read_only: false` (docs/how-to/dolma-dedupe.md)"
         )
     return KnownKeys(saved, header.sha256)
 
@@ -140,7 +140,7 @@ def _keys(saved: SavedKeys, config: DedupeConfig, inputs: str, *, force: bool) -
         return None
     if header and header.documents != keys.documents:
         raise RecipeError(
-            f"bloom_filter.file: {config.numbered(config.bloom_file)} has keys of other `documents` or options."
+            f"bloom_filter.file: {config.numbered_name(config.bloom_file)} has keys of other `documents` or options."
             " The toolkit would add to them; give all documents to one run, or give another path, or remove the file"
         )
     return keys
@@ -179,7 +179,7 @@ def run_dedupe(plan: DedupePlan, config: DedupeConfig, options: Mapping[str, str
         StoreError: a store does not answer.
     """
     documents = 0
-    with claimed(plan.folders, options) as folders:
+    with claim_folders(plan.folders, options) as folders:
         marker = Marker(config, plan.known.file.load(plan.known.digest) if plan.known and plan.files else None)
         homes = {file: folder for folder in folders for file in folder.files}
         for number, file in enumerate(plan.files):

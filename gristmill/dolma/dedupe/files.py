@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gristmill.dolma.dedupe.config import DedupeConfig
-from gristmill.dolma.tagging.paths import TaggedFile, matches, place_in_listing
+from gristmill.dolma.tagging.paths import TaggedFile, matching_files, place_in_listing
 from gristmill.errors import RecipeError
 
 
@@ -30,7 +30,7 @@ def compared_files(config: DedupeConfig, options: Mapping[str, str]) -> tuple[li
     files: dict[str, TaggedFile] = {}
     missed: list[str] = []
     for pattern in config.documents:
-        root, found = matches(pattern, options)
+        root, found = matching_files(pattern, options)
         if not found:
             missed.append(pattern)
         for path, version in sorted(found.items(), key=lambda each: place_in_listing(each[0], pattern)):
@@ -51,7 +51,7 @@ def _output(url: str, pattern: str, config: DedupeConfig) -> tuple[str, str]:
     """The folder of the attributes of a file, and its name below it. Each folder of that name is replaced."""
     here = "" if "://" in pattern or pattern.startswith("/") else f"{Path.cwd()}"
     below = url.removeprefix(here)
-    old, new = f"/{config.document_dir.strip('/')}/", f"/attributes/{config.numbered(config.name)}/"
+    old, new = f"/{config.document_dir.strip('/')}/", f"/attributes/{config.numbered_name(config.name)}/"
     before, found, after = below.partition(old)
     if not found:
         raise RecipeError(

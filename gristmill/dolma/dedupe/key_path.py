@@ -17,7 +17,7 @@ class KeyPath:
         text: text as it was written.
         steps: names of fields, and indices in lists.
 
-    >>> KeyPath.of("$.metadata['urls'][0]").steps
+    >>> KeyPath.parse("$.metadata['urls'][0]").steps
     ('metadata', 'urls', 0)
     """
 
@@ -25,7 +25,7 @@ class KeyPath:
     steps: tuple[str | int, ...]
 
     @classmethod
-    def of(cls, text: str) -> "KeyPath":
+    def parse(cls, text: str) -> "KeyPath":
         """Reads a JSONPath.
 
         Args:
@@ -59,7 +59,7 @@ class KeyPath:
         Args:
             row: the document, as JSON gave it.
 
-        >>> KeyPath.of("$.a[0]").find({"a": ["x"]}), KeyPath.of("$.a.b").find({"a": ["x"]})
+        >>> KeyPath.parse("$.a[0]").find({"a": ["x"]}), KeyPath.parse("$.a.b").find({"a": ["x"]})
         ('x', None)
         """
         for step in self.steps:

@@ -28,7 +28,7 @@ class Marker:
     def __init__(self, config: DedupeConfig, seen: SeenHashes | None = None) -> None:
         self._config = config
         self.seen = seen or SeenHashes()
-        self._compare = self.seen.has if config.read_only else self.seen.add
+        self._compare = self.seen.contains if config.read_only else self.seen.add
 
     @property
     def distinct(self) -> int:
@@ -56,7 +56,7 @@ class Marker:
         mine = (hashes[:, 1] % np.uint64(config.partitions) == config.partition) | keyed.whole
         seen = np.zeros(len(mine), np.bool_)
         seen[mine] = self._compare(hashes[mine])
-        attribute = config.numbered(config.attribute)
+        attribute = config.numbered_name(config.attribute)
         for document, marks in zip(documents, keyed.marks(seen, mine), strict=True):
             attributes = {} if marks is None else {attribute: marks}
             row = {"attributes": attributes, "id": document.get("id")}

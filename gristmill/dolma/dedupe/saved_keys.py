@@ -127,7 +127,7 @@ class SavedKeys:
         ascending = (keys[1:, 0] > keys[:-1, 0]) | ((keys[1:, 0] == keys[:-1, 0]) & (keys[1:, 1] > keys[:-1, 1]))
         if bytes_.hexdigest() != digest or not ascending.all():
             raise DataError(f"{self.url}: its keys are not those that its header names; {_MEND}")
-        return SeenHashes.of(keys)
+        return SeenHashes.from_ascending(keys)
 
     def etag(self) -> str | None:
         """The etag of what lies at the path; None if nothing does."""

@@ -28,7 +28,7 @@ class SeenHashes:
         return sum(len(high) for high, _ in self._runs)
 
     @classmethod
-    def of(cls, hashes: Hashes) -> "SeenHashes":
+    def from_ascending(cls, hashes: Hashes) -> "SeenHashes":
         """The set of ascending hashes, none of them twice.
 
         Args:
@@ -73,7 +73,7 @@ class SeenHashes:
         self._keep(high[~known], low[~known])
         return seen
 
-    def has(self, hashes: Hashes) -> NDArray[np.bool_]:
+    def contains(self, hashes: Hashes) -> NDArray[np.bool_]:
         """Whether each hash was added before (n). Nothing is added.
 
         Args:

@@ -28,7 +28,7 @@ class HiddenVariables(Mapping[str, str]):
         variables: variables by name.
 
     >>> variables = HiddenVariables({"KEY": "secret"})
-    >>> variables["KEY"], variables.hidden("no folder secret/a")
+    >>> variables["KEY"], variables.hide_values("no folder secret/a")
     ('secret', 'no folder ${oc.env:KEY}/a')
     """
 
@@ -49,7 +49,7 @@ class HiddenVariables(Mapping[str, str]):
     def __len__(self) -> int:
         return len(self._variables)
 
-    def hidden(self, text: str) -> str:
+    def hide_values(self, text: str) -> str:
         """A text without the values that were read.
 
         Args:
@@ -92,7 +92,7 @@ def read_configuration(data: bytes, where: str, variables: Mapping[str, str] | N
     >>> read_configuration(b'{"documents": ["${oc.env:DATA}/a.gz"]}', "mix.json", {"DATA": "/data"})
     {'documents': ['/data/a.gz']}
     """
-    return resolved(_json(data) or read_yaml(data, where), variables, where)
+    return resolve_variables(_json(data) or read_yaml(data, where), variables, where)
 
 
 def _json(data: bytes) -> Any:
@@ -105,7 +105,7 @@ def _json(data: bytes) -> Any:
         return None  # the YAML reader names line and column
 
 
-def resolved(value: Any, variables: Mapping[str, str] | None, where: str) -> Any:
+def resolve_variables(value: Any, variables: Mapping[str, str] | None, where: str) -> Any:
     """The same values, with each reference to a variable replaced by the variable's value.
 
     Args:
@@ -119,7 +119,7 @@ def resolved(value: Any, variables: Mapping[str, str] | None, where: str) -> Any
     Raises:
         RecipeError: a variable is not set and the reference has no default, or the reference is of another kind.
 
-    >>> resolved({"documents": ["${oc.env:DATA}/*.gz", "${oc.env:OTHER,/tmp}/*"]}, {"DATA": "/data"}, "mix.yaml")
+    >>> resolve_variables({"documents": ["${oc.env:DATA}/*.gz", "${oc.env:OTHER,/tmp}/*"]}, {"DATA": "/data"}, "m.yaml")
     {'documents': ['/data/*.gz', '/tmp/*']}
     """
     return value if variables is None else _resolved(value, variables, where, "")

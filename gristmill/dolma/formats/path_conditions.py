@@ -125,22 +125,22 @@ class PathComparison:
         return SIGNS[self.sign](left, self.right.find(element, root)) if self.sign else bool(left)
 
 
-def same(a: Json, b: Json) -> bool:
+def is_same_value(a: Json, b: Json) -> bool:
     """Whether two values are equal. The integer 1 and the float 1.0 are not.
 
     Args:
         a: JSON.
         b: JSON.
 
-    >>> same([1, "a"], [1, "a"]), same(1, 1.0), same(1, True)
+    >>> is_same_value([1, "a"], [1, "a"]), is_same_value(1, 1.0), is_same_value(1, True)
     (True, False, False)
     """
     if type(a) is not type(b):
         return False
     if isinstance(a, list):
-        return len(a) == len(b) and all(map(same, a, b))
+        return len(a) == len(b) and all(map(is_same_value, a, b))
     if isinstance(a, dict):
-        return a.keys() == b.keys() and all(same(value, b[key]) for key, value in a.items())
+        return a.keys() == b.keys() and all(is_same_value(value, b[key]) for key, value in a.items())
     return bool(a == b)
 
 
@@ -150,7 +150,7 @@ def is_number(value: Json) -> bool:
 
 
 def _equal(left: Values, right: Values) -> bool:
-    return len(left) == len(right) and all(map(same, left, right))
+    return len(left) == len(right) and all(map(is_same_value, left, right))
 
 
 def _less(left: Values, right: Values) -> bool:
@@ -162,7 +162,7 @@ def _less(left: Values, right: Values) -> bool:
 def _within(left: Values, right: Values) -> bool:
     among = right[0] if right else None
     elements = list(among.values()) if isinstance(among, dict) else among
-    return isinstance(elements, list) and any(same(each, one) for each in left for one in elements)
+    return isinstance(elements, list) and any(is_same_value(each, one) for each in left for one in elements)
 
 
 def _any_of(left: Values, right: Values) -> bool:
@@ -171,7 +171,9 @@ def _any_of(left: Values, right: Values) -> bool:
     among = right[0] if right else None
     if not isinstance(among, list):
         return False
-    return any(same(one, other) for e in left for one in (e if isinstance(e, list) else [e]) for other in among)
+    return any(
+        is_same_value(one, other) for e in left for one in (e if isinstance(e, list) else [e]) for other in among
+    )
 
 
 def _subset(left: Values, right: Values) -> bool:
@@ -180,7 +182,7 @@ def _subset(left: Values, right: Values) -> bool:
     among = right[0] if right else None
     if not (isinstance(left[0], list) and isinstance(among, list) and among):
         return False
-    return all(any(same(one, other) for other in among) for one in left[0])
+    return all(any(is_same_value(one, other) for other in among) for one in left[0])
 
 
 def _size(left: Values, right: Values) -> bool:

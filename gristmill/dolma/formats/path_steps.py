@@ -84,7 +84,7 @@ class WildcardStep:
     """`.*` or `[*]`; the fields of an object in the order of their names."""
 
     def find(self, value: Json, root: Json) -> Sequence[Json]:  # noqa: ARG002 - as all steps
-        return children(value)
+        return child_values(value)
 
 
 @dataclass(frozen=True)
@@ -99,13 +99,13 @@ class DescendantStep:
     def _below(self, value: Json) -> Iterator[Json]:
         if self.key is not None and isinstance(value, dict) and self.key in value:
             yield value[self.key]
-        for child in children(value):
+        for child in child_values(value):
             if self.key is None:
                 yield child
             yield from self._below(child)
 
 
-def children(value: Json) -> Sequence[Json]:
+def child_values(value: Json) -> Sequence[Json]:
     """The elements of a list, or the values of an object in the order of their names."""
     if isinstance(value, dict):
         return [value[key] for key in sorted(value)]

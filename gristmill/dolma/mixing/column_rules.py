@@ -46,7 +46,7 @@ class AttributeColumns:
         """The value of each row."""
         return self._values[label]
 
-    def at(self, place: Place) -> Sequence[Any]:
+    def values_at(self, place: Place) -> Sequence[Any]:
         """The value at a place in each row."""
         if place not in self._found:
             label, indices = place
@@ -142,22 +142,22 @@ def _place(path: JsonPath) -> Place | None:
 
 def _compared(place: Place, sign: str, bound: Any) -> Judge | None:
     if not sign:
-        return lambda columns: [value is not ABSENT for value in columns.at(place)]
+        return lambda columns: [value is not ABSENT for value in columns.values_at(place)]
     if not is_number(bound):
         return None
     kind, limit = type(bound), float(bound)
 
     def less(columns: AttributeColumns) -> Flags:
-        return [is_number(v) and v < limit for v in columns.at(place)]
+        return [is_number(v) and v < limit for v in columns.values_at(place)]
 
     def more(columns: AttributeColumns) -> Flags:
-        return [is_number(v) and v > limit for v in columns.at(place)]
+        return [is_number(v) and v > limit for v in columns.values_at(place)]
 
     def at_most(columns: AttributeColumns) -> Flags:
-        return [is_number(v) and (v < limit or (v.__class__ is kind and v == bound)) for v in columns.at(place)]
+        return [is_number(v) and (v < limit or (v.__class__ is kind and v == bound)) for v in columns.values_at(place)]
 
     def at_least(columns: AttributeColumns) -> Flags:
-        return [is_number(v) and (v > limit or (v.__class__ is kind and v == bound)) for v in columns.at(place)]
+        return [is_number(v) and (v > limit or (v.__class__ is kind and v == bound)) for v in columns.values_at(place)]
 
     return {"<": less, ">": more, "<=": at_most, ">=": at_least}.get(sign)
 

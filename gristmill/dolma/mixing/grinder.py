@@ -13,8 +13,8 @@ from gristmill.dolma.tagging.paths import PlacedFile
 from gristmill.dolma.tagging.records import FileRecord, RecordedUpload, open_outputs
 from gristmill.errors import undone_at_failure
 from gristmill.execution.work import Item, Job, Outcome
-from gristmill.lake.rows.row_blocks import blocks
-from gristmill.lake.rows.shard_file import suffix, unpacked
+from gristmill.lake.rows.row_blocks import read_row_blocks
+from gristmill.lake.rows.shard_file import suffix, unpack_pieces
 from gristmill.lake.store.open import open_store
 
 _BLOCK = 1 << 18
@@ -57,7 +57,7 @@ class MixGrinder:
         name = each.documents.path.rpartition("/")[2]
         first = 0
         for block in documents:
-            mixed = mixer.mixed(block, feeds, path, name, first)
+            mixed = mixer.mix_block(block, feeds, path, name, first)
             upload.write_rows(mixed.rows, mixed.kept)
             first += mixed.read
         for feed in feeds:
@@ -70,7 +70,7 @@ class MixGrinder:
         ending = suffix(file.path) if named is None else PACKINGS[named]
         path = file.url if suffix(file.path) == ending else f"{file.url} as {ending or 'plain'}"
         packed = open_store(file.root, self._options, foreign=True).stream(file.path, file.version)
-        return path, blocks(unpacked(packed, path), path, _BLOCK)
+        return path, read_row_blocks(unpack_pieces(packed, path), path, _BLOCK)
 
 
 grinder = MixGrinder

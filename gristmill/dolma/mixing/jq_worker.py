@@ -21,7 +21,7 @@ BETWEEN = "\n"
 """Between the expression, as JSON, and the rows of a question: JSON in one line does not have it."""
 
 
-def answer(question: str, seconds: float) -> bytes:
+def evaluate_rows(question: str, seconds: float) -> bytes:
     """The values of an expression for rows, up to the first row on which it fails.
 
     Args:
@@ -76,7 +76,7 @@ def main() -> None:
     with Connection(int(descriptor)) as connection:
         while True:
             try:
-                connection.send_bytes(answer(connection.recv_bytes().decode(), float(seconds)))
+                connection.send_bytes(evaluate_rows(connection.recv_bytes().decode(), float(seconds)))
             except (EOFError, BrokenPipeError, ConnectionResetError):  # the other process has ended
                 return
             except MemoryError:  # of this library's Python half; the other half ends the process itself

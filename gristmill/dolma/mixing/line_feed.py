@@ -19,7 +19,7 @@ class ForeignRows:
         self._blocks = blocks
         self._lines: list[bytes] = []
 
-    def take(self, count: int, beside: str, first: int) -> list[bytes]:
+    def next_rows(self, count: int, beside: str, first: int) -> list[bytes]:
         """The next rows.
 
         Args:

@@ -26,7 +26,7 @@ class MergedRow:
     @cached_property
     def document(self) -> Any:
         """The row as values."""
-        return orjson.loads(joined(self.fields))
+        return orjson.loads(join_values(self.fields))
 
     def part(self, names: frozenset[str] | None) -> Any:
         """The row as values, with no other fields than these; with all of them for None."""
@@ -55,12 +55,12 @@ class MergedRow:
         return self._texts[names]
 
 
-def joined(values: Values) -> bytes:
+def join_values(values: Values) -> bytes:
     """An object of these values."""
-    return b"".join(pieces(values))
+    return b"".join(value_pieces(values))
 
 
-def pieces(values: Values) -> list[bytes | msgspec.Raw]:
+def value_pieces(values: Values) -> list[bytes | msgspec.Raw]:
     """The pieces that make an object of these values when they are joined: nothing is copied before."""
     found: list[Any] = [b""] * (2 * len(values) + 1)
     found[:-1:2] = _begins(tuple(values))
@@ -89,5 +89,5 @@ def with_provenance(metadata: msgspec.Raw, place: bytes) -> msgspec.Raw:
     if not written.startswith(b"{"):
         return msgspec.Raw(b'{"provenance":' + place + b"}")
     if _PROVENANCE in written or b"\\u" in written or not written[1:-1].strip():
-        return msgspec.Raw(joined({**_FIELDS.decode(written), "provenance": msgspec.Raw(place)}))
+        return msgspec.Raw(join_values({**_FIELDS.decode(written), "provenance": msgspec.Raw(place)}))
     return msgspec.Raw(written[:-1] + b',"provenance":' + place + b"}")

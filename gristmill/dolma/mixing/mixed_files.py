@@ -11,7 +11,7 @@ import msgspec
 import xxhash
 
 from gristmill.dolma.formats.mixer_config import PACKINGS, StreamSpec
-from gristmill.dolma.tagging.paths import PlacedFile, TaggedFile, matches, place_in_listing, real_output
+from gristmill.dolma.tagging.paths import PlacedFile, TaggedFile, matching_files, place_in_listing, real_output
 from gristmill.dolma.tagging.records import head_of
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.identity import digest_of
@@ -99,7 +99,7 @@ def _documents(stream: StreamSpec, options: Mapping[str, str]) -> tuple[dict[Pla
     found: dict[PlacedFile, str] = {}
     missed: list[str] = []
     for pattern in stream.documents:
-        root, files = matches(pattern, options)
+        root, files = matching_files(pattern, options)
         if not files:
             missed.append(pattern)
         for path, version in sorted(files.items(), key=lambda each: place_in_listing(each[0], pattern)):

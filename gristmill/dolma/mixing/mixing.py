@@ -13,7 +13,7 @@ from gristmill.dolma.tagging.file_run import FilePlan, grind_files
 from gristmill.dolma.tagging.inputs import Inputs
 from gristmill.dolma.tagging.records import open_outputs, remove_receipts
 from gristmill.errors import DataError, RecipeError
-from gristmill.execution.work import Engine, Item, Say, raw
+from gristmill.execution.work import Engine, Item, Say, encode_raw
 
 MADE_BY = "gristmill dolma mix"
 
@@ -64,7 +64,9 @@ def plan_mixing(config: MixerConfig, options: Mapping[str, str], *, force: bool 
         folders.append(folder)
         items += [
             Item(
-                f"{root}/{file.name}", file.size, raw(MixItem(file, stream, stream.digest, file.name in folder.foreign))
+                f"{root}/{file.name}",
+                file.size,
+                encode_raw(MixItem(file, stream, stream.digest, file.name in folder.foreign)),
             )
             for stream, file in made
             if file.name not in folder.done

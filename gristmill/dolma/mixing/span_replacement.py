@@ -12,7 +12,7 @@ class Replacement(NamedTuple):
     text: str
 
 
-def replaced(text: str, replacements: Sequence[Replacement]) -> str:
+def replace_spans(text: str, replacements: Sequence[Replacement]) -> str:
     """The text with its spans replaced.
 
     Spans are applied in the order of their starts. A span that begins inside another one is skipped, if it begins
@@ -23,9 +23,9 @@ def replaced(text: str, replacements: Sequence[Replacement]) -> str:
         text: any text.
         replacements: spans inside the text, in any order.
 
-    >>> replaced("mail me@x.org now", [Replacement(5, 13, "|||EMAIL|||")])
+    >>> replace_spans("mail me@x.org now", [Replacement(5, 13, "|||EMAIL|||")])
     'mail |||EMAIL||| now'
-    >>> replaced("abcdef", [Replacement(0, 4, "<{}>"), Replacement(2, 6, "-")])
+    >>> replace_spans("abcdef", [Replacement(0, 4, "<{}>"), Replacement(2, 6, "-")])
     '<abcd>ef'
     """
     spans = sorted(replacements, key=lambda span: span.start)

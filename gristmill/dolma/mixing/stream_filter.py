@@ -86,7 +86,7 @@ class StreamFilter:
         self.labels = frozenset(label for rule in rules if isinstance(rule, ColumnRule) for label in rule.labels)
         self.named = self.labels.union(*(rule.named for rule in rules if isinstance(rule, _RowRule)))
 
-    def kept(self, judged: FilteredRows) -> list[int]:
+    def kept_rows(self, judged: FilteredRows) -> list[int]:
         """The numbers of the rows that are kept.
 
         Args:

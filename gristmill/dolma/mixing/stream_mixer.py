@@ -10,11 +10,11 @@ import msgspec
 import orjson
 
 from gristmill.dolma.formats.mixer_config import StreamSpec
-from gristmill.dolma.formats.path_conditions import same
+from gristmill.dolma.formats.path_conditions import is_same_value
 from gristmill.dolma.mixing.column_rules import ABSENT, AttributeColumns
 from gristmill.dolma.mixing.line_feed import ForeignRows
-from gristmill.dolma.mixing.merged_row import Values, joined, pieces, with_provenance
-from gristmill.dolma.mixing.span_replacement import Replacement, replaced
+from gristmill.dolma.mixing.merged_row import Values, join_values, value_pieces, with_provenance
+from gristmill.dolma.mixing.span_replacement import Replacement, replace_spans
 from gristmill.dolma.mixing.span_replacer import SpanReplacer
 from gristmill.dolma.mixing.stream_filter import FilteredRows, StreamFilter
 from gristmill.errors import DataError, MalformedRow
@@ -82,7 +82,7 @@ class StreamMixer:
             "LabelsRead", [(name, Any, ABSENT) for name in names], rename=dict(zip(names, self._labels, strict=True))
         )
 
-    def mixed(self, block: bytes, feeds: Sequence[ForeignRows], path: str, name: str, first: int) -> MixedBlock:
+    def mix_block(self, block: bytes, feeds: Sequence[ForeignRows], path: str, name: str, first: int) -> MixedBlock:
         """The rows that a block of documents gives.
 
         Args:
@@ -110,7 +110,7 @@ class StreamMixer:
         place = orjson.dumps(name)[:-1] + b":"
         written: list[bytes | msgspec.Raw] = []
         kept = 0
-        left = self._filter.kept(judged)
+        left = self._filter.kept_rows(judged)
         spans = [each.replacements(judged, left) for each in self._replacers]
         for number in left:
             try:
@@ -122,13 +122,13 @@ class StreamMixer:
             for field in self._discarded:
                 fields.pop(field, None)
             fields["metadata"] = with_provenance(fields.get("metadata", _NULL), place + b'%d"' % (first + number + 1))
-            written += pieces(fields)
+            written += value_pieces(fields)
             written.append(b"\n")
             kept += 1
         return MixedBlock(len(documents), kept, b"".join(written))
 
     def _read(self, feed: ForeignRows, documents: Sequence[Values], path: str, first: int) -> list[Any]:
-        lines = feed.take(len(documents), path, first)
+        lines = feed.next_rows(len(documents), path, first)
         decode, found = self._beside.decode, list[Any]()
         for number, (line, document) in enumerate(zip(lines, documents, strict=True)):
             try:
@@ -136,7 +136,7 @@ class StreamMixer:
             except NOT_DECODED as error:
                 raise MalformedRow(feed.path, first + number, str(error), "tag the documents again") from error
             id_ = document.get("id", _NULL)
-            if bytes(row.id) != bytes(id_) and not same(orjson.loads(bytes(row.id)), orjson.loads(bytes(id_))):
+            if bytes(row.id) != bytes(id_) and not is_same_value(orjson.loads(bytes(row.id)), orjson.loads(bytes(id_))):
                 raise DataError(
                     f"{feed.path}: row {first + number} has the id {bytes(row.id).decode():.60}, and the document in"
                     f" {path} has {bytes(id_).decode():.60}; tag the documents again"
@@ -163,7 +163,7 @@ class StreamMixer:
                 for beside in sets:
                     attributes.update(beside[number])
             if attributes is not None:
-                document["attributes"] = msgspec.Raw(joined(attributes))
+                document["attributes"] = msgspec.Raw(join_values(attributes))
 
     def _look_for_unseen(self, documents: Sequence[Values], columns: AttributeColumns) -> None:
         if not self._whole:
@@ -225,7 +225,7 @@ def _edited(text: str, spans: Sequence[Replacement]) -> str:
     for start, end, _ in spans:
         if max(start, end) > len(text):
             raise ValueError(f"the span [{start}, {end}] is not inside its {len(text)} code points of text")
-    return replaced(text, spans)
+    return replace_spans(text, spans)
 
 
 def check_utf8(block: bytes, path: str, first: int) -> None:

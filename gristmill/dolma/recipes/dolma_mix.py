@@ -11,7 +11,7 @@ from gristmill.dolma.formats.path_parser import parse_path
 from gristmill.dolma.formats.path_steps import FieldStep
 from gristmill.dolma.recipes.jq_sql import jq_rule_name, jq_sql
 from gristmill.dolma.recipes.mapped_names import LakeColumns, MappedNames
-from gristmill.dolma.recipes.path_sql import ATTRIBUTES, path_sql, quoted, rule_name
+from gristmill.dolma.recipes.path_sql import ATTRIBUTES, path_sql, quote_literal, rule_name
 from gristmill.errors import GristmillError, RecipeError, known_names
 from gristmill.recipes.edits.edit import WHITE_SPACE, Edit
 from gristmill.recipes.mix import Mix, Stream
@@ -212,5 +212,5 @@ def _too_short(spec: StreamSpec, columns: LakeColumns) -> Rule:
     least = spec.output.min_text_length
     text = columns.field("text", "VARCHAR")
     return Rule(
-        "text-too-short", f"strlen(trim({text}, {quoted(WHITE_SPACE)})) < {least}", f"min_text_length is {least}"
+        "text-too-short", f"strlen(trim({text}, {quote_literal(WHITE_SPACE)})) < {least}", f"min_text_length is {least}"
     )

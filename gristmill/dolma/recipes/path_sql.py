@@ -89,10 +89,10 @@ def name_of_comparison(key: str, sign: str, bound: Any) -> str | None:
     return re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-") or None
 
 
-def quoted(text: str) -> str:
+def quote_literal(text: str) -> str:
     """A text as a literal of SQL.
 
-    >>> quoted("it's")
+    >>> quote_literal("it's")
     "'it''s'"
     """
     return "'" + text.replace("'", "''") + "'"
@@ -102,7 +102,7 @@ def literal_sql(value: Any) -> str:
     """A number, a text, true or false as a literal of SQL."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return quoted(value) if isinstance(value, str) else repr(value)
+    return quote_literal(value) if isinstance(value, str) else repr(value)
 
 
 class _PathCompiler:
@@ -226,7 +226,7 @@ class _PathCompiler:
         elif sign in {"in", "nin"} and isinstance(bound, list) and bound:
             equal = f"{value} IN ({', '.join(map(literal_sql, bound))})"
         elif sign == "~=":
-            return f"regexp_matches({value}, {quoted(bound)})"
+            return f"regexp_matches({value}, {quote_literal(bound)})"
         else:
             self._stop(f"the sign {sign} has no counterpart")
         return equal if sign in {"==", "in"} else f"NOT coalesce({equal}, false)"

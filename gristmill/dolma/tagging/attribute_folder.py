@@ -14,7 +14,7 @@ from gristmill.dolma.tagging.records import (
     head_of,
     open_outputs,
     read_manifest,
-    receipts,
+    read_receipts,
     remove_receipts,
     replace_manifest,
 )
@@ -170,7 +170,7 @@ class AttributeFolder:
     def _records(self, store: Store, *, force: bool) -> dict[str, FileRecord]:
         """The records of the files below the folder."""
         try:
-            manifest, newer = _kept(store) if force else read_manifest(store), receipts(store)
+            manifest, newer = _kept(store) if force else read_manifest(store), read_receipts(store)
         except NoFolder:
             return {}
         if not force:
@@ -203,7 +203,7 @@ class AttributeFolder:
         made_by, _ = _OPTIONS[self.made_by]
         return f"made by {made_by} {before}; now by {now}" if made_by else "made with other options"
 
-    def begun(self, options: Mapping[str, str]) -> "AttributeFolder":
+    def claim_if_needed(self, options: Mapping[str, str]) -> "AttributeFolder":
         """The folder, claimed if there is work. What killed runs have left and the outputs that must go are removed.
 
         Args:
@@ -233,7 +233,7 @@ class AttributeFolder:
         remove_receipts(store, self.stale)
         return replace(self, claim=claim)
 
-    def conclude(self, options: Mapping[str, str]) -> None:
+    def write_manifest(self, options: Mapping[str, str]) -> None:
         """Writes the manifest: what the one before had, and the receipts of this run. Then these and the claim go.
 
         A run without work has no claim. If another run has begun meanwhile, the records are left to that one.
@@ -245,7 +245,7 @@ class AttributeFolder:
         if not self.claim and _digest(self._records(store, force=True)) != self.seen:
             return
         names = {file.name for file in self.files}
-        there = receipts(store)
+        there = read_receipts(store)
         newer = {name: each for name, each in there.items() if each.sha256 and self._fits(name, each, names)}
 
         def changed(old: TagManifest | None) -> TagManifest:

@@ -71,7 +71,7 @@ NOT_HERE: Mapping[str, str] = {
 """Taggers of Dolma 1.2.1 that are not here, with the reason."""
 
 
-def looks(names: Sequence[str]) -> Mapping[str, Look]:
+def label_makers(names: Sequence[str]) -> Mapping[str, Look]:
     """The function that makes the labels of each tagger.
 
     Args:

@@ -8,7 +8,7 @@ from gristmill.dolma.tagging.attribute_folder import AttributeFolder
 from gristmill.dolma.tagging.records import open_outputs
 from gristmill.errors import GristmillError, StoreError
 from gristmill.execution.runner import grind_all, raise_failures
-from gristmill.execution.work import Engine, Item, Job, Say, raw
+from gristmill.execution.work import Engine, Item, Job, Say, encode_raw
 from gristmill.lake.store.open import Lake
 
 
@@ -27,13 +27,15 @@ class FilePlan:
     items: Sequence[Item] = ()
 
     @property
-    def done(self) -> int:
+    def done_count(self) -> int:
         """The number of outputs that are done already."""
         return sum(len(folder.done) for folder in self.folders)
 
 
 @contextmanager
-def claimed(folders: Sequence[AttributeFolder], options: Mapping[str, str]) -> Iterator[Sequence[AttributeFolder]]:
+def claim_folders(
+    folders: Sequence[AttributeFolder], options: Mapping[str, str]
+) -> Iterator[Sequence[AttributeFolder]]:
     """Begins some folders, and concludes them after the work. If one of our errors ends this, their claims go.
 
     Else a run on another machine, which cannot see that this process has ended, would have to wait for it.
@@ -48,10 +50,10 @@ def claimed(folders: Sequence[AttributeFolder], options: Mapping[str, str]) -> I
     begun: list[AttributeFolder] = []
     try:
         for folder in folders:
-            begun.append(folder.begun(options))  # noqa: PERF401 - if the second fails, the first has a claim
+            begun.append(folder.claim_if_needed(options))  # noqa: PERF401 - if the second fails, the first has a claim
         yield begun
         for folder in begun:
-            folder.conclude(options)
+            folder.write_manifest(options)
     except GristmillError:
         with suppress(StoreError):  # what failed is told
             for folder in begun:
@@ -83,8 +85,8 @@ def grind_files(
     Raises:
         GristmillError: files could not be made. The others are done, and the next run keeps them.
     """
-    with claimed(plan.folders, options):
-        job = Job(grinder, Lake(plan.folders[0].root, dict(options)), (), raw({}))
+    with claim_folders(plan.folders, options):
+        job = Job(grinder, Lake(plan.folders[0].root, dict(options)), (), encode_raw({}))
         tally = grind_all(engine, job, plan.items, say)
         raise_failures(tally.failed, len(plan.items))
         check(tally.facts)

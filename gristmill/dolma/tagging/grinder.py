@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from gristmill.dolma.tagging.catalogue import looks
+from gristmill.dolma.tagging.catalogue import label_makers
 from gristmill.dolma.tagging.config import variable_name
 from gristmill.dolma.tagging.paths import TaggedFile
 from gristmill.dolma.tagging.records import FileRecord, RecordedUpload, open_outputs
@@ -73,7 +73,7 @@ class DolmaGrinder:
 
     def _tag(self, read: ForeignFile, outputs: Sequence[tuple[OutputSpec, RecordedUpload]]) -> None:
         names = list(dict.fromkeys(name for spec, _ in outputs for name, _ in spec.taggers))
-        taggers = looks(names)
+        taggers = label_makers(names)
         decoder = msgspec.json.Decoder(DolmaRow)
         first = 0
         for block in read.blocks():

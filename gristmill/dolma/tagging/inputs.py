@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
 
-from gristmill.dolma.tagging.paths import BUCKET, WILDCARD, fixed_folders, globbed, pattern_regex, real
+from gristmill.dolma.tagging.paths import BUCKET, WILDCARD, fixed_folders, glob_paths, pattern_regex, real_path
 from gristmill.errors import RecipeError
 
 
@@ -24,8 +24,8 @@ class Inputs:
     """
 
     def __init__(self, files: Iterable[_ReadFile], patterns: Iterable[str]) -> None:
-        self._real = lru_cache(real)
-        self._files = {place: file.url for file in files for place in (self._place(file.url), real(file.url))}
+        self._real = lru_cache(real_path)
+        self._files = {place: file.url for file in files for place in (self._place(file.url), real_path(file.url))}
         self._rules: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
         for pattern in dict.fromkeys(patterns):
             for folder, rest in _searches(pattern):
@@ -107,10 +107,10 @@ def _searches(pattern: str) -> Iterator[tuple[str, str]]:
     for path in _files_of(str(Path(pattern).absolute())):
         parts = path.split("/")
         first = len(fixed_folders(parts)) if WILDCARD.search(path) else len(parts) - 1
-        yield real("/".join(parts[:first]) or "/").rstrip("/"), "/".join(parts[first:])
+        yield real_path("/".join(parts[:first]) or "/").rstrip("/"), "/".join(parts[first:])
         for count in range(first + 1, len(parts)):
             rest = parts[count - 1 :] if parts[count - 1] == "**" else parts[count:]
-            for folder in {real(each) for each in globbed("/".join([*parts[:count], ""]))}:
+            for folder in {real_path(each) for each in glob_paths("/".join([*parts[:count], ""]))}:
                 yield folder.rstrip("/"), "/".join(rest)
 
 

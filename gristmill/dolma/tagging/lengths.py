@@ -11,7 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gristmill.dolma.tagging.spans import DolmaLabels, DolmaSpan, Look, measured, spans, whole
+from gristmill.dolma.tagging.spans import (
+    DolmaLabels,
+    DolmaSpan,
+    Look,
+    document_spans,
+    measure_documents,
+    whole_text_spans,
+)
 from gristmill.recipes.batch import Batch
 from gristmill.text.code_points import Numbers
 from gristmill.text.column import TextColumn
@@ -21,23 +28,23 @@ _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 def _characters(batch: Batch) -> DolmaLabels:
-    return whole(batch, {"length": batch.lengths.tolist()})
+    return whole_text_spans(batch, {"length": batch.lengths.tolist()})
 
 
 def _stripped(batch: Batch) -> DolmaLabels:
-    return whole(batch, {"length_no_ws": [len(text.strip()) for text in batch.texts]})
+    return whole_text_spans(batch, {"length_no_ws": [len(text.strip()) for text in batch.texts]})
 
 
 def _bytes(batch: Batch) -> DolmaLabels:
-    return whole(batch, {"bytes": map(size_of, batch.texts)})
+    return whole_text_spans(batch, {"bytes": map(size_of, batch.texts)})
 
 
 def _documents(batch: Batch) -> DolmaLabels:
-    return whole(batch, {"docs": [1.0] * len(batch)})
+    return whole_text_spans(batch, {"docs": [1.0] * len(batch)})
 
 
 def _runs(batch: Batch) -> DolmaLabels:
-    return whole(batch, {"length": measured(batch, lambda column: column.runs.counts + 1)})
+    return whole_text_spans(batch, {"length": measure_documents(batch, lambda column: column.runs.counts + 1)})
 
 
 def _pieces(batch: Batch) -> DolmaLabels:
@@ -45,20 +52,23 @@ def _pieces(batch: Batch) -> DolmaLabels:
         bounds = column.points.bounds
         return column.unicode_words.within(*column.words.edges(bounds[:-1], bounds[1:] - 1))
 
-    return whole(batch, {"length": measured(batch, count)})
+    return whole_text_spans(batch, {"length": measure_documents(batch, count)})
 
 
 def _character_paragraphs(batch: Batch) -> DolmaLabels:
-    found = spans(batch, lambda column: column.paragraphs.spans(column.paragraphs.lengths))
-    return {"paragraph": found, **whole(batch, {"document": batch.lengths.tolist()})}
+    found = document_spans(batch, lambda column: column.paragraphs.spans(column.paragraphs.lengths))
+    return {"paragraph": found, **whole_text_spans(batch, {"document": batch.lengths.tolist()})}
 
 
 def _run_paragraphs(batch: Batch) -> DolmaLabels:
     def of(column: TextColumn) -> Numbers:
         return column.runs.between(column.paragraphs.starts, column.paragraphs.ends) + 1
 
-    found = spans(batch, lambda column: column.paragraphs.spans(of(column)))
-    return {"paragraph": found, **whole(batch, {"document": [sum(s for _, _, s in each or ()) for each in found]})}
+    found = document_spans(batch, lambda column: column.paragraphs.spans(of(column)))
+    return {
+        "paragraph": found,
+        **whole_text_spans(batch, {"document": [sum(s for _, _, s in each or ()) for each in found]}),
+    }
 
 
 def _piece_paragraphs(batch: Batch) -> DolmaLabels:
@@ -67,7 +77,7 @@ def _piece_paragraphs(batch: Batch) -> DolmaLabels:
         heads, tails = column.words.edges(paragraphs.starts, paragraphs.ends)
         return paragraphs.spans(column.unicode_words.within(heads, tails, filled=True))
 
-    found = spans(batch, of)
+    found = document_spans(batch, of)
     negative = [each and [(start, end, -score) for start, end, score in each] for each in found]
     return {"paragraph": found, "negative_paragraph": negative}
 
@@ -75,7 +85,10 @@ def _piece_paragraphs(batch: Batch) -> DolmaLabels:
 def _piece_paragraphs_and_document(batch: Batch) -> DolmaLabels:
     labels = _piece_paragraphs(batch)
     sums = np.array([sum(score for _, _, score in each or ()) for each in labels["paragraph"]], np.float64)
-    return {**labels, **whole(batch, {"document": sums.tolist(), "negative_document": (0.0 - sums).tolist()})}
+    return {
+        **labels,
+        **whole_text_spans(batch, {"document": sums.tolist(), "negative_document": (0.0 - sums).tolist()}),
+    }
 
 
 def _piece_paragraphs_with_empty(batch: Batch) -> DolmaLabels:

@@ -76,7 +76,7 @@ def tagged_files(
     files: list[TaggedFile] = []
     missed: list[str] = []
     for pattern, output in zip(documents, outputs, strict=True):
-        root, found = matches(pattern, options)
+        root, found = matching_files(pattern, options)
         if not found:
             missed.append(pattern)
         shared = _shared([f"{root}/{path}" for path in found])
@@ -93,7 +93,7 @@ def tagged_files(
     return list({file.url + file.output: file for file in files}.values()), missed
 
 
-def real(place: str) -> str:
+def real_path(place: str) -> str:
     """A folder without links and `..`, so that it has one name; an address stays as it is."""
     return place if "://" in place else os.path.realpath(place)
 
@@ -107,7 +107,7 @@ def real_output(place: str) -> str:
     Raises:
         RecipeError: a link leads to the raw data of a lake, where outputs would be taken for raw files.
     """
-    found = real(place)
+    found = real_path(place)
     if _RAW.search(found) and not _RAW.search(os.path.abspath(place)):  # noqa: PTH100 - resolve() follows links
         raise RecipeError(
             f"{place}: a link leads to {found}, the raw data of a lake; remove it, or give another folder"
@@ -159,7 +159,7 @@ def _shared(urls: Sequence[str]) -> int:
     return len("/".join(first[:count])) + 1
 
 
-def matches(pattern: str, options: Mapping[str, str]) -> tuple[str, dict[str, ObjectVersion]]:
+def matching_files(pattern: str, options: Mapping[str, str]) -> tuple[str, dict[str, ObjectVersion]]:
     """The root that holds the files of a pattern, and their versions by path.
 
     Args:
@@ -176,7 +176,7 @@ def matches(pattern: str, options: Mapping[str, str]) -> tuple[str, dict[str, Ob
         if WILDCARD.search(bucket) or not rest:
             raise RecipeError(f"{pattern}: name the bucket, and objects in it")
         root = f"{BUCKET}{bucket}"
-        return root, dict(objects(open_store(root, options), "/".join(rest)))
+        return root, dict(matching_objects(open_store(root, options), "/".join(rest)))
     if "://" in pattern:
         raise RecipeError(f"{pattern}: give a path, or an address such as s3://bucket/documents/*.gz")
     root = str(
@@ -189,7 +189,7 @@ def matches(pattern: str, options: Mapping[str, str]) -> tuple[str, dict[str, Ob
     chosen = f"{glob.escape(pattern)}/*" if Path(pattern).is_dir() and not WILDCARD.search(pattern) else pattern
     found: dict[str, ObjectVersion] = {}
     store = open_store(str(Path(root).absolute()), foreign=True)
-    for name in sorted(globbed(chosen)):
+    for name in sorted(glob_paths(chosen)):
         path = Path(name)
         if path.is_file() and not path.name.startswith("."):
             relative = path.relative_to(root).as_posix()
@@ -200,7 +200,7 @@ def matches(pattern: str, options: Mapping[str, str]) -> tuple[str, dict[str, Ob
     return str(Path(root).absolute()), found
 
 
-def globbed(pattern: str) -> list[str]:
+def glob_paths(pattern: str) -> list[str]:
     """The files and folders that a pattern matches. `**` follows links to folders, as in the toolkit.
 
     Args:
@@ -241,7 +241,7 @@ def place_in_listing(path: str, pattern: str) -> list[bytes]:
     return [path.encode()] if pattern.startswith(BUCKET) else [part.encode() for part in path.split("/")]
 
 
-def objects(store: Store, pattern: str) -> Iterator[tuple[str, ObjectVersion]]:
+def matching_objects(store: Store, pattern: str) -> Iterator[tuple[str, ObjectVersion]]:
     """The objects of a bucket that a pattern matches, by path. Like files, none is below a folder with a dot in front.
 
     Args:

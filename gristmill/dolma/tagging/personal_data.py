@@ -10,7 +10,7 @@ from typing import Any
 
 import re2
 
-from gristmill.dolma.tagging.spans import DolmaLabels, DolmaSpan, Look, renamed, whole
+from gristmill.dolma.tagging.spans import DolmaLabels, DolmaSpan, Look, rename_labels, whole_text_spans
 from gristmill.errors import DataError
 from gristmill.recipes.batch import Batch
 from gristmill.taggers.pii import KINDS, PII, addresses, numbers
@@ -38,7 +38,7 @@ def _fast(batch: Batch) -> DolmaLabels:
     skipped = [text.count("?") > _QUESTIONS for text in batch.texts]
     found = {
         name: [None if skip else each for each, skip in zip(spans, skipped, strict=True)]
-        for name, spans in renamed(PII)(batch).items()
+        for name, spans in rename_labels(PII)(batch).items()
         if name.isupper()
     }
     rows: list[list[DolmaSpan]] = [
@@ -49,7 +49,7 @@ def _fast(batch: Batch) -> DolmaLabels:
         (sum(end - start for start, end, _ in row) + length) / length if length else -1.0
         for row, length in zip(rows, batch.lengths.tolist(), strict=True)
     ]
-    return {**found, **whole(batch, {"doc_count": counts, "doc_frac": shares})}
+    return {**found, **whole_text_spans(batch, {"doc_count": counts, "doc_frac": shares})}
 
 
 def _first(batch: Batch) -> DolmaLabels:
@@ -65,13 +65,13 @@ def _second(batch: Batch) -> DolmaLabels:
     words = [len(text.split()) for text in batch.texts]
     counts = [sum(map(len, row.values())) for row in rows]
     shares = [count / each if each else -1.0 for count, each in zip(counts, words, strict=True)]
-    return {**{name: [row[name] or None for row in rows] for name in KINDS}, **whole(batch, {"doc": shares})}
+    return {**{name: [row[name] or None for row in rows] for name in KINDS}, **whole_text_spans(batch, {"doc": shares})}
 
 
 def _counted(batch: Batch) -> DolmaLabels:
     labels = _first(batch)
     counts = [sum(len(spans or ()) for spans in row) for row in zip(*(labels[name] for name in KINDS), strict=True)]
-    return {**labels, **whole(batch, {"doc_count": counts})}
+    return {**labels, **whole_text_spans(batch, {"doc_count": counts})}
 
 
 def _found(text: str) -> dict[str, list[DolmaSpan]]:

@@ -92,7 +92,7 @@ class TagManifest(msgspec.Struct, frozen=True):
     files: dict[str, FileRecord]
     digest: str = ""
 
-    def sealed(self) -> "TagManifest":
+    def with_digest(self) -> "TagManifest":
         """The manifest with its digest."""
         return msgspec.structs.replace(self, digest=self._digest())
 
@@ -105,7 +105,7 @@ class TagManifest(msgspec.Struct, frozen=True):
         return digest_of(plain)
 
     @property
-    def intact(self) -> bool:
+    def is_unedited(self) -> bool:
         """Whether nobody has edited it."""
         return self.digest == self._digest()
 
@@ -124,7 +124,7 @@ def _manifest(store: Store, data: bytes) -> TagManifest:
     where = f"{store.url}/{MANIFEST}"
     mend = "move the folder of these attributes away, or run with --force"
     manifest = decode_object(data, TagManifest, where, "the manifest of a tagging", mend)
-    if not manifest.intact:
+    if not manifest.is_unedited:
         raise DataError(f"{where}: it was edited, so it proves nothing; {mend}")
     return manifest
 
@@ -143,7 +143,7 @@ def replace_manifest(store: Store, change: Callable[[TagManifest | None], TagMan
             old = _manifest(store, tagged[0]) if tagged else None
         except DataError:  # --force
             old = None
-        manifest = change(old).sealed()
+        manifest = change(old).with_digest()
         data = msgspec.json.format(msgspec.json.encode(manifest, order="sorted")) + b"\n"
         if tagged and tagged[0] == data:
             return
@@ -175,7 +175,7 @@ def leave_record(store: Store, name: str, record: FileRecord) -> None:
     store.put(f"{RECEIPTS}{name}.json", msgspec.json.encode(record, order="sorted"))
 
 
-def begin(store: Store, name: str, record: FileRecord, *, foreign: bool = False) -> FileRecord:
+def begin_file(store: Store, name: str, record: FileRecord, *, foreign: bool = False) -> FileRecord:
     """Leaves the receipt of a file that is begun, with the version of what lies in its place, which this run replaces.
 
     Args:
@@ -201,7 +201,7 @@ class RecordedUpload(PackedUpload):
         name: name of the file below its root.
         record: record with the sources of the file.
         packing: ending that names another packing, as for PackedUpload.
-        foreign: whether the file in its place is not ours, as for begin().
+        foreign: whether the file in its place is not ours, as for begin_file().
         fast: whether the packing is fast, as for PackedUpload.
     """
 
@@ -209,7 +209,7 @@ class RecordedUpload(PackedUpload):
         self, store: Store, name: str, record: FileRecord, packing: str = "", *, foreign: bool, fast: bool = False
     ) -> None:
         self._store, self._name = store, name
-        self._record = begin(store, name, record, foreign=foreign)
+        self._record = begin_file(store, name, record, foreign=foreign)
         super().__init__(store, name, packing, fast=fast)
 
     def publish(self, input_sha256: str, *, read: int = 0, unseen: tuple[str, ...] = ()) -> None:
@@ -227,7 +227,7 @@ class RecordedUpload(PackedUpload):
         leave_record(self._store, self._name, msgspec.structs.replace(record, **ended))
 
 
-def receipts(store: Store) -> Mapping[str, FileRecord]:
+def read_receipts(store: Store) -> Mapping[str, FileRecord]:
     """The receipts below a store's root, by the names of their files.
 
     Raises:

@@ -9,7 +9,7 @@ from typing import cast
 
 import msgspec
 
-from gristmill.dolma.tagging.spans import DolmaLabels, DolmaSpan, Look, renamed, whole
+from gristmill.dolma.tagging.spans import DolmaLabels, DolmaSpan, Look, rename_labels, whole_text_spans
 from gristmill.lake.rows.document import Document, Span
 from gristmill.recipes.batch import Batch
 from gristmill.taggers.gopher import GOPHER
@@ -23,9 +23,9 @@ _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 def _gopher_2(batch: Batch) -> DolmaLabels:
     """As gopher_v1, but several line feeds are one: of empty lines, only those at both ends of a text count."""
-    labels = dict(renamed(GOPHER)(batch))
+    labels = dict(rename_labels(GOPHER)(batch))
     dense = Batch([msgspec.structs.replace(document, text=_LINE_FEEDS.sub("\n", document.text)) for document in batch])
-    lines = {name: values for name, values in renamed(GOPHER)(dense).items() if "_lines" in name}
+    lines = {name: values for name, values in rename_labels(GOPHER)(dense).items() if "_lines" in name}
     lengths = batch.lengths.tolist()
     return labels | {
         name: [spans and [(0, n, spans[0][2])] for spans, n in zip(values, lengths, strict=True)]
@@ -58,20 +58,20 @@ def _paragraph_repetitions(batch: Batch) -> DolmaLabels:
         "doc_max_length_repetition": [max(each, default=0) for each in lengths],
         "doc_frac_repetition": [sum(each) / max(1, len(text)) for each, text in zip(lengths, batch.texts, strict=True)],
     }
-    return {"repetition": [row or None for row in rows], **whole(batch, numbers)}
+    return {"repetition": [row or None for row in rows], **whole_text_spans(batch, numbers)}
 
 
 def _marks(batch: Batch) -> DolmaLabels:
     """Dolma gives a text without such paragraphs a span of score 0."""
-    found = renamed(MARK_PARAGRAPHS)(batch)["paragraphs"]
+    found = rename_labels(MARK_PARAGRAPHS)(batch)["paragraphs"]
     return {"all_punct": [spans or [(0, n, 0.0)] for spans, n in zip(found, batch.lengths.tolist(), strict=True)]}
 
 
 RULE_TAGGERS: Mapping[str, Look] = {
-    "gopher_v1": renamed(GOPHER),
+    "gopher_v1": rename_labels(GOPHER),
     "gopher_v2": _gopher_2,
-    "repetitions_v1": renamed(REPETITIONS, {"repetitions": "repetition", **_STATISTICS}),
+    "repetitions_v1": rename_labels(REPETITIONS, {"repetitions": "repetition", **_STATISTICS}),
     "paragraph_repetitions_v1": _paragraph_repetitions,
     "not_alphanum_paragraph_v1": _marks,
-    "random_number_v1": renamed(RANDOM, {"number": "random"}),
+    "random_number_v1": rename_labels(RANDOM, {"number": "random"}),
 }

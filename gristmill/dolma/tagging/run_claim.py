@@ -30,7 +30,7 @@ class RunClaim(msgspec.Struct, frozen=True):
     alone: bool
     recipes: Mapping[str, str] = {}
 
-    def bears(self, other: "RunClaim") -> bool:
+    def may_write_beside(self, other: "RunClaim") -> bool:
         """Whether both runs may write at once."""
         if self.alone or other.alone or self.settings != other.settings:
             return False
@@ -61,7 +61,7 @@ def claim_folder(store: Store, settings: str, recipes: Mapping[str, str] | None 
     ended: list[str] = []
     for other, claim in _claims(store):
         runs = False if claim.process.is_same(own.process) else claim.process.runs(own.process)
-        if other == path or (runs is not False and own.bears(claim)):
+        if other == path or (runs is not False and own.may_write_beside(claim)):
             continue
         if runs is False:
             ended.append(other)

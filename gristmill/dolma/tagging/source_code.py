@@ -5,7 +5,7 @@ Source: github.com/allenai/dolma, release 1.2.1: `taggers/code/code_taggers.py`.
 
 from collections.abc import Mapping
 
-from gristmill.dolma.tagging.spans import DolmaLabels, DolmaSpan, Look, renamed
+from gristmill.dolma.tagging.spans import DolmaLabels, DolmaSpan, Look, rename_labels
 from gristmill.recipes.batch import Batch
 from gristmill.taggers.code.copyright import COPYRIGHT
 from gristmill.taggers.code.redpajama import REDPAJAMA_CODE
@@ -13,7 +13,7 @@ from gristmill.taggers.code.redpajama import REDPAJAMA_CODE
 
 def _copyright(batch: Batch) -> DolmaLabels:
     """Dolma's block leaves out the line feeds after lines that are not empty; the empty text has a block of one."""
-    labels = renamed(COPYRIGHT)(batch)
+    labels = rename_labels(COPYRIGHT)(batch)
     blocks: list[list[DolmaSpan] | None] = [
         [(0, _without_line_feeds(text, spans[0][1] if spans else 0), 1.0)] if spans or not text else None
         for spans, text in zip(labels["comment_block"], batch.texts, strict=True)
@@ -30,5 +30,5 @@ def _without_line_feeds(text: str, end: int) -> int:
 
 CODE_TAGGERS: Mapping[str, Look] = {
     "code_copyright_comments_v1": _copyright,
-    "code_redpajama_taggers_v1": renamed(REDPAJAMA_CODE),
+    "code_redpajama_taggers_v1": rename_labels(REDPAJAMA_CODE),
 }

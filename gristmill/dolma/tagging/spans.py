@@ -16,7 +16,7 @@ Look = Callable[[Batch], DolmaLabels]
 DIGITS = 5
 
 
-def whole(batch: Batch, scores: Mapping[str, Iterable[float | None]]) -> DolmaLabels:
+def whole_text_spans(batch: Batch, scores: Mapping[str, Iterable[float | None]]) -> DolmaLabels:
     """The scores of documents as spans over the whole text.
 
     Args:
@@ -33,7 +33,7 @@ def whole(batch: Batch, scores: Mapping[str, Iterable[float | None]]) -> DolmaLa
     }
 
 
-def measured(batch: Batch, values: Callable[[Any], NDArray[Any]]) -> list[float]:
+def measure_documents(batch: Batch, values: Callable[[Any], NDArray[Any]]) -> list[float]:
     """A number for each document.
 
     Args:
@@ -44,7 +44,7 @@ def measured(batch: Batch, values: Callable[[Any], NDArray[Any]]) -> list[float]
     return numbers
 
 
-def spans(batch: Batch, values: Callable[[Any], list[NDArray[Any]]]) -> list[list[DolmaSpan] | None]:
+def document_spans(batch: Batch, values: Callable[[Any], list[NDArray[Any]]]) -> list[list[DolmaSpan] | None]:
     """The spans of each document, their scores as Dolma writes them; None without any.
 
     Args:
@@ -57,7 +57,7 @@ def spans(batch: Batch, values: Callable[[Any], list[NDArray[Any]]]) -> list[lis
     ]
 
 
-def renamed(tagger: Tagger, names: Mapping[str, str] | None = None) -> Look:
+def rename_labels(tagger: Tagger, names: Mapping[str, str] | None = None) -> Look:
     """The function that gives the labels of one of our taggers under Dolma's names.
 
     Args:

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from msgspec import structs
 
 from gristmill.dolma.tagging.attribute_folder import AttributeFolder
-from gristmill.dolma.tagging.catalogue import digest_of_tagger, looks
+from gristmill.dolma.tagging.catalogue import digest_of_tagger, label_makers
 from gristmill.dolma.tagging.config import TagConfig, variable_name
 from gristmill.dolma.tagging.file_run import FilePlan, grind_files
 from gristmill.dolma.tagging.grinder import OutputSpec, TagItem
 from gristmill.dolma.tagging.inputs import Inputs
 from gristmill.dolma.tagging.paths import TaggedFile, output_of, real_output, tagged_files
-from gristmill.execution.work import Engine, Item, Say, raw
+from gristmill.execution.work import Engine, Item, Say, encode_raw
 from gristmill.lake.identity import digest_of
 
 MADE_BY = "gristmill dolma tag"
@@ -33,7 +33,7 @@ def plan_tagging(config: TagConfig, options: Mapping[str, str], *, force: bool =
         RecipeError: a tagger is not known, no file matches, or the attributes were made by other taggers.
         DataError: a file of attributes is of somebody else, or a manifest was edited.
     """
-    looks(config.taggers)
+    label_makers(config.taggers)
     groups = _groups(config, options)
     folders: list[AttributeFolder] = []
     lacking: dict[TaggedFile, list[OutputSpec]] = {}
@@ -49,7 +49,7 @@ def plan_tagging(config: TagConfig, options: Mapping[str, str], *, force: bool =
                 foreign = file.name in folder.foreign
                 lacking.setdefault(file, []).append(structs.replace(spec, foreign=foreign))
     items = [
-        Item(file.url, file.version.size, raw(TagItem(file, tuple(specs))))
+        Item(file.url, file.version.size, encode_raw(TagItem(file, tuple(specs))))
         for file, specs in sorted(lacking.items(), key=lambda pair: pair[0].url)
     ]
     return FilePlan(folders=folders, items=items, missed=groups.missed)

@@ -7,7 +7,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Mapping
 
-from gristmill.dolma.tagging.spans import DolmaLabels, Look, renamed
+from gristmill.dolma.tagging.spans import DolmaLabels, Look, rename_labels
 from gristmill.recipes.batch import Batch
 from gristmill.taggers.quality.c4 import C4
 
@@ -16,7 +16,7 @@ _LONGER = re.compile("İ")  # the one character whose lower case is longer
 
 def _c4_1(batch: Batch) -> DolmaLabels:
     """Only the word javascript counts, not a part of another word."""
-    labels = dict(renamed(C4)(batch))
+    labels = dict(rename_labels(C4)(batch))
     labels["has_javascript"] = [
         spans if spans and "javascript" in text.lower().split() else None
         for spans, text in zip(labels["has_javascript"], batch.texts, strict=True)
@@ -34,7 +34,7 @@ def _c4_2(batch: Batch) -> DolmaLabels:
             else spans
             for spans, places in zip(values, longer, strict=True)
         ]
-        for label, values in renamed(C4)(batch).items()
+        for label, values in rename_labels(C4)(batch).items()
     }
 
 

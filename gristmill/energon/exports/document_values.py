@@ -68,7 +68,7 @@ class DocumentValues:
             if refused:
                 return refused
             if self._source and number < self._looked_for:
-                lost = next((name for name in names or () if not self._source.has(name, document)), None)
+                lost = next((name for name in names or () if not self._source.has_file(name, document)), None)
                 if lost is not None:
                     return missing_media(self._source, lost, document)
         return values[: self._count]

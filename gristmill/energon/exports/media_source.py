@@ -50,7 +50,7 @@ class MediaSource(Protocol):
 
     where: str
 
-    def has(self, name: str, document: str = "") -> bool:
+    def has_file(self, name: str, document: str = "") -> bool:
         """Whether there is a media file of this name.
 
         Args:
@@ -59,19 +59,19 @@ class MediaSource(Protocol):
         """
 
     def read(self, name: str, document: str = "") -> bytes | None:
-        """The bytes of a media file; None if there is no such file. Args: as in has()."""
+        """The bytes of a media file; None if there is no such file. Args: as in has_file()."""
 
-    def near(self, name: str, document: str = "") -> str:
+    def near_file_in_words(self, name: str, document: str = "") -> str:
         """The names that are there in place of a missing file, for messages; empty if nothing is known. Args: as in
-        has().
+        has_file().
         """
 
 
 def missing_media(source: MediaSource, name: str, document: str = "") -> NotTaken:
     """The reason why a document is refused that names a file which a source does not have. Args: as in
-    MediaSource.has().
+    MediaSource.has_file().
     """
-    near = source.near(name, document)
+    near = source.near_file_in_words(name, document)
     return MISSING_MEDIA._replace(about=f"{name!r:.200} is not in {source.where}{f', but {near}' if near else ''}")
 
 
@@ -146,14 +146,14 @@ class _Files:
         self.where = where
         self._store, self._folder = store, folder
 
-    def has(self, name: str, document: str = "") -> bool:  # noqa: ARG002 - files have no tar
+    def has_file(self, name: str, document: str = "") -> bool:  # noqa: ARG002 - files have no tar
         return not _too_long(name) and self._store.head(self._folder + name) is not None
 
-    def read(self, name: str, document: str = "") -> bytes | None:  # noqa: ARG002 - as in has()
+    def read(self, name: str, document: str = "") -> bytes | None:  # noqa: ARG002 - as in has_file()
         found = None if _too_long(name) else self._store.read_tagged(self._folder + name)
         return found[0] if found else None
 
-    def near(self, name: str, document: str = "") -> str:  # noqa: ARG002 - as in has()
+    def near_file_in_words(self, name: str, document: str = "") -> str:  # noqa: ARG002 - as in has_file()
         return "the name is too long for a file: mend the document" if _too_long(name) else ""
 
 
@@ -201,7 +201,7 @@ class _Samples:
         except sqlite3.Error as error:
             raise DataError(f"{where}: its index cannot be read ({error}); prepare the dataset again") from error
 
-    def has(self, name: str, document: str = "") -> bool:
+    def has_file(self, name: str, document: str = "") -> bool:
         place = self._place(name)
         return place is not None and not self._other_tar(place, name, document)
 
@@ -251,7 +251,7 @@ class _Samples:
             )
         return data[part.start - begin :] if begin < part.start else data
 
-    def near(self, name: str, document: str = "") -> str:
+    def near_file_in_words(self, name: str, document: str = "") -> str:
         place = self._place(name)
         other = self._other_tar(place, name, document) if place else ""
         if place and other:

@@ -20,7 +20,7 @@ from gristmill.errors import DataError
 from gristmill.formats.tar.samples import Samples, index_bytes
 from gristmill.formats.tar.writer import TarWriter
 from gristmill.lake.identity import Pair, dump_hashes, hashes_of
-from gristmill.lake.rows.shard_file import unpacked
+from gristmill.lake.rows.shard_file import unpack_pieces
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.recipes.export_formats.codec import FileFacts, Sink
 from gristmill.recipes.export_formats.gzip_lines import GzipLines
@@ -134,7 +134,7 @@ class TarFile:
 
     def _list_samples(self) -> None:
         """Lists the samples that are not listed yet."""
-        taken = self._tar.take()
+        taken = self._tar.take_index()
         self._starts.frombytes(taken.starts[:-1].astype(np.uint64).tobytes())
         parts = taken.part_rows()
         part = next(parts, None)
@@ -197,7 +197,7 @@ def _read_lines(decoder: msgspec.json.Decoder[_T], pieces: Iterable[bytes], path
     rest, pieces = b"", iter(pieces)
     if not (begin := next(filter(None, pieces), b"")):  # older versions wrote no lines so
         return
-    for data in unpacked(chain([begin], pieces), path):
+    for data in unpack_pieces(chain([begin], pieces), path):
         lines = (rest + data).split(b"\n")
         rest = lines.pop()
         for first in range(0, len(lines), _BATCH):

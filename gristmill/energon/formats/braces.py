@@ -19,7 +19,7 @@ _MOST = 1_000_000
 _DEEPEST = 50
 
 
-def collapse(names: Sequence[str]) -> list[str]:
+def collapse_names(names: Sequence[str]) -> list[str]:
     """The names with runs written as ranges; their order stays.
 
     A run is made of neighbours that differ in one number only, which has the same width and goes up by 1.
@@ -27,7 +27,7 @@ def collapse(names: Sequence[str]) -> list[str]:
     Args:
         names: names of shards.
 
-    >>> collapse(["a/0.tar", "a/1.tar", "a/2.tar", "b.tar", "a/9.tar", "a/10.tar"])
+    >>> collapse_names(["a/0.tar", "a/1.tar", "a/2.tar", "b.tar", "a/9.tar", "a/10.tar"])
     ['a/{0..2}.tar', 'b.tar', 'a/9.tar', 'a/10.tar']
     """
     result: list[str] = []
@@ -62,7 +62,7 @@ def _written(run: list[list[str]], place: int | None) -> str:
     return "".join((*run[0][:place], f"{{{run[0][place]}..{run[-1][place]}}}", *run[0][place + 1 :]))
 
 
-def expand(pattern: str) -> list[str]:
+def expand_pattern(pattern: str) -> list[str]:
     r"""The names of a pattern: `{a,b}`, `{01..12}`, `{a..e}`, nested, as a shell expands them.
 
     Args:
@@ -71,7 +71,7 @@ def expand(pattern: str) -> list[str]:
     Raises:
         DataError: a brace is not closed, or the pattern has more than a million names.
 
-    >>> expand("s/{08..10}.tar"), expand("{a,b{1,2}}.tar"), expand(r"a\{b")
+    >>> expand_pattern("s/{08..10}.tar"), expand_pattern("{a,b{1,2}}.tar"), expand_pattern(r"a\{b")
     (['s/08.tar', 's/09.tar', 's/10.tar'], ['a.tar', 'b1.tar', 'b2.tar'], ['a{b'])
     """
     if pattern.count("{") > _DEEPEST:
@@ -87,7 +87,7 @@ def expand_all(patterns: Iterable[str]) -> list[str]:
     """
     names: list[str] = []
     for pattern in patterns:
-        names += expand(pattern)
+        names += expand_pattern(pattern)
         if len(names) > _MOST:
             raise DataError(f"the names up to {pattern!r:.200} are more than {_MOST}; name fewer shards")
     return names

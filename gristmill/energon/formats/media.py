@@ -178,19 +178,19 @@ def read_media(entry_key: str, kind: MediaKind, data: bytes) -> tuple[MediaRow, 
         facts, form = read_av(data)
     known = {name: value for name, value in facts.items() if value is not None}
     row = MediaRow(entry_key, kind, json.dumps(known, separators=(",", ":")))
-    return row, misnamed(row, form)
+    return row, misnamed_format(row, form)
 
 
-def misnamed(row: MediaRow, form: str = "") -> str:
+def misnamed_format(row: MediaRow, form: str = "") -> str:
     """The format of a file whose name says another one; empty if they agree.
 
     Args:
         row: row of the file.
         form: the format of a video or of sound, from `read_av`; that of an image is in its row.
 
-    >>> misnamed(MediaRow("a.png", "image", '{"width":1,"height":1,"format":"JPEG","mode":"RGB"}'))
+    >>> misnamed_format(MediaRow("a.png", "image", '{"width":1,"height":1,"format":"JPEG","mode":"RGB"}'))
     'JPEG'
-    >>> misnamed(MediaRow("a.m4v", "av", "{}"), "mov"), misnamed(MediaRow("a.wav", "av", "{}"), "mp3")
+    >>> misnamed_format(MediaRow("a.m4v", "av", "{}"), "mov"), misnamed_format(MediaRow("a.wav", "av", "{}"), "mp3")
     ('', 'mp3')
     """
     ending = _ending(row.entry_key)

@@ -57,7 +57,7 @@ class DatasetReference:
                 )
 
     @property
-    def leaf(self) -> tuple[str, str]:
+    def path_and_split(self) -> tuple[str, str]:
         """The path, however it was spelled, and the split. Two references with the same ones have the same samples."""
         found = _URL.match(self.path)
         start = found.end() if found else 0
@@ -150,6 +150,8 @@ def _check(name: str, split: Blend | Epoch) -> None:
     for share, each in split.members:
         if not math.isfinite(share) or share <= 0:
             raise RecipeError(f"split {name!r}: {each.path!r} has the share {share}; give a finite number above zero")
-        if each.leaf in seen:
-            raise RecipeError(f"split {name!r} names {each.leaf[0]!r} twice: Energon would draw the same samples twice")
-        seen.add(each.leaf)
+        if each.path_and_split in seen:
+            raise RecipeError(
+                f"split {name!r} names {each.path_and_split[0]!r} twice: Energon would draw the same samples twice"
+            )
+        seen.add(each.path_and_split)

@@ -158,14 +158,15 @@ SimilarityInterleavedSample, TextSample, VidQASample, VQASample, VQAOCRSample
     return SAMPLE_TYPES[name]
 
 
-def fits(kind: FieldKind, value: object) -> bool:
+def is_value_of_kind(kind: FieldKind, value: object) -> bool:
     """Whether a JSON value may be what a field of this kind holds. Images, videos and other media are no JSON values.
 
     Args:
         kind: kind of the field.
         value: value from JSON.
 
-    >>> fits("numbers", [[0, 0.5], [1, 1]]), fits("numbers", [True]), fits("integer", 2.0), fits("classes", ["title"])
+    >>> values = [("numbers", [[0, 0.5], [1, 1]]), ("numbers", [True]), ("integer", 2.0), ("classes", ["title"])]
+    >>> tuple(is_value_of_kind(kind, value) for kind, value in values)
     (True, False, False, True)
     """
     if kind == "text":
@@ -175,9 +176,9 @@ def fits(kind: FieldKind, value: object) -> bool:
     if not isinstance(value, list):
         return False
     if kind in {"texts", "integers"}:
-        return all(fits("text" if kind == "texts" else "integer", each) for each in value)
+        return all(is_value_of_kind("text" if kind == "texts" else "integer", each) for each in value)
     if kind == "classes":
-        return fits("texts", value) or fits("integers", value)
+        return is_value_of_kind("texts", value) or is_value_of_kind("integers", value)
     return kind == "numbers" and _is_numbers(value)
 
 

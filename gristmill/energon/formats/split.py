@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from gristmill.energon.formats.braces import collapse, expand, expand_all
+from gristmill.energon.formats.braces import collapse_names, expand_all, expand_pattern
 from gristmill.errors import DataError, RecipeError
 from gristmill.formats.yaml_text import read_yaml, usual_yaml_bytes
 
@@ -85,7 +85,7 @@ def split_by_pattern(shards: Sequence[str], patterns: Sequence[tuple[str, str]])
     splits: dict[str, list[str]] = {}
     for name, pattern in patterns:
         try:
-            regexes = [re.compile(each) for each in expand(pattern)]
+            regexes = [re.compile(each) for each in expand_pattern(pattern)]
         except (re.error, DataError) as error:
             raise RecipeError(f"split {name!r}: {pattern!r} is not a pattern of shards: {error}") from error
         splits[name] = [shard for shard in shards if any(regex.match(shard) for regex in regexes)]
@@ -120,7 +120,7 @@ def split_bytes(splits: Mapping[str, Sequence[str]], exclude: Sequence[str] = ()
       val: []
     exclude: []
     """
-    value = {"split_parts": {name: collapse(shards) for name, shards in splits.items()}, "exclude": list(exclude)}
+    value = {"split_parts": {name: collapse_names(shards) for name, shards in splits.items()}, "exclude": list(exclude)}
     return usual_yaml_bytes(value)
 
 

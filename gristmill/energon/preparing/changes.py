@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from gristmill.energon.formats.split import SPLIT_YAML, read_split
-from gristmill.energon.preparing.dataset import listed, meta_path, path_order
+from gristmill.energon.preparing.dataset import list_files, meta_path, path_order
 from gristmill.energon.preparing.files import read_optional
 from gristmill.energon.preparing.flaw import Flaw
 from gristmill.energon.preparing.shards import WalkedShard
@@ -52,6 +52,6 @@ def changed_shards(store: Store, shards: Sequence[WalkedShard]) -> list[Flaw]:
         store: store of the dataset.
         shards: walked shards.
     """
-    etags = {entry.path: entry.etag for entry in listed(store)}
+    etags = {entry.path: entry.etag for entry in list_files(store)}
     what, mend = "it was changed while it was read", "wait until nobody writes to it, then run again"
     return [Flaw(shard.shard, what, mend) for shard in shards if etags.get(shard.shard) != shard.etag]

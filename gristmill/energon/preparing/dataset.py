@@ -77,7 +77,7 @@ def meta_path(name: str) -> str:
     return f"{META_FOLDER}/{name}"
 
 
-def listed(store: Store) -> list[Entry]:
+def list_files(store: Store) -> list[Entry]:
     """All files of a folder but the dataset's own, in the order of the real tool; see path_order()."""
     entries = (entry for entry in store.list("") if not entry.path.startswith(f"{META_FOLDER}/"))
     return sorted(entries, key=lambda entry: path_order(entry.path))
@@ -112,7 +112,7 @@ def kind_of(dataset: DatasetPath, store: Store) -> DatasetKind:
         return "jsonl"
     if is_prepared(store):
         return "tars"
-    entries = listed(store)
+    entries = list_files(store)
     if not entries:
         raise DataError(f"{dataset.url}: the folder is empty; give one with tars or with media files")
     names = (entry.path.lower() for entry in entries)

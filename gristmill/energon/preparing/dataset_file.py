@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from gristmill.energon.formats.dataset_yaml import ENERGON
 from gristmill.energon.formats.field_map import PlaceInSample, look_up, parse_places
 from gristmill.energon.formats.sample_types import CRUDE, SAMPLE_TYPES, SampleType
-from gristmill.energon.preparing.flaw import Flaw, flaw_of, refuses
+from gristmill.energon.preparing.flaw import Flaw, flaw_of, has_errors
 from gristmill.energon.preparing.shards import WalkedShard, open_walk
 from gristmill.errors import DataError, RecipeError, known_names
 from gristmill.formats.yaml_text import read_yaml
@@ -109,7 +109,7 @@ def first_sample_flaws(store: Store, typed: DatasetFile, path: str, shards: Sequ
         path: path of the `dataset.yaml`.
         shards: shards of the dataset.
     """
-    entry = store.head(shards[0].shard) if typed.inner and shards and not refuses(shards[0].flaws) else None
+    entry = store.head(shards[0].shard) if typed.inner and shards and not has_errors(shards[0].flaws) else None
     batch = next(iter(open_walk(store, entry)), None) if entry else None
     if entry is None or batch is None:
         return

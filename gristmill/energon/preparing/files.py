@@ -77,7 +77,7 @@ def read_optional(store: Store, path: str) -> bytes | None:
     return found[0] if found else None
 
 
-def fetch(store: Store, path: str, file: Path) -> None:
+def fetch_file(store: Store, path: str, file: Path) -> None:
     """Copies a file of a dataset to this machine.
 
     Args:
@@ -117,7 +117,7 @@ def scratch_folder(tmp: str | None) -> Iterator[Path]:
 
 
 @contextmanager
-def alone(store: Store) -> Iterator[None]:
+def lock_folder(store: Store) -> Iterator[None]:
     """Lets one process at a time prepare a folder: two would mix their files. The lock goes with the process.
 
     A bucket has no such lock, nor have some network file systems.

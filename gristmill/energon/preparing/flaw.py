@@ -41,6 +41,6 @@ def flaw_of(error: DataError, path: str) -> Flaw:
     return Flaw(path, str(error).removeprefix(f"{path}: "))
 
 
-def refuses(flaws: Sequence[Flaw]) -> bool:
+def has_errors(flaws: Sequence[Flaw]) -> bool:
     """Whether one of these is more than a warning."""
     return any(not flaw.warning for flaw in flaws)

@@ -14,14 +14,14 @@ from gristmill.energon.formats.dataset_yaml import DATASET_YAML
 from gristmill.energon.formats.info import INFO, is_tar
 from gristmill.energon.formats.split import SPLIT_YAML, SplitFile, read_split
 from gristmill.energon.formats.sqlite_index import absent_indexes, index_damage, index_rows
-from gristmill.energon.preparing.dataset import INDEX, UUID, DatasetPath, listed, meta_path
+from gristmill.energon.preparing.dataset import INDEX, UUID, DatasetPath, list_files, meta_path
 from gristmill.energon.preparing.dataset_file import DatasetFile, first_sample_flaws, part_flaws, read_dataset_file
-from gristmill.energon.preparing.files import fetch, read_optional, scratch_folder
-from gristmill.energon.preparing.flaw import Flaw, flaw_of, refuses
+from gristmill.energon.preparing.files import fetch_file, read_optional, scratch_folder
+from gristmill.energon.preparing.flaw import Flaw, flaw_of, has_errors
 from gristmill.energon.preparing.index_file import as_index_of_dataset, build_index, drop_absent, media_flaws
 from gristmill.energon.preparing.jsonl import offsets_of
 from gristmill.energon.preparing.prepare import Watch, count_flaws, read_counts
-from gristmill.energon.preparing.shards import ShardTask, WalkedShard, kept_offsets, no_shard, walk_shards
+from gristmill.energon.preparing.shards import ShardTask, WalkedShard, flaw_of_non_shard, kept_offsets, walk_shards
 from gristmill.energon.preparing.split_file import find_split, sample_flaws, split_file_flaws
 from gristmill.errors import DataError
 from gristmill.formats.tar.keys import unusable_characters
@@ -84,10 +84,10 @@ def lint_tars(dataset: DatasetPath, options: LintOptions, watch: Watch) -> tuple
             watch(shard)
             walked.append(shard)
             flaws += [*shard.flaws, *count_flaws(shard, counts[shard.shard])]
-            flaws += [] if refuses(shard.flaws) else _offset_flaws(store, shard)
+            flaws += [] if has_errors(shard.flaws) else _offset_flaws(store, shard)
         flaws += part_flaws(meta_path(options.dataset_config), typed.places, walked)
         flaws += first_sample_flaws(store, typed, meta_path(options.dataset_config), walked)
-        sound = not any(refuses(shard.flaws) for shard in walked)
+        sound = not any(has_errors(shard.flaws) for shard in walked)
         new = folder / INDEX
         duplicates = build_index(new, walked) if sound else []
         compared = sound and not duplicates
@@ -109,12 +109,12 @@ def _name_flaws(dataset: DatasetPath, counts: Mapping[str, int]) -> Iterator[Fla
 
 
 def _other_tars(store: Store, counts: Mapping[str, int]) -> Iterator[Flaw]:
-    for entry in listed(store):
+    for entry in list_files(store):
         if entry.path in counts:
             continue
         if is_tar(entry.path):
             yield Flaw(entry.path, f"{INFO} does not name this shard", f"remove it, or {_AGAIN}", warning=True)
-        elif flaw := no_shard(entry.path):
+        elif flaw := flaw_of_non_shard(entry.path):
             yield flaw._replace(warning=True)  # the loader reads what .info.json names, and no other file
 
 
@@ -169,7 +169,7 @@ def _index_flaws(store: Store, new: Path | None, folder: Path, left_out: Sequenc
     if log := store.head(f"{path}-wal"):
         what = f"{log.size:,} bytes of it are in a log beside it, which the loader does not read"
         yield Flaw(path, what, _INDEX_AGAIN)
-    fetch(store, path, old)
+    fetch_file(store, path, old)
     damage = index_damage(old)
     yield from (Flaw(path, f"it is damaged: {each}", _INDEX_AGAIN) for each in damage)
     if damage:

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from gristmill.energon.formats.media import HEAD, MediaFilter, MediaRow
 from gristmill.energon.formats.sqlite_index import SELECTED, add_media, index_damage, index_digest
-from gristmill.energon.preparing.dataset import INDEX, DatasetPath, kind_of, listed, meta_path
-from gristmill.energon.preparing.files import alone, fetch, scratch_folder, write_file
-from gristmill.energon.preparing.flaw import Flaw, refuses
+from gristmill.energon.preparing.dataset import INDEX, DatasetPath, kind_of, list_files, meta_path
+from gristmill.energon.preparing.files import fetch_file, lock_folder, scratch_folder, write_file
+from gristmill.energon.preparing.flaw import Flaw, has_errors
 from gristmill.energon.preparing.index_file import as_index_of_dataset, shard_media
 from gristmill.energon.preparing.metadataset.view import ViewedFolder
 from gristmill.energon.preparing.prepare import Prepared, count_flaws, read_counts
@@ -52,20 +52,20 @@ def add_tar_media(dataset: DatasetPath, media: MediaFilter, workers: int, tmp: s
     """
     store = dataset.store()
     counts = read_counts(store)
-    with alone(store), scratch_folder(tmp) as folder:
+    with lock_folder(store), scratch_folder(tmp) as folder:
         index = folder / INDEX
-        fetch(store, meta_path(INDEX), index)
+        fetch_file(store, meta_path(INDEX), index)
         if damage := index_damage(index):
             raise DataError(f"{meta_path(INDEX)}: it is damaged: {damage[0]}; run prepare with --tar-index-only first")
         known = index_digest(index)
         tasks = [ShardTask(dataset.lake, shard, f"{folder}/{n}.rows", media) for n, shard in enumerate(counts)]
         walked = list(walk_shards(tasks, workers))
         flaws = [flaw for shard in walked for flaw in [*shard.flaws, *count_flaws(shard, counts[shard.shard])]]
-        if refuses(flaws):
+        if has_errors(flaws):
             return Prepared(walked, flaws)
         media_flaws = [flaw for shard in walked for flaw in shard.media_flaws]
         if not media_flaws and not any(shard.media for shard in walked):
-            raise nothing_selected(dataset, media)
+            raise nothing_selected_error(dataset, media)
         _add(index, shard_media(walked), media)
         _write(store, index, known)
     return Prepared(walked, flaws, True, sum(shard.media for shard in walked), media_flaws)  # noqa: FBT003 - a field
@@ -90,7 +90,7 @@ def add_file_media(dataset: DatasetPath, media: MediaFilter, workers: int, tmp: 
     """
     store = dataset.store()
     tars = kind_of(dataset, store) == "tars"
-    entries = [entry for entry in listed(store) if media.may_be_media(entry.path)]
+    entries = [entry for entry in list_files(store) if media.may_be_media(entry.path)]
     tasks = [_FilesTask(dataset.lake, entries[n : n + _FILES], media) for n in range(0, len(entries), _FILES)]
     flaws: list[Flaw] = []
     number = 0
@@ -102,16 +102,16 @@ def add_file_media(dataset: DatasetPath, media: MediaFilter, workers: int, tmp: 
             number += len(found)
             yield from found
 
-    with alone(store), scratch_folder(tmp) as folder:
+    with lock_folder(store), scratch_folder(tmp) as folder:
         index = folder / INDEX
         known = ""
         if store.head(meta_path(INDEX)):
-            fetch(store, meta_path(INDEX), index)
+            fetch_file(store, meta_path(INDEX), index)
             with as_index_of_dataset(index):
                 known = index_digest(index)
         _add(index, rows(), media)
         if not number and not flaws:
-            raise nothing_selected(dataset, media, tars=tars)
+            raise nothing_selected_error(dataset, media, tars=tars)
         _write(store, index, known)
     if tars:
         what = "it has tars that are not prepared: media in them have no metadata"
@@ -119,7 +119,7 @@ def add_file_media(dataset: DatasetPath, media: MediaFilter, workers: int, tmp: 
     return Prepared([], [], True, number, flaws)  # noqa: FBT003 - a field
 
 
-def nothing_selected(dataset: DatasetPath, media: MediaFilter, *, tars: bool = False) -> RecipeError:
+def nothing_selected_error(dataset: DatasetPath, media: MediaFilter, *, tars: bool = False) -> RecipeError:
     """The error that no file is media.
 
     Args:

@@ -24,8 +24,15 @@ from gristmill.energon.preparing.dataset_file import (
     part_flaws,
     read_dataset_file,
 )
-from gristmill.energon.preparing.files import alone, fetch, read_optional, scratch_folder, write_file, write_pieces
-from gristmill.energon.preparing.flaw import Flaw, flaw_of, refuses
+from gristmill.energon.preparing.files import (
+    fetch_file,
+    lock_folder,
+    read_optional,
+    scratch_folder,
+    write_file,
+    write_pieces,
+)
+from gristmill.energon.preparing.flaw import Flaw, flaw_of, has_errors
 from gristmill.energon.preparing.index_file import build_index, copy_media, shard_media
 from gristmill.energon.preparing.metadataset.view import check_name
 from gristmill.energon.preparing.shards import ShardTask, WalkedShard, find_shards, kept_offsets, walk_shards
@@ -114,7 +121,7 @@ def prepare_tars(dataset: DatasetPath, options: PrepareOptions, crude: bytes, wa
             valid.
         StoreError: the store does not answer, a file cannot be written, or another process prepares the folder.
     """
-    with alone(dataset.store()):
+    with lock_folder(dataset.store()):
         return _prepare_tars(dataset, options, crude, watch)
 
 
@@ -126,7 +133,7 @@ def _prepare_tars(dataset: DatasetPath, options: PrepareOptions, crude: bytes, w
             " the indexes alone"
         )
     shards, flaws = find_shards(store, options.exclude)
-    if not shards and not refuses(flaws):
+    if not shards and not has_errors(flaws):
         passed = f" ({flaws[0]})" if flaws else ""
         left_out = f" that --exclude {options.exclude!r} does not leave out" if options.exclude else ""
         raise RecipeError(f"{dataset.url}: no tar is there{left_out}{passed}; give the folder that holds the shards")
@@ -150,7 +157,7 @@ def _prepare_tars(dataset: DatasetPath, options: PrepareOptions, crude: bytes, w
         counts = {shard.shard: shard.samples for shard in walked}
         flaws += _indexed(store, walked, flaws, folder)
         if meta_path(SPLIT_YAML) not in texts and kept is not None:
-            flaws += _kept_flaws(kept, counts, None if refuses(flaws) else folder / INDEX)
+            flaws += _kept_flaws(kept, counts, None if has_errors(flaws) else folder / INDEX)
         return _write(store, walked, flaws, texts | {meta_path(INFO): info_bytes(counts)}, options, folder)
 
 
@@ -171,7 +178,7 @@ def prepare_indexes(dataset: DatasetPath, options: PrepareOptions, watch: Watch)
     """
     store = dataset.store()
     counts = read_counts(store)
-    with alone(store), scratch_folder(options.tmp) as folder:
+    with lock_folder(store), scratch_folder(options.tmp) as folder:
         walked = _walk(dataset, list(counts), options, folder, watch)
         flaws = [flaw for shard in walked for flaw in shard.flaws]
         flaws += [flaw for shard in walked for flaw in count_flaws(shard, counts[shard.shard])]
@@ -181,7 +188,7 @@ def prepare_indexes(dataset: DatasetPath, options: PrepareOptions, watch: Watch)
 
 def count_flaws(shard: WalkedShard, count: int) -> list[Flaw]:
     """The flaw of a shard that has another number of samples than `.info.json` says; none for a damaged one."""
-    if refuses(shard.flaws) or shard.samples == count:
+    if has_errors(shard.flaws) or shard.samples == count:
         return []
     what = f"it has {shard.samples:,} samples, but {INFO} says {count:,}"
     return [Flaw(shard.shard, what, "the tar was changed; prepare the dataset again with --force-overwrite")]
@@ -275,7 +282,7 @@ def _walk(
 
 def _indexed(store: Store, walked: Sequence[WalkedShard], flaws: Sequence[Flaw], folder: Path) -> list[Flaw]:
     """Builds `index.sqlite` in a folder of this machine, unless a flaw is more than a warning."""
-    if refuses(flaws):
+    if has_errors(flaws):
         return []
     return changed_shards(store, walked) or build_index(folder / INDEX, walked)
 
@@ -299,7 +306,7 @@ def _write(
         folder: on this machine, with the new index.
     """
     new, old = folder / INDEX, folder / "old.sqlite"
-    if refuses(flaws):
+    if has_errors(flaws):
         return Prepared(walked, flaws)
     media_flaws = [flaw for shard in walked for flaw in shard.media_flaws]
     if options.media and not media_flaws and not any(shard.media for shard in walked):
@@ -307,7 +314,7 @@ def _write(
         flaws.append(Flaw(".", what, "for another choice run prepare-media", warning=True))
     known = store.head(meta_path(INDEX)) is not None
     if known:
-        fetch(store, meta_path(INDEX), old)
+        fetch_file(store, meta_path(INDEX), old)
     if options.media:
         add_media(new, shard_media(walked), [options.media], SELECTED)
     elif known:

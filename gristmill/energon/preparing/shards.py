@@ -16,7 +16,7 @@ import numpy as np
 
 from gristmill.energon.formats.info import is_hidden, is_tar
 from gristmill.energon.formats.media import HEAD, MediaFilter, MediaKind, MediaRow, read_media
-from gristmill.energon.preparing.dataset import is_packed_tar, listed
+from gristmill.energon.preparing.dataset import is_packed_tar, list_files
 from gristmill.energon.preparing.flaw import Flaw, flaw_of
 from gristmill.energon.preparing.metadataset.view import ViewedFolder
 from gristmill.errors import DataError, RecipeError
@@ -125,11 +125,11 @@ def find_shards(store: Store, exclude: str | None = None) -> tuple[list[str], li
         raise RecipeError(f"--exclude {exclude!r} is not a regular expression: {error}") from error
     shards: list[str] = []
     flaws: list[Flaw] = []
-    for entry in listed(store):
+    for entry in list_files(store):
         if left_out and left_out.search(entry.path):
             continue
         if not is_tar(entry.path):
-            flaws += [flaw] if (flaw := no_shard(entry.path)) else []
+            flaws += [flaw] if (flaw := flaw_of_non_shard(entry.path)) else []
             continue
         unusable = unusable_characters(entry.path)
         if unusable:
@@ -138,7 +138,7 @@ def find_shards(store: Store, exclude: str | None = None) -> tuple[list[str], li
     return shards, flaws
 
 
-def no_shard(path: str) -> Flaw | None:
+def flaw_of_non_shard(path: str) -> Flaw | None:
     """The flaw of a file that is some tar but no shard; None for other files.
 
     The real tool takes `.tgz` for a shard, which its loader then cannot read. It passes over the others.
@@ -146,9 +146,9 @@ def no_shard(path: str) -> Flaw | None:
     Args:
         path: path of a file that is no shard.
 
-    >>> print(no_shard("A.TAR"))
+    >>> print(flaw_of_non_shard("A.TAR"))
     A.TAR: it is passed over, for the name of a shard ends in .tar (rename it)
-    >>> print(no_shard(".old/a.tar"))
+    >>> print(flaw_of_non_shard(".old/a.tar"))
     .old/a.tar: it is passed over, for a name in its path begins with a dot (rename it)
     """
     if is_hidden(path):

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from gristmill.energon.formats.dataset_yaml import crude_dataset, typed_dataset
 from gristmill.energon.formats.sample_types import CRUDE, sample_type
-from gristmill.energon.preparing.dataset import DatasetPath, is_prepared, listed, open_dataset
-from gristmill.energon.preparing.flaw import Flaw, refuses
+from gristmill.energon.preparing.dataset import DatasetPath, is_prepared, list_files, open_dataset
+from gristmill.energon.preparing.flaw import Flaw, has_errors
 from gristmill.energon.preparing.jsonl import prepare_jsonl
 from gristmill.energon.preparing.prepare import PrepareOptions, prepare_tars
 from gristmill.energon.recipes.watched_folder import SPLITS, WatchedFolder
@@ -78,7 +78,7 @@ def prepare_folder(
         StoreError: the store does not answer, or a file cannot be written.
     """
     store = dataset.store()
-    names = [entry.path for entry in listed(store) if is_data(entry.path)]
+    names = [entry.path for entry in list_files(store) if is_data(entry.path)]
     if is_prepared(store) or not names or any(not name.endswith(".jsonl") for name in names):
         return _tars(folder, dataset, workers, tell)
     if folder.for_tars_only:
@@ -144,7 +144,7 @@ def _refuse(dataset: DatasetPath, flaws: list[Flaw], tell: Callable[[Flaw], None
     for flaw in flaws:
         tell(flaw)
     wrong = [flaw for flaw in flaws if not flaw.warning]
-    if refuses(flaws):
+    if has_errors(flaws):
         more = f"; and {len(wrong) - _NAMED:,} more, see the log" if len(wrong) > _NAMED else ""
         raise DataError(f"{dataset.url}: {'; '.join(map(str, wrong[:_NAMED]))}{more}; {written}")
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from numcodecs import blosc
 
 from gristmill.errors import DataError, shorten
-from gristmill.formats.levanter.array_writer import ABSENT, INDEX_TYPE, Values, describe
+from gristmill.formats.levanter.array_writer import ABSENT, INDEX_TYPE, Values, zarr_json
 
 READ_AHEAD = 8 * 2**20  # bytes of neighbouring frames fetched by one request
 BLOSC_HEADER = struct.Struct(
@@ -71,7 +71,7 @@ def _form(path: str, description: bytes) -> _Form:
         inner = array["codecs"][0]["configuration"]
         (shard_elements,), (chunk,) = array["chunk_grid"]["configuration"]["chunk_shape"], inner["chunk_shape"]
         chunks, rest = divmod(shard_elements, chunk)
-        levanter = json.loads(describe(array["data_type"], clevel=0))
+        levanter = json.loads(zarr_json(array["data_type"], clevel=0))
         levanter["chunk_grid"]["configuration"]["chunk_shape"] = [shard_elements]
         same = levanter["codecs"][0]["configuration"]
         same["chunk_shape"] = [chunk]

@@ -57,7 +57,7 @@ OpenObject: TypeAlias = Callable[[str], ObjectSink]
 """Opens an object for writing, by its name below a folder."""
 
 
-def describe(dtype: DType, *, clevel: int) -> bytes:
+def zarr_json(dtype: DType, *, clevel: int) -> bytes:
     """The bytes of an array's `zarr.json`, with the keys and values that tensorstore writes for Levanter.
 
     Args:
@@ -67,7 +67,7 @@ def describe(dtype: DType, *, clevel: int) -> bytes:
     Returns:
         JSON in UTF-8, without white space.
 
-    >>> json.loads(describe("int32", clevel=3))["chunk_grid"]["configuration"]
+    >>> json.loads(zarr_json("int32", clevel=3))["chunk_grid"]["configuration"]
     {'chunk_shape': [134217728]}
     """
     compressor = {
@@ -178,7 +178,7 @@ class ArrayWriter:
             self._put(self._first, 0, self._held)
             self._first.close()
         description = self._open("zarr.json")
-        description.write(describe(self._dtype, clevel=self._clevel))
+        description.write(zarr_json(self._dtype, clevel=self._clevel))
         description.close()
         return elements
 

@@ -13,7 +13,13 @@ import numpy.typing as npt
 from gristmill.errors import DataError
 from gristmill.formats.levanter.array_reader import MEND, ArrayReader, RangeRead
 from gristmill.formats.levanter.array_writer import ArrayWriter, ObjectSink, OpenObject, Values
-from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, CacheLedger, consolidated, dump_ledger, load_ledger
+from gristmill.formats.levanter.cache_ledger import (
+    LEDGER_NAME,
+    CacheLedger,
+    consolidated_ledger,
+    dump_ledger,
+    load_ledger,
+)
 from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.store.protocol import Store
 
@@ -126,7 +132,7 @@ class CacheWriter:
             ValueError: `shard_rows` do not sum to the rows written.
         """
         counts = {name: field.close(self.rows) for name, field in self._fields.items()}
-        ledger = consolidated({"": self.rows} if shard_rows is None else shard_rows, counts, preprocessor)
+        ledger = consolidated_ledger({"": self.rows} if shard_rows is None else shard_rows, counts, preprocessor)
         if ledger["total_num_rows"] != self.rows:
             raise ValueError(f"{shard_rows} do not sum to the {self.rows} rows written")
         sink = self._open(LEDGER_NAME)

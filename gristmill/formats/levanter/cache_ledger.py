@@ -69,7 +69,7 @@ class _Stored(msgspec.Struct):
     metadata: _StoredMetadata = msgspec.field(default_factory=_StoredMetadata)
 
 
-def consolidated(
+def consolidated_ledger(
     shard_rows: Mapping[str, int],
     field_counts: Mapping[str, int],
     preprocessor: Mapping[str, Any] | None = None,
@@ -81,7 +81,7 @@ def consolidated(
         field_counts: elements of each field.
         preprocessor: Levanter's `preprocessor_metadata` (tokenizer, vocab_size, append_bos, ...).
 
-    >>> consolidated({"a": 2, "b": 1}, {"input_ids": 50})["total_num_rows"]
+    >>> consolidated_ledger({"a": 2, "b": 1}, {"input_ids": 50})["total_num_rows"]
     3
     """
     return {
@@ -96,7 +96,7 @@ def consolidated(
     }
 
 
-def merge(parts: Mapping[str, CacheLedger], preprocessor: Mapping[str, Any] | None = None) -> CacheLedger:
+def merged_ledger(parts: Mapping[str, CacheLedger], preprocessor: Mapping[str, Any] | None = None) -> CacheLedger:
     """The ledger of a sharded cache that consists of finished parts.
 
     Args:
@@ -107,8 +107,9 @@ def merge(parts: Mapping[str, CacheLedger], preprocessor: Mapping[str, Any] | No
     Raises:
         DataError: a part is unfinished or itself sharded, or its name is not a plain relative path.
 
-    >>> parts = {"p0": consolidated({"": 2}, {"input_ids": 50}), "p1": consolidated({"": 1}, {"input_ids": 7})}
-    >>> merge(parts)["field_counts"], merge(parts)["shard_rows"]
+    >>> parts = {"p0": consolidated_ledger({"": 2}, {"input_ids": 50})}
+    >>> parts["p1"] = consolidated_ledger({"": 1}, {"input_ids": 7})
+    >>> merged_ledger(parts)["field_counts"], merged_ledger(parts)["shard_rows"]
     ({'input_ids': 57}, {'p0': 2, 'p1': 1})
     """
     totals: dict[str, int] = {}
@@ -153,7 +154,7 @@ def load_ledger(data: bytes, path: str) -> CacheLedger:
         DataError: the bytes are not a ledger, or the ledger contradicts itself. (Levanter makes the same checks for
             sharded ledgers, and none for consolidated ones.)
 
-    >>> ledger = consolidated({"": 3}, {"input_ids": 50})
+    >>> ledger = consolidated_ledger({"": 3}, {"input_ids": 50})
     >>> load_ledger(dump_ledger(ledger), "cache/shard_ledger.json") == ledger
     True
     """

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from gristmill.errors import DataError
-from gristmill.formats.oscar.labels import is_label
+from gristmill.formats.oscar.labels import has_tag_form
 from gristmill.formats.oscar.names import natural_key
 
 ALGORITHMS: Final = {32: "md5", 40: "sha1", 56: "sha224", 64: "sha256", 96: "sha384", 128: "sha512"}
@@ -48,7 +48,7 @@ def checksum_name(lang: str) -> str:
     >>> checksum_name("en")
     'en_sha256.txt'
     """
-    if not is_label(lang):
+    if not has_tag_form(lang):
         raise DataError(f"{lang!r} is not a language label, so it cannot name a checksum file")
     return f"{lang}_sha256.txt"
 

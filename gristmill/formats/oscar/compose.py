@@ -11,7 +11,7 @@ import msgspec
 import orjson
 import xxhash
 
-from gristmill.formats.oscar.labels import UNDETERMINED, Schema, is_label, label_of_tag
+from gristmill.formats.oscar.labels import UNDETERMINED, Schema, has_tag_form, label_of_tag
 from gristmill.formats.oscar.schema import line_count, new_metadata
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.json_values import decode_exact, key_twice
@@ -59,17 +59,19 @@ def text_digest(text: str) -> str:
 
 
 def compose_line(document: Document, *, schema: Schema = "22.01", identified: tuple[str, float] | None = None) -> bytes:
-    """The line of a document, without its line feed. See compose(), which also tells how the line was made.
+    """The line of a document, without its line feed. See line_of_document(), which also tells how the line was made.
 
     Args:
         document: any document.
         schema: schema of new lines.
         identified: label and probability of the document's language, if a model has identified it.
     """
-    return compose(document, schema=schema, identified=identified).line
+    return line_of_document(document, schema=schema, identified=identified).line
 
 
-def compose(document: Document, *, schema: Schema = "22.01", identified: tuple[str, float] | None = None) -> Composed:
+def line_of_document(
+    document: Document, *, schema: Schema = "22.01", identified: tuple[str, float] | None = None
+) -> Composed:
     r"""The line of a document, and how it was made.
 
     In an edited document, every entry of `sentence_identifications` is null, and so is `tlsh`: they were computed from
@@ -93,12 +95,14 @@ def compose(document: Document, *, schema: Schema = "22.01", identified: tuple[s
     if not _is_of_oscar(metadata):
         label, prob = identified_language(metadata, identified)
         made = new_metadata(schema, label, prob, line_count(document.text))
-        return Composed(joined(_encode(document.text), _encode(_headers(document, metadata)), _encode(made), {}), "new")
+        return Composed(
+            join_line(_encode(document.text), _encode(_headers(document, metadata)), _encode(made), {}), "new"
+        )
     oscar, kept, headers, extra = _parts(metadata)
     if _edited(document.text, oscar, kept):
         oscar = _with_nulls(oscar, document.text, identified)
-        return Composed(joined(_encode(document.text), _encode(headers), _encode(oscar), extra), "edited")
-    line = joined(_encode(document.text), _encode(headers), _encode(oscar), extra)
+        return Composed(join_line(_encode(document.text), _encode(headers), _encode(oscar), extra), "edited")
+    line = join_line(_encode(document.text), _encode(headers), _encode(oscar), extra)
     if "whole" not in kept and "before" not in kept:
         return Composed(line, "original")
     own = _own_bytes(document.text, kept)
@@ -111,14 +115,14 @@ OTHER_ID: Final = "rows whose record id is not their id"
 """The count of documents whose `warc-record-id` is another than their id."""
 
 
-def doubt(document: Document, kind: Kind) -> str | None:
+def changed_metadata_counter(document: Document, kind: Kind) -> str | None:
     """The name by which a ledger counts a document of OSCAR whose metadata were changed; None for any other.
 
     Args:
         document: any document.
         kind: kind of its line; see Composed.
 
-    >>> doubt(Document(id="d1", text="", source="a", metadata={"oscar_line": {}}), "new") == DAMAGED
+    >>> changed_metadata_counter(Document(id="d1", text="", source="a", metadata={"oscar_line": {}}), "new") == DAMAGED
     True
     """
     metadata = document.metadata if isinstance(document.metadata, dict) else {}
@@ -137,7 +141,7 @@ def _is_of_oscar(metadata: Mapping[str, Any]) -> bool:
         return False
     identification = oscar.get("identification")
     label = identification.get("label") if isinstance(identification, dict) else None
-    return isinstance(label, str) and is_label(label) and "sentence_identifications" in oscar
+    return isinstance(label, str) and has_tag_form(label) and "sentence_identifications" in oscar
 
 
 def _own_bytes(text: str, kept: Mapping[str, Any]) -> bytes | None:
@@ -161,7 +165,7 @@ def _same(own: bytes, line: bytes) -> bool:
         return False
 
 
-def joined(content: bytes, headers: bytes, metadata: bytes, extra: Mapping[str, Any]) -> bytes:
+def join_line(content: bytes, headers: bytes, metadata: bytes, extra: Mapping[str, Any]) -> bytes:
     """A line from the JSON of its parts.
 
     Args:
@@ -170,7 +174,7 @@ def joined(content: bytes, headers: bytes, metadata: bytes, extra: Mapping[str, 
         metadata: metadata as a JSON object.
         extra: the line's other keys with their values; they are written last.
 
-    >>> joined(b'"a"', b"{}", b"{}", {"note": 1})
+    >>> join_line(b'"a"', b"{}", b"{}", {"note": 1})
     b'{"content":"a","warc_headers":{},"metadata":{},"note":1}'
     """
     parts = [b'{"content":', content, b',"warc_headers":', headers, b',"metadata":', metadata]
@@ -185,7 +189,7 @@ def language_of(document: Document, identified: tuple[str, float] | None = None)
 
     Args:
         document: any document.
-        identified: language and probability that were identified, as for compose().
+        identified: language and probability that were identified, as for line_of_document().
 
     Returns:
         The label as the line spells it; `und` if nothing says a language. It always has the form of a language tag.
@@ -198,13 +202,13 @@ def language_of(document: Document, identified: tuple[str, float] | None = None)
     if not _is_of_oscar(metadata):
         return identified_language(metadata, identified)[0]
     oscar, kept, _, _ = _parts(metadata)
-    if identified is not None and is_label(identified[0]) and _edited(document.text, oscar, kept):
+    if identified is not None and has_tag_form(identified[0]) and _edited(document.text, oscar, kept):
         return identified[0]
     return str(oscar["identification"]["label"])
 
 
 def identified_language(metadata: Mapping[str, Any], identified: tuple[str, float] | None) -> tuple[str, float]:
-    """The language label and probability of a document that was not read from OSCAR; see compose().
+    """The language label and probability of a document that was not read from OSCAR; see line_of_document().
 
     Args:
         metadata: metadata of the document.
@@ -213,7 +217,7 @@ def identified_language(metadata: Mapping[str, Any], identified: tuple[str, floa
     >>> identified_language({"language": "de"}, None), identified_language({"language": "de"}, ("nl", 0.9))
     (('de', 1.0), ('nl', 0.9))
     """
-    if identified is not None and is_label(identified[0]):
+    if identified is not None and has_tag_form(identified[0]):
         return identified[0], float(identified[1])
     label = label_of_tag(metadata.get("language"))
     return label, 0.0 if label == UNDETERMINED else 1.0
@@ -238,7 +242,7 @@ def _with_nulls(oscar: Mapping[str, Any], text: str, identified: tuple[str, floa
     changed: dict[str, Any] = {**oscar, "sentence_identifications": [None] * line_count(text)}
     if "tlsh" in changed:
         changed["tlsh"] = None
-    if identified is not None and is_label(identified[0]):
+    if identified is not None and has_tag_form(identified[0]):
         changed["identification"] = {"label": identified[0], "prob": float(identified[1])}
     return changed
 

@@ -43,23 +43,23 @@ _TAGS: Final[dict[str, dict[str, str]]] = {
 }
 
 
-def is_label(label: str) -> bool:
+def has_tag_form(label: str) -> bool:
     """Whether a label has the form of a language tag: groups of one to eight ASCII letters and digits, joined by `-`.
 
-    >>> [is_label(label) for label in ("en", "ar-Arab", "x-eml", "Multi", "en_US", "")]
+    >>> [has_tag_form(label) for label in ("en", "ar-Arab", "x-eml", "Multi", "en_US", "")]
     [True, True, True, True, False, False]
     """
     return _FORM.fullmatch(label) is not None
 
 
-def language_tag(label: str, schema: Schema) -> str:
+def bcp47_tag(label: str, schema: Schema) -> str:
     """The BCP 47 tag of a label: `als` of 22.01 is Alemannic (`gsw`), and `multi` is `mul`. Others are tags already.
 
     Args:
         label: label as a line spells it.
         schema: schema of the line.
 
-    >>> language_tag("als", "22.01"), language_tag("als", "23.01"), language_tag("EN", "22.01")
+    >>> bcp47_tag("als", "22.01"), bcp47_tag("als", "23.01"), bcp47_tag("EN", "22.01")
     ('gsw', 'als', 'EN')
     """
     return _TAGS[schema].get(label.lower(), label)
@@ -71,6 +71,6 @@ def label_of_tag(tag: object) -> str:
     >>> label_of_tag("de-AT"), label_of_tag("mul"), label_of_tag(None), label_of_tag("../en")
     ('de-AT', 'multi', 'und', 'und')
     """
-    if not isinstance(tag, str) or not is_label(tag):
+    if not isinstance(tag, str) or not has_tag_form(tag):
         return UNDETERMINED
     return MULTILINGUAL if tag.lower() == "mul" else tag

@@ -7,7 +7,7 @@ The releases name their folders and parts `<lang>_meta`; 23.01 has Zstandard in 
 import re
 
 from gristmill.errors import RecipeError
-from gristmill.formats.oscar.labels import is_label
+from gristmill.formats.oscar.labels import has_tag_form
 
 _NUMBER = re.compile(r"([0-9]+)")
 
@@ -26,7 +26,7 @@ def part_name(lang: str, part: int | None = None, packing: str = ".gz") -> str:
     >>> part_name("en", 2), part_name("af")
     ('en_part_2.jsonl.gz', 'af.jsonl.gz')
     """
-    if not is_label(lang) or (part is not None and part < 1) or packing not in {"", ".gz", ".zst", ".zstd"}:
+    if not has_tag_form(lang) or (part is not None and part < 1) or packing not in {"", ".gz", ".zst", ".zstd"}:
         raise RecipeError(f"no name of an OSCAR part: language {lang!r}, part {part!r}, packing {packing!r}")
     return f"{lang}{'' if part is None else f'_part_{part}'}.jsonl{packing}"
 

@@ -20,8 +20,8 @@ import msgspec
 import orjson
 from msgspec import UNSET
 
-from gristmill.formats.oscar.compose import EXTRA, HEADERS, KEPT, OSCAR, compose, joined, text_digest
-from gristmill.formats.oscar.labels import PUBLISHED, Schema, language_tag
+from gristmill.formats.oscar.compose import EXTRA, HEADERS, KEPT, OSCAR, join_line, line_of_document, text_digest
+from gristmill.formats.oscar.labels import PUBLISHED, Schema, bcp47_tag
 from gristmill.formats.oscar.schema import (
     Line,
     LineError,
@@ -89,7 +89,7 @@ class OscarRows:
         remarks = () if labels <= self._published else self._unknown(labels)
         encode = self._encode
         content, headers, metadata = encode(decoded.content), encode(decoded.warc_headers), encode(decoded.metadata)
-        if joined(content, headers, metadata, {}) != line:
+        if join_line(content, headers, metadata, {}) != line:
             try:
                 return self._verbatim(line, decoded, remarks)
             except RecursionError as error:
@@ -103,7 +103,7 @@ class OscarRows:
         parts.append(b',"metadata":{')
         if url is not None:
             parts += [b'"url":', encode(url), b","]
-        language = encode(language_tag(decoded.metadata.identification.label, self._schema))
+        language = encode(bcp47_tag(decoded.metadata.identification.label, self._schema))
         parts += [b'"language":', language, b',"warc_headers":', headers, b',"oscar":', metadata]
         parts += [b',"oscar_line":{"text_xxh3":"', text_digest(decoded.content).encode(), b'"}}}']
         return OscarRow(id_, b"".join(parts), remarks)
@@ -128,7 +128,7 @@ class OscarRows:
         metadata: dict[str, Any] = {}
         if "warc-target-uri" in decoded.warc_headers:
             metadata["url"] = decoded.warc_headers["warc-target-uri"]
-        metadata["language"] = language_tag(decoded.metadata.identification.label, self._schema)
+        metadata["language"] = bcp47_tag(decoded.metadata.identification.label, self._schema)
         metadata |= {HEADERS: value.pop("warc_headers"), OSCAR: value.pop("metadata")}
         text = value.pop("content")
         if value:
@@ -142,7 +142,7 @@ class OscarRows:
             created=decoded.warc_headers.get("warc-date", UNSET),
             metadata=metadata,
         )
-        if compose(document).line != line:
+        if line_of_document(document).line != line:
             metadata[KEPT] |= _around(line, self._encode(text))
             remarks += ("line kept verbatim",)
         return OscarRow(document.id, self._encode(document), remarks)

@@ -23,7 +23,7 @@ import orjson
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from gristmill.errors import DataError, RecipeError, known_names
-from gristmill.formats.oscar.labels import Schema, is_label
+from gristmill.formats.oscar.labels import Schema, has_tag_form
 
 TOLERANCE: Final = 1e-3
 """How far a probability may exceed 1. The greatest that was seen is 1.000088."""
@@ -130,7 +130,7 @@ _ABSENT: Final[dict[str, dict[str, None]]] = {
 }
 _PATH = re.compile(r" - at `(\$[^`]*)`$")
 _FIELD = re.compile(r"missing required field `([^`]*)`")
-_is_label = lru_cache(4096)(is_label)
+_is_label = lru_cache(4096)(has_tag_form)
 _INDEX = re.compile(r"\[[0-9]+\]")
 
 

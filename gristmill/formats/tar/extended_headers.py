@@ -5,7 +5,7 @@ from collections.abc import Callable
 from gristmill.errors import DataError
 
 
-def damaged(tar: str, offset: int, reason: str) -> DataError:
+def damaged_header_error(tar: str, offset: int, reason: str) -> DataError:
     """The error of a header that is not valid.
 
     Args:
@@ -52,13 +52,13 @@ class Extended:
         if not known:
             return
         if kind == b"g":
-            raise damaged(tar, offset, f"it gives all members the same {known[0].decode()}")
+            raise damaged_header_error(tar, offset, f"it gives all members the same {known[0].decode()}")
         self.sparse = self.sparse or any(key.startswith(b"GNU.sparse.") for key in known)
         if b"path" in records and self.name is None:
             self.name = text_of(records[b"path"], tar, offset).rstrip("/")
         if b"size" in records and self.size is None:
             if not records[b"size"].isdigit():
-                raise damaged(tar, offset, f"its size is {records[b'size']!r:.40}")
+                raise damaged_header_error(tar, offset, f"its size is {records[b'size']!r:.40}")
             self.size = int(records[b"size"])
 
 
@@ -92,9 +92,11 @@ def pax_records(content: bytes, malformed: Callable[[int], DataError]) -> tuple[
 def _records(content: bytes, tar: str, offset: int) -> dict[bytes, bytes]:
     """The records of a PAX header. Only zeros that fill it up may follow them."""
     what = "a record of its extended header is malformed"
-    records, start = pax_records(content, lambda at: damaged(tar, offset, f"{what}, at byte {at} of it"))
+    records, start = pax_records(content, lambda at: damaged_header_error(tar, offset, f"{what}, at byte {at} of it"))
     if any(content[start:]) or (content and not start):
-        raise damaged(tar, offset, f"its extended header has zeros in place of a record, at byte {start} of it")
+        raise damaged_header_error(
+            tar, offset, f"its extended header has zeros in place of a record, at byte {start} of it"
+        )
     return records
 
 

@@ -3,14 +3,14 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from gristmill.formats.tar.extended_headers import damaged
+from gristmill.formats.tar.extended_headers import damaged_header_error
 
 _SUM = 148
 _WIDTH = 8
 _OCTAL = 8 ** np.arange(5, -1, -1)
 
 
-def check_sums(tar: str, blocks: NDArray[np.uint8], offsets: list[int]) -> None:
+def check_header_sums(tar: str, blocks: NDArray[np.uint8], offsets: list[int]) -> None:
     """Checks the sums of headers.
 
     Args:
@@ -32,7 +32,7 @@ def check_sums(tar: str, blocks: NDArray[np.uint8], offsets: list[int]) -> None:
     usual = ((digits >= 0) & (digits < 8)).all(axis=1) & np.isin(field[:, 6], (0, 32))
     for row in np.flatnonzero(~usual | (stored != sums)).tolist():
         if not _has_sum(blocks[row].tobytes(), int(sums[row])):
-            raise damaged(tar, offsets[row], "its checksum does not fit its bytes")
+            raise damaged_header_error(tar, offsets[row], "its checksum does not fit its bytes")
 
 
 def _has_sum(block: bytes, unsigned: int) -> bool:

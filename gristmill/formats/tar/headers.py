@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gristmill.errors import DataError
-from gristmill.formats.tar.extended_headers import Extended, damaged, text_of
-from gristmill.formats.tar.header_sums import check_sums
+from gristmill.formats.tar.extended_headers import Extended, damaged_header_error, text_of
+from gristmill.formats.tar.header_sums import check_header_sums
 from gristmill.formats.tar.keys import split_name
 from gristmill.formats.tar.tar_bytes import BLOCK, RangeReader, TarBytes
 
@@ -172,11 +172,13 @@ class _Run:
                 if self.ended:
                     break
         if place + self._base > self._tar.size:
-            raise self._tar.truncated(f"the content of the member whose header is at byte {self._base + members[-1]}")
+            raise self._tar.truncated_error(
+                f"the content of the member whose header is at byte {self._base + members[-1]}"
+            )
         return place
 
     def _not_octal(self, place: int) -> DataError:
-        return damaged(self._tar.name, place + self._base, "a number in it is not octal")
+        return damaged_header_error(self._tar.name, place + self._base, "a number in it is not octal")
 
     def _unusual(self, place: int) -> int:
         """Takes a member with extended headers, or one that is no regular file; or comes to the end."""
@@ -185,7 +187,9 @@ class _Run:
             block = self._header(place)
             if block == _ZEROS:
                 if first != place:
-                    raise damaged(self._tar.name, first + self._base, "it describes a member that does not follow")
+                    raise damaged_header_error(
+                        self._tar.name, first + self._base, "it describes a member that does not follow"
+                    )
                 self._tar.check_end(place + self._base)
                 self.ended = True
                 return place
@@ -194,7 +198,7 @@ class _Run:
                 return self._member(block, place, values)
             size = self._size(block, place)
             if size > _LONGEST_EXTENSION:
-                raise damaged(self._tar.name, place + self._base, f"an extended header of {size} bytes")
+                raise damaged_header_error(self._tar.name, place + self._base, f"an extended header of {size} bytes")
             content = self._bytes(place + BLOCK, size, f"the extended header at byte {place + self._base}")
             values.add(kind, content, self._tar.name, place + self._base)
             if kind != b"g" and values.start is None:
@@ -250,7 +254,7 @@ class _Run:
             return int.from_bytes(field[1:], "big")
         digits = field.partition(b"\0")[0].strip()
         if digits and not digits.isdigit():
-            raise damaged(self._tar.name, place + self._base, f"its size is {digits!r}")
+            raise damaged_header_error(self._tar.name, place + self._base, f"its size is {digits!r}")
         try:
             return int(digits or b"0", 8)
         except ValueError:
@@ -266,7 +270,9 @@ class _Run:
         if place + BLOCK <= len(self._data):
             self._headers.append(place)
         else:
-            check_sums(self._tar.name, np.frombuffer(block, dtype=np.uint8).reshape(1, BLOCK), [place + self._base])
+            check_header_sums(
+                self._tar.name, np.frombuffer(block, dtype=np.uint8).reshape(1, BLOCK), [place + self._base]
+            )
         return block
 
     def _bytes(self, place: int, length: int, inside: str) -> bytes:
@@ -283,7 +289,7 @@ class _Run:
     def _check_sums(self) -> None:
         if self._headers:
             self._checked = self._blocks(self._headers)
-            check_sums(self._tar.name, self._checked, [place + self._base for place in self._headers])
+            check_header_sums(self._tar.name, self._checked, [place + self._base for place in self._headers])
 
     def members(self) -> TarMembers:
         """The members of this window."""

@@ -60,10 +60,10 @@ class TarBytes:
         """
         data = self.read(offset, length)
         if len(data) < length:
-            raise self.truncated(inside)
+            raise self.truncated_error(inside)
         return data
 
-    def truncated(self, inside: str) -> DataError:
+    def truncated_error(self, inside: str) -> DataError:
         """The error of a tar that ends too early."""
         return DataError(f"{self.name}: truncated: it ends at byte {self.size}, in {inside}; acquire it again")
 

@@ -47,7 +47,7 @@ class TarWriter:
     >>> writer = TarWriter(pieces.append)
     >>> writer.add("a", [("txt", b"one"), ("json", b"{}")])
     >>> writer.close()
-    >>> writer.take().starts.tolist(), len(b"".join(pieces))
+    >>> writer.take_index().starts.tolist(), len(b"".join(pieces))
     ([0, 2048], 3072)
     """
 
@@ -102,7 +102,7 @@ class TarWriter:
         """Writes the end of the archive: two blocks of zeros. `size` stays where they begin."""
         self._write(_ENDS)
 
-    def take(self) -> Samples:
+    def take_index(self) -> Samples:
         """The index of the samples since the last call; the writer forgets them."""
         numbers, names, offsets, sizes = zip(*self._parts, strict=True) if self._parts else ((), (), (), ())
         taken = Samples(

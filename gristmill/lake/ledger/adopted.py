@@ -120,7 +120,7 @@ class ShardFile:
         start, end, _ = member_of(self.shard.members, self.shard.bytes, row)
         return self.path.endswith(".gz") and (end - start <= WHOLE or len(self.shard.members) > 1)
 
-    def around(self, row: int) -> tuple[int, list[bytes]]:
+    def rows_around(self, row: int) -> tuple[int, list[bytes]]:
         """The number of the first of some rows, and these rows without line feeds. One of them is `row`.
 
         They are the rows of one gzip member; of a file without small members, those of a block. No rows: the file ends

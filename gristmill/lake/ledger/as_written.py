@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.schema import SCHEMA
 
 
@@ -20,12 +20,12 @@ def why_not_as_written(data: bytes, value: object) -> str:
     ('', "it has the field 'b', which no such record has")
     """
     given = msgspec.json.decode(data)
-    if dump(given) != data.removesuffix(b"\n"):
+    if as_json(given) != data.removesuffix(b"\n"):
         return "it is not canonical JSON: keys sorted, each once, no spaces"
     schema = given.get("schema", SCHEMA) if isinstance(given, dict) else SCHEMA
     if schema not in range(1, SCHEMA + 1):
         return f"its schema is {schema}, which no Gristmill wrote"
-    field = unknown_field(given, msgspec.json.decode(dump(value)))
+    field = unknown_field(given, msgspec.json.decode(as_json(value)))
     return f"it has the field {field!r}, which no such record has" if field is not None else ""
 
 

@@ -24,14 +24,14 @@ _LINE = "\n"
 """Stands between their reasons."""
 
 
-def joined(code: str, options: str) -> str:
+def join_digests(code: str, options: str) -> str:
     """The digest of code together with that of its reader's options.
 
     Args:
         code: digest of the syntax trees; empty: not known.
         options: digest of the options; empty: there are no options.
 
-    >>> joined("c0de", "0b7"), joined("c0de", ""), joined("", "0b7")
+    >>> join_digests("c0de", "0b7"), join_digests("c0de", ""), join_digests("", "0b7")
     ('c0de-0b7', 'c0de', '')
     """
     return f"{code}-{options}" if code and options else code
@@ -41,8 +41,8 @@ def same_code(one: str, other: str) -> bool:
     """Whether two digests are of the same code. One without options, of an older version, equals each with options.
 
     Args:
-        one: result of joined().
-        other: result of joined().
+        one: result of join_digests().
+        other: result of join_digests().
 
     >>> same_code("c0de-0b7", "c0de-0b7"), same_code("c0de-0b7", "c0de"), same_code("c0de-0b7", "c0de-1")
     (True, True, False)
@@ -55,7 +55,7 @@ class Code(msgspec.Struct, frozen=True):
     """The code of a recipe; see gristmill.recipes.code.digest.
 
     Attributes:
-        digest: digest of its syntax trees, and of its reader's options: see joined(); empty: not known.
+        digest: digest of its syntax trees, and of its reader's options: see join_digests(); empty: not known.
         module: the module that declares the recipe.
         reason: reason why the output is the same as before, by its author; empty: nobody says so.
         problem: reason why the code that runs here is not known, and the mend; empty if all is well.
@@ -74,10 +74,11 @@ class Code(msgspec.Struct, frozen=True):
     wider: bool = False
     parts: tuple["Code", ...] = ()
 
-    def changed(self, codes: Mapping[str, str]) -> bool:
+    def has_changed(self, codes: Mapping[str, str]) -> bool:
         """Whether a partition was made by other code. Unknown code counts as unchanged.
 
-        >>> Code("b").changed({"a": ""}), Code("a").changed({"a": ""}), Code("b").changed({}), Code().changed({"a": ""})
+        >>> old = {"a": ""}
+        >>> Code("b").has_changed(old), Code("a").has_changed(old), Code("b").has_changed({}), Code().has_changed(old)
         (True, False, False, False)
         """
         return bool(self.digest and codes and not self.is_recorded(codes))
@@ -101,13 +102,13 @@ class Code(msgspec.Struct, frozen=True):
         for number, part in enumerate(self.parts):
             yield part, {each[number]: why for each, why in split if len(each) == len(self.parts)}
 
-    def changes(self, codes: Mapping[str, str]) -> "list[tuple[Code, Codes]]":
+    def changed_codes(self, codes: Mapping[str, str]) -> "list[tuple[Code, Codes]]":
         """The codes that changed, each with what is recorded of it: the parts, if they were recorded one by one.
 
         Args:
             codes: codes that the partition's note records.
         """
-        if not self.changed(codes):
+        if not self.has_changed(codes):
             return []
         parts = [(part, of_part) for part, of_part in self._by_part(codes) if not part.is_recorded(of_part)]
         return parts if all(of_part for _, of_part in parts) and parts else [(self, dict(codes))]
@@ -116,7 +117,7 @@ class Code(msgspec.Struct, frozen=True):
         """Whether a partition has only the digest of an earlier version, in which not all statements counted.
 
         >>> code = Code("b", former=("a",), wider=True)
-        >>> code.changed({"a": ""}), code.counts_more({"a": ""}), code.counts_more({"b": ""})
+        >>> code.has_changed({"a": ""}), code.counts_more({"a": ""}), code.counts_more({"b": ""})
         (False, True, False)
         """
         known = self.digest and any(same_code(self.digest, each) for each in codes)
@@ -132,10 +133,10 @@ class Code(msgspec.Struct, frozen=True):
         recorded = {each.partition("-")[2] for each in codes} - {""}
         return bool(options and recorded) and options not in recorded
 
-    def made(self, digest: str, codes: Mapping[str, str]) -> bool:
+    def may_keep_shard(self, digest: str, codes: Mapping[str, str]) -> bool:
         """Whether a shard that code of this digest made may be kept. Unknown code counts as the same.
 
-        >>> Code("b").made("a", {"a": ""}), Code("b", reason="renamed").made("a", {"a": ""})
+        >>> Code("b").may_keep_shard("a", {"a": ""}), Code("b", reason="renamed").may_keep_shard("a", {"a": ""})
         (False, True)
         """
         if not self.digest or not digest or self._is(digest):
@@ -144,7 +145,10 @@ class Code(msgspec.Struct, frozen=True):
             return False
         each = digest.split(_AND)
         if self.parts and len(each) == len(self.parts):
-            return all(part.made(one, of_part) for one, (part, of_part) in zip(each, self._by_part(codes), strict=True))
+            return all(
+                part.may_keep_shard(one, of_part)
+                for one, (part, of_part) in zip(each, self._by_part(codes), strict=True)
+            )
         return digest in codes and (self.is_recorded(codes) or bool(self.reason))
 
     def recorded(self, codes: Mapping[str, str]) -> Codes:
@@ -162,7 +166,7 @@ class Code(msgspec.Struct, frozen=True):
             return dict(codes)
         if any(map(self._is, codes)):
             return {self.digest if self._is(each) else each: why for each, why in codes.items()}
-        changes = self.changes(codes)
+        changes = self.changed_codes(codes)
         agreed = codes and all(code.reason for code, _ in changes) and not self.has_other_options(codes)
         return {**codes, self.digest: _LINE.join(code.reason for code, _ in changes)} if agreed else {self.digest: ""}
 
@@ -176,7 +180,7 @@ def all_of(codes: Mapping[str, Code]) -> Code:
         codes: the code of each recipe, by its name.
 
     >>> both = all_of({"aa-1": Code("a2", reason="renamed"), "bb-1": Code("b")})
-    >>> both.digest, both.made("a1+b", {"a1+b": ""}), both.made("a1+b1", {"a1+b1": ""})
+    >>> both.digest, both.may_keep_shard("a1+b", {"a1+b": ""}), both.may_keep_shard("a1+b1", {"a1+b1": ""})
     ('a2+b', True, False)
     """
     if not codes or not all(code.digest or code.problem for code in codes.values()):
@@ -218,7 +222,7 @@ def check_same_code(code: Code, codes: Mapping[str, str], place: Place, *, draft
         OtherMaking: the code changed, and nobody says that the output is the same; or the reason was given already for
             an earlier change; or options of the reader changed.
     """
-    for changed, recorded in code.changes(codes):
+    for changed, recorded in code.changed_codes(codes):
         _check_change(changed, recorded, place, draft=draft)
 
 

@@ -21,7 +21,7 @@ from gristmill.lake.ledger.renamed import current_head, current_shard
 from gristmill.lake.ledger.schema import SCHEMA, refuse_newer
 from gristmill.lake.ledger.walk import ledger_folders
 from gristmill.lake.rows.shard_file import gzip_bytes, rows_of, unpacked_whole
-from gristmill.lake.store.json_object import NOT_DECODED, decode_object, undecoded
+from gristmill.lake.store.json_object import NOT_DECODED, decode_object, undecoded_error
 from gristmill.lake.store.protocol import Store
 
 MOST = 8
@@ -30,7 +30,7 @@ MOST = 8
 _encoder = msgspec.json.Encoder(order="sorted")
 
 
-def dump(value: Any) -> bytes:
+def as_json(value: Any) -> bytes:
     """A struct as canonical JSON: sorted keys, no spaces."""
     return _encoder.encode(value)
 
@@ -50,10 +50,10 @@ def fingerprint_of(place: Place, recipe: Recipe, inputs: Iterable[Upstream], sha
 
 def table_bytes(shards: Iterable[Shard]) -> bytes:
     """The table's lines, uncompressed."""
-    return b"".join(dump(shard) + b"\n" for shard in shards)
+    return b"".join(as_json(shard) + b"\n" for shard in shards)
 
 
-def compose(
+def compose_ledger(
     place: Place, recipe: Recipe, inputs: tuple[Upstream, ...], shards: list[Shard], lines: bytes | None = None
 ) -> Ledger:
     """Composes the head of a ledger.
@@ -123,7 +123,7 @@ def parse_head(data: bytes, path: str) -> Ledger:
     try:
         ledger.recipe.digest  # noqa: B018 - raises if an option is no value that a digest takes
     except TypeError as error:
-        raise undecoded(error, path, "a ledger", mend) from error
+        raise undecoded_error(error, path, "a ledger", mend) from error
     return current_head(ledger)
 
 
@@ -151,7 +151,7 @@ def parse_table(data: Iterable[bytes], path: str) -> list[Shard]:
                 row.objects  # noqa: B018 - raises if they are of another type
             shards += rows
         except NOT_DECODED as error:
-            raise undecoded(error, path, "a ledger's table", "run its asset again") from error
+            raise undecoded_error(error, path, "a ledger's table", "run its asset again") from error
     return shards
 
 

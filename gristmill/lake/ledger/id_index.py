@@ -12,7 +12,7 @@ import xxhash
 
 from gristmill.errors import DataError
 from gristmill.lake.address import Place
-from gristmill.lake.identity import HASH_BYTES, ROW_BYTES, Pair, canonical
+from gristmill.lake.identity import HASH_BYTES, ROW_BYTES, Pair, canonical_bytes
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.protocol import Store
 
@@ -28,7 +28,7 @@ _FEW = 64
 
 def hash_of(pair: Pair) -> bytes:
     """The hash of a (source, id) pair, as an index contains it: XXH3-128, 16 bytes, big-endian."""
-    return xxhash.xxh3_128_digest(canonical(pair))
+    return xxhash.xxh3_128_digest(canonical_bytes(pair))
 
 
 def place_of(read: ReadRange, rows: int, digest: bytes) -> int | None:

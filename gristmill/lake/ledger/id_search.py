@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gristmill.errors import DataError
 from gristmill.lake.address import Place
-from gristmill.lake.identity import HASH_BYTES, Pair, canonical, load_hashes, missing_from
+from gristmill.lake.identity import HASH_BYTES, Pair, canonical_bytes, load_hashes, missing_from
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.batches import IdPair
@@ -121,7 +121,7 @@ def repeated_highs(read: ReadIndex, shards: Sequence[Shard], bucket: int = BUCKE
         DataError: an index is not sorted, or has fewer hashes than its shard has rows.
     """
     if sum(shard.rows for shard in shards) <= bucket:
-        whole = [hashes[:, 0] for _, hashes in loaded(read, shards)]
+        whole = [hashes[:, 0] for _, hashes in load_indexes(read, shards)]
         return _twice(np.concatenate(whole)) if whole else np.empty(0, dtype=np.uint64)
     buckets = 1
     while sum(shard.rows for shard in shards) > buckets * bucket:
@@ -142,7 +142,7 @@ def _twice(highs: Highs) -> Highs:
     return np.unique(highs[1:][highs[1:] == highs[:-1]])
 
 
-def loaded(read: ReadIndex, shards: Sequence[Shard]) -> Iterator[tuple[Shard, NDArray[np.uint64]]]:
+def load_indexes(read: ReadIndex, shards: Sequence[Shard]) -> Iterator[tuple[Shard, NDArray[np.uint64]]]:
     """The shards with their whole indexes, each of shape (n, 2), in order; several are read at once. Raises the same
     errors as load_whole.
     """
@@ -159,7 +159,7 @@ def _load_group(read: ReadIndex, group: Sequence[Shard]) -> list[NDArray[np.uint
     return [load_whole(read, shard) for shard in group]
 
 
-def sightings(store: Store, place: Place, shard: Shard, highs: Highs) -> Iterator[Sighting]:
+def find_sightings(store: Store, place: Place, shard: Shard, highs: Highs) -> Iterator[Sighting]:
     """The rows of a shard whose hash has one of these upper halves, in row order.
 
     Raises:
@@ -169,7 +169,7 @@ def sightings(store: Store, place: Place, shard: Shard, highs: Highs) -> Iterato
     searched = set(highs.tolist())
     for first, rows in shard_file(store, place, shard).rows(IdPair, verified=bool(shard.sha256)):
         for number, row in enumerate(rows, start=first):
-            if xxhash.xxh3_128_intdigest(canonical(row.pair)) >> 64 in searched:
+            if xxhash.xxh3_128_intdigest(canonical_bytes(row.pair)) >> 64 in searched:
                 yield Sighting(shard.name, number, row.pair)
 
 
@@ -180,17 +180,17 @@ def first_duplicate(
     for start in range(0, len(highs), _CONFIRMED_AT_ONCE):
         chunk = highs[start : start + _CONFIRMED_AT_ONCE]
         seen: dict[Pair, Sighting] = {}
-        for shard, hashes in loaded(read, shards):
+        for shard, hashes in load_indexes(read, shards):
             if not np.isin(chunk, hashes[:, 0]).any():
                 continue
-            for sighting in sightings(store, place, shard, chunk):
+            for sighting in find_sightings(store, place, shard, chunk):
                 if sighting.pair in seen:
                     return seen[sighting.pair], sighting
                 seen[sighting.pair] = sighting
     return None
 
 
-def lacking(hashes: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def missing_hashes(hashes: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """The hashes that `known` does not contain. Both are sorted, of shape (n, 2)."""
     if not len(known) or not len(hashes):
         return hashes
@@ -199,7 +199,7 @@ def lacking(hashes: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[np
     return missing_from(candidates, known) if len(candidates) else candidates
 
 
-def present(hashes: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def possibly_known_hashes(hashes: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """The hashes that `known` may contain, by their upper halves. Both are sorted, of shape (n, 2)."""
     if not len(known) or not len(hashes):
         return hashes[:0]

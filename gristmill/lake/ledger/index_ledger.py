@@ -15,9 +15,9 @@ import msgspec
 
 from gristmill.errors import Conflict, DataError, NewerSchema
 from gristmill.lake.asset_kinds import ledger_of_asset
-from gristmill.lake.fence import fenced
+from gristmill.lake.fence import fence_writes
 from gristmill.lake.identity import digest_of
-from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.model import Upstream
 from gristmill.lake.ledger.schema import SCHEMA, refuse_newer
 from gristmill.lake.store.hashing import sha256_of
@@ -250,7 +250,7 @@ class IndexWriter:
 
     def fence(self) -> AbstractContextManager[None]:
         """A block in which nothing is written once another run has written the ledger: Conflict is raised instead."""
-        return fenced(self._check_unwritten)
+        return fence_writes(self._check_unwritten)
 
     def put(self, path: str, data: bytes) -> None:
         """Writes a small file, unless it exists already with the same bytes.
@@ -291,10 +291,10 @@ class IndexWriter:
             Conflict: another run wrote the ledger or a file meanwhile, so that the files may be of both; run again.
         """
         ledger = compose_index(self._asset, inputs, self._files)
-        data, before = dump(ledger), self._before
+        data, before = as_json(ledger), self._before
         if before is None or before[0] != data:
             try:
-                with fenced(lambda: self._check_own(ledger)):
+                with fence_writes(lambda: self._check_own(ledger)):
                     self._store.put_if(self._path, data, before[1] if before else None)
             except Conflict:
                 now = self._store.read_tagged(self._path)

@@ -7,7 +7,7 @@ import msgspec
 
 from gristmill.errors import Conflict, DataError
 from gristmill.lake.address import place_of_ledger
-from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.walk import ledger_folders
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
@@ -56,7 +56,7 @@ def make_lake_id(store: Store) -> LakeId:
         return lake_id
     lake_id = LakeId(uuid4().hex)
     try:
-        store.put_if(LAKE_FILE, dump(lake_id), None)
+        store.put_if(LAKE_FILE, as_json(lake_id), None)
     except Conflict:  # another process has written one meanwhile
         return make_lake_id(store)
     return lake_id

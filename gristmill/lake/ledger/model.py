@@ -64,7 +64,7 @@ class Input(msgspec.Struct, frozen=True, gc=False):
 class Upstream(msgspec.Struct, frozen=True):
     """One partition that a partition was made from.
 
-    Raw data have no ledger. Their fingerprint is empty until compose() computes it from the inputs of the shards.
+    Raw data have no ledger. Their fingerprint is empty until compose_ledger() computes it from the shards' inputs.
     """
 
     asset: str
@@ -118,7 +118,9 @@ class Shard(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, rename={"
     extra: dict[str, Any] = {}
 
     @classmethod
-    def of(cls, name: str, written: Written, *, ids: str, recipe: str = "", inputs: tuple[Input, ...] = ()) -> "Shard":
+    def from_written(
+        cls, name: str, written: Written, *, ids: str, recipe: str = "", inputs: tuple[Input, ...] = ()
+    ) -> "Shard":
         """The row of a shard file that was written and closed. The other arguments are as in Shard."""
         w, members = written, tuple(written.members)
         return cls(name, w.rows, w.bytes, w.length, w.sha256, w.content, ids, recipe, inputs, members)

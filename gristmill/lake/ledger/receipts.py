@@ -12,7 +12,7 @@ from msgspec import UNSET, UnsetType
 from gristmill.errors import StoreError
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.code import Codes
-from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.ledger.renamed import current_shard
 from gristmill.lake.store.json_object import NOT_DECODED
@@ -35,7 +35,7 @@ class RawVersion(msgspec.Struct, frozen=True, gc=False):
     link: str | UnsetType = UNSET
 
     @classmethod
-    def of(cls, version: ObjectVersion, sha256: str, link: str | UnsetType = UNSET) -> "RawVersion":
+    def from_version(cls, version: ObjectVersion, sha256: str, link: str | UnsetType = UNSET) -> "RawVersion":
         """The version of an object with this sha256."""
         return cls(version.size, version.etag, sha256, version.changed, link)
 
@@ -117,7 +117,7 @@ def leave_receipt(store: Store, place: Place, run: str, receipt: Receipt) -> Rec
         The receipt as it was written: that of this run.
     """
     own = msgspec.structs.replace(receipt, run=run)
-    store.put(place.receipt(receipt.row.name), dump(own))
+    store.put(place.receipt(receipt.row.name), as_json(own))
     return own
 
 

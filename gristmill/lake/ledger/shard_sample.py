@@ -19,14 +19,14 @@ class ShardSample(msgspec.Struct, frozen=True):
     share: float
     seed: int = 0
 
-    def has(self, snapshot: str, name: str) -> bool:
+    def contains_shard(self, snapshot: str, name: str) -> bool:
         """Whether a shard is in the sample.
 
         Args:
             snapshot: key of its snapshot.
             name: name of the shard.
 
-        >>> [ShardSample(share).has("2024", "00") for share in (0, 1)]
+        >>> [ShardSample(share).contains_shard("2024", "00") for share in (0, 1)]
         [False, True]
         """
         return fraction((snapshot, name), self.seed) < self.share

@@ -55,13 +55,13 @@ def encode_row(id_: str, source: str, attributes: Mapping[str, Any]) -> bytes:
     return orjson.dumps({"id": id_, "source": source, "attributes": attributes})
 
 
-def rounded(score: float) -> float:
+def round_score(score: float) -> float:
     """A score in its written form: an int unchanged, a float with `DIGITS` decimals.
 
     Raises:
         DataError: the score is not a finite number. JSON cannot represent it.
 
-    >>> rounded(2 / 3), rounded(True)
+    >>> round_score(2 / 3), round_score(True)
     (0.66667, 1)
     """
     if type(score) is float and math.isfinite(score):
@@ -97,7 +97,7 @@ def written_spans(spans: Iterable[Span | Sequence[float]]) -> list[list[float]]:
     return [
         [start, end, round(score, DIGITS)]
         if type(score) is float and type(start) is type(end) is int  # as nearly all, and without three calls
-        else [int(start), int(end), rounded(score)]
+        else [int(start), int(end), round_score(score)]
         for start, end, score in spans
     ]
 

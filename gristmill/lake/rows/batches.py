@@ -165,7 +165,7 @@ class RowFeed:
         self._lines: list[bytes] = []
         self._next = 0
 
-    def take(self, count: int, beside: str) -> list[bytes]:
+    def next_rows(self, count: int, beside: str) -> list[bytes]:
         """The next rows, without their line feeds.
 
         Args:

@@ -3,7 +3,7 @@
 import orjson
 import xxhash
 
-from gristmill.lake.identity import Pair, canonical
+from gristmill.lake.identity import Pair, canonical_bytes
 
 VALIDATION_SEED = 0x76616C  # "val"; not a seed of the mixes' samples, so that the draws are independent
 """Seed of the draw that holds documents out for validation."""
@@ -21,7 +21,7 @@ def fraction(pair: Pair, seed: int = 0) -> float:
     >>> round(fraction(("wiki", "d1")), 4), round(fraction(("wiki", "d1"), seed=1), 4)
     (0.024, 0.3252)
     """
-    return xxhash.xxh3_64_intdigest(canonical(pair), seed) / 2**64
+    return xxhash.xxh3_64_intdigest(canonical_bytes(pair), seed) / 2**64
 
 
 def key_fraction(key: str | float, seed: int = 0) -> float:

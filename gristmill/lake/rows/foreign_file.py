@@ -5,16 +5,16 @@ from collections.abc import Iterable, Iterator
 
 import xxhash
 
-from gristmill.lake.rows.row_blocks import BLOCK, blocks
-from gristmill.lake.rows.shard_file import unpacked
-from gristmill.lake.rows.unpacking import gunzipped
+from gristmill.lake.rows.row_blocks import BLOCK, read_row_blocks
+from gristmill.lake.rows.shard_file import unpack_pieces
+from gristmill.lake.rows.unpacking import gunzip
 
 STEP = 1 << 18
 """Least packed bytes between two gzip members that a ledger names: some writers make a member of each 64 KiB."""
 
 
 class ForeignFile:
-    """One file, read once. All attributes but `path` are complete when `blocks()` has ended.
+    """One file, read once. All attributes but `path` are complete when `read_row_blocks()` has ended.
 
     Args:
         pieces: the file's bytes.
@@ -56,8 +56,8 @@ class ForeignFile:
         """
         packed = self._hashed()
         gzip = self.path.lower().endswith(".gz")
-        plain = gunzipped(packed, self.path, self._begins) if gzip else unpacked(packed, self.path)
-        yield from blocks(self._counted(plain), self.path, size)
+        plain = gunzip(packed, self.path, self._begins) if gzip else unpack_pieces(packed, self.path)
+        yield from read_row_blocks(self._counted(plain), self.path, size)
         for _ in packed:  # zeros behind the last member
             pass
 

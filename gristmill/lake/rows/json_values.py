@@ -58,7 +58,7 @@ def decode_exact(data: bytes | memoryview, levels: int = LEVELS) -> Any:
     if not has_large(value, levels):
         return value
     if levels == LEVELS:
-        survey([value])  # what stands behind the large number too
+        count_keys([value])  # what stands behind the large number too
     return msgspec.json.decode(data)
 
 
@@ -113,7 +113,7 @@ def has_large(value: Any, levels: int = LEVELS) -> bool:
     return False
 
 
-def survey(values: Sequence[Any]) -> tuple[int, bool]:
+def count_keys(values: Sequence[Any]) -> tuple[int, bool]:
     """What many values of JSON hold, at all depths.
 
     Returns:
@@ -122,7 +122,7 @@ def survey(values: Sequence[Any]) -> tuple[int, bool]:
     Raises:
         RecursionError: a value has more than LEVELS levels.
 
-    >>> survey([{"a": 1, "b": [{"c": 1e30}]}, {"a": None}])
+    >>> count_keys([{"a": 1, "b": [{"c": 1e30}]}, {"a": None}])
     (4, True)
     """
     keys, large, level = 0, False, 0
@@ -258,7 +258,7 @@ def not_json(value: object, path: str, levels: int = LEVELS) -> str | None:
         raise RecursionError(_TOO_DEEP)
     for key, each in value.items() if isinstance(value, dict) else enumerate(value):
         if isinstance(value, dict) and not isinstance(key, str):
-            return f"{path} has the key {shown(key)}, a {type(key).__name__}; give keys that are strings"
+            return f"{path} has the key {short_repr(key)}, a {type(key).__name__}; give keys that are strings"
         at = f"{path}.{key}" if isinstance(value, dict) else f"{path}[{key}]"
         if type(each) not in _PLAIN and (wrong := not_json(each, at, levels - 1)):
             return wrong
@@ -276,12 +276,12 @@ def not_utf8(value: object, path: str) -> str | None:
     "metadata.a[1] is '\\ud800', which is not UTF-8; give text without lone surrogates"
     """
     if isinstance(value, str):
-        return f"{path} is {shown(value)}, {_NOT_UTF8}" if has_surrogate(value) else None
+        return f"{path} is {short_repr(value)}, {_NOT_UTF8}" if has_surrogate(value) else None
     if not isinstance(value, dict | list | tuple):
         return None
     for key, each in value.items() if isinstance(value, dict) else enumerate(value):
         if isinstance(key, str) and has_surrogate(key):
-            return f"{path} has the key {shown(key)}, {_NOT_UTF8}"
+            return f"{path} has the key {short_repr(key)}, {_NOT_UTF8}"
         wrong = not_utf8(each, f"{path}.{key}" if isinstance(value, dict) else f"{path}[{key}]")
         if wrong:
             return wrong
@@ -314,10 +314,10 @@ def _mend(value: object) -> str:
         return f"a {name}, a kind of {'string' if isinstance(value, str) else 'number'}; give its plain value"
     if hasattr(value, "tolist"):
         return f"a {name}; give value.tolist()"
-    return f"a {name}, {shown(value)}, which JSON does not have; give a string, number, list or dictionary"
+    return f"a {name}, {short_repr(value)}, which JSON does not have; give a string, number, list or dictionary"
 
 
-def shown(value: object) -> str:
+def short_repr(value: object) -> str:
     """The representation of a value, shortened for messages."""
     try:
         text = repr(value)

@@ -37,14 +37,14 @@ class LabelRange(NamedTuple):
         low: the lowest score; None is no bound.
         high: the highest score.
 
-    >>> LabelRange(0, 1).complaint(1.5)
+    >>> LabelRange(0, 1).score_fault(1.5)
     '1.5 is above 1.0'
     """
 
     low: float | None = None
     high: float | None = None
 
-    def complaint(self, score: float) -> str:
+    def score_fault(self, score: float) -> str:
         """The reason why a score is not in the range; empty if it is."""
         if self.low is not None and score < self.low - _SLACK:
             return f"{float(score)} is below {float(self.low)}"
@@ -170,7 +170,7 @@ def _are_right(scores: NDArray[Any], bounds: LabelRange, *, optional: bool) -> b
     if not len(scores):
         return True
     least, most = scores.min(), scores.max()  # NaN if one is NaN
-    return bool(np.isfinite([least, most]).all()) and not (bounds.complaint(least) or bounds.complaint(most))
+    return bool(np.isfinite([least, most]).all()) and not (bounds.score_fault(least) or bounds.score_fault(most))
 
 
 def _are_scores(scores: Sequence[Any], bounds: LabelRange) -> bool:
@@ -184,7 +184,7 @@ def _are_scores(scores: Sequence[Any], bounds: LabelRange) -> bool:
         return False
     if any(issubclass(kind, int) for kind in kinds) and not (least >= _LEAST and most <= _MOST):
         return False
-    return finite and not bounds.complaint(least) and not bounds.complaint(most)
+    return finite and not bounds.score_fault(least) and not bounds.score_fault(most)
 
 
 def _are_spans(labels: Sequence[list[Any]], lengths: Sequence[int], bounds: LabelRange) -> bool:
@@ -214,7 +214,7 @@ def _are_array_spans(spans: NDArray[Any], lengths: NDArray[Any], bounds: LabelRa
         return True
     starts, ends, scores = spans.T
     inside = (starts >= 0) & (starts <= ends) & (ends <= lengths)
-    return bool(inside.all()) and not (bounds.complaint(scores.min()) or bounds.complaint(scores.max()))
+    return bool(inside.all()) and not (bounds.score_fault(scores.min()) or bounds.score_fault(scores.max()))
 
 
 def _complaint(label: Any, length: int, kind: Kind | None, bounds: LabelRange) -> str:
@@ -239,7 +239,7 @@ def _score_complaint(score: Any, bounds: LabelRange) -> str:
         return f"{_shown(score)} is not a number"
     if not finite:
         return f"a score of {score}: scores are finite numbers; give None for a document without a score"
-    return bounds.complaint(score)
+    return bounds.score_fault(score)
 
 
 def _span_complaint(span: Any, length: int, bounds: LabelRange) -> str:

@@ -50,13 +50,13 @@ class BlockSum(NamedTuple):
     crc: int
     stated: int | None = None
 
-    def behind(self, before: int) -> int:
+    def combined_with(self, before: int) -> int:
         """The combined checksum of these blocks and of those before them.
 
         Args:
             before: combined checksum of the blocks of the same stream before these; 0 if these begin it.
 
-        >>> BlockSum(1, 5).behind(1 << 31), BlockSum(33, 0).behind(3)
+        >>> BlockSum(1, 5).combined_with(1 << 31), BlockSum(33, 0).combined_with(3)
         (4, 6)
         """
         turn = self.blocks % 32
@@ -84,14 +84,14 @@ class PartEdges(msgspec.Struct, frozen=True, array_like=True):
     sums: tuple[BlockSum, ...] = ()
 
 
-def cut(size: int, most: int) -> tuple[RawPart, ...]:
+def cut_into_parts(size: int, most: int) -> tuple[RawPart, ...]:
     """The parts of an object.
 
     Args:
         size: size of the object in bytes.
         most: size of each part but the last.
 
-    >>> cut(250, 100)
+    >>> cut_into_parts(250, 100)
     (RawPart(start=0, end=100), RawPart(start=100, end=200), RawPart(start=200, end=250))
     """
     return tuple(RawPart(start, min(start + most, size)) for start in range(0, size, most))

@@ -80,7 +80,7 @@ class RawSpansWriter:
         self._members: dict[int, str] = {}
         self._placed = False
 
-    def begin(self) -> None:
+    def begin_object(self) -> None:
         """Starts the next raw object: the rows added from now on come from it."""
         self._inputs.append(0)
 
@@ -150,7 +150,7 @@ def find_raw_span(packed: bytes, row: int, path: str) -> RawOrigin:
         DataError: the bytes are not raw spans, or have no such row.
 
     >>> writer = RawSpansWriter()
-    >>> writer.begin()
+    >>> writer.begin_object()
     >>> writer.add(RawSpan(0, 120))
     >>> writer.add(RawSpan(120, 250))
     >>> find_raw_span(writer.pack(), 1, "demo.xxh128").raw_span

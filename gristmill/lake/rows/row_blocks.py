@@ -26,7 +26,7 @@ class LongRow(NamedTuple):
     length: int
 
 
-def blocks(pieces: Iterable[bytes], path: str, size: int = BLOCK, limit: int = ROW_LIMIT) -> Iterator[bytes]:
+def read_row_blocks(pieces: Iterable[bytes], path: str, size: int = BLOCK, limit: int = ROW_LIMIT) -> Iterator[bytes]:
     r"""Blocks of complete rows. Every row ends with a line feed; the last row gets one if it has none.
 
     Args:
@@ -41,7 +41,7 @@ def blocks(pieces: Iterable[bytes], path: str, size: int = BLOCK, limit: int = R
     Raises:
         DataError: a row is longer than the limit.
 
-    >>> list(blocks([b"one\ntw", b"o\nthree"], "numbers.txt", size=1))
+    >>> list(read_row_blocks([b"one\ntw", b"o\nthree"], "numbers.txt", size=1))
     [b'one\n', b'two\n', b'three\n']
     """
     seen = 0
@@ -68,7 +68,7 @@ def limited_blocks(
     Args:
         pieces: plain bytes, cut anywhere.
         limit: longest row in bytes, without its line feed.
-        size: least size of a block in bytes, as in blocks().
+        size: least size of a block in bytes, as in read_row_blocks().
         on_long: function that receives all bytes of each row that is too long, in pieces, after the rows before it and
             before its `LongRow`.
 

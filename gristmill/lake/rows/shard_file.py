@@ -13,17 +13,17 @@ import xxhash
 from isal import igzip_lib
 
 from gristmill.errors import DataError, StoreError
-from gristmill.lake.rows.row_blocks import BLOCK, ROW_LIMIT, blocks
-from gristmill.lake.rows.unpacking import bunzipped, gunzipped, unxz, unzstd
+from gristmill.lake.rows.row_blocks import BLOCK, ROW_LIMIT, read_row_blocks
+from gristmill.lake.rows.unpacking import bunzip2, gunzip, unxz, unzstd
 from gristmill.lake.store.adopted import ADOPT_AGAIN, AdoptedFiles
 from gristmill.lake.store.protocol import Entry, ObjectVersion, Store
 
 MEMBER = 1 << 20
 """Bytes of rows after which a gzip member is closed, at the next row end."""
 PACKINGS: dict[str, Callable[[Iterable[bytes], str], Iterator[bytes]]] = {
-    **dict.fromkeys((".gz", ".tgz"), gunzipped),
+    **dict.fromkeys((".gz", ".tgz"), gunzip),
     **dict.fromkeys((".zst", ".zstd", ".tzst"), unzstd),
-    **dict.fromkeys((".bz2", ".tbz2", ".tbz"), bunzipped),
+    **dict.fromkeys((".bz2", ".tbz2", ".tbz"), bunzip2),
     **dict.fromkeys((".xz", ".txz"), unxz),
 }
 """What unpacks a file, by the ending of its name in lower case."""
@@ -177,7 +177,7 @@ WHOLE = 1 << 26
 """Bytes of a gzip member that is unpacked in one piece. A larger one, as foreign files have, is read as a stream."""
 
 
-def checked(pieces: Iterable[bytes], path: str, sha256: str, *, adopted: bool = False) -> Iterator[bytes]:
+def verify_pieces(pieces: Iterable[bytes], path: str, sha256: str, *, adopted: bool = False) -> Iterator[bytes]:
     """The pieces unchanged. After the last one their sha256 is compared.
 
     Args:
@@ -202,7 +202,7 @@ def checked(pieces: Iterable[bytes], path: str, sha256: str, *, adopted: bool = 
         )
 
 
-def unpacked(pieces: Iterable[bytes], path: str) -> Iterator[bytes]:
+def unpack_pieces(pieces: Iterable[bytes], path: str) -> Iterator[bytes]:
     """The plain bytes of a file.
 
     Args:
@@ -240,7 +240,7 @@ def unpacked_whole(data: bytes, path: str, most: int = ROW_LIMIT) -> bytes:
     """
     plain: list[bytes] = []
     size = 0
-    for piece in unpacked([data], path):
+    for piece in unpack_pieces([data], path):
         size += len(piece)
         if size > most:
             raise DataError(f"{path}: its {len(data)} bytes unpack to more than {most}; rebuild this file")
@@ -263,8 +263,8 @@ def read_blocks(store: Store, path: str, sha256: str | None = None, size: int = 
     """
     pieces = store.stream(path)
     if sha256 is not None:
-        pieces = checked(pieces, path, sha256, adopted=isinstance(store, AdoptedFiles))
-    return blocks(unpacked(pieces, path), path, size)
+        pieces = verify_pieces(pieces, path, sha256, adopted=isinstance(store, AdoptedFiles))
+    return read_row_blocks(unpack_pieces(pieces, path), path, size)
 
 
 def rows_of(block: bytes) -> list[bytes]:

@@ -32,10 +32,10 @@ RAW_MEND = "if it is raw data, get this file again; else remove it, and `gristmi
 """The mend of a file that cannot be unpacked, whoever made it."""
 
 
-def gunzipped(pieces: Iterable[bytes], path: str, begins: list[int] | None = None) -> Iterator[bytes]:
+def gunzip(pieces: Iterable[bytes], path: str, begins: list[int] | None = None) -> Iterator[bytes]:
     """The plain bytes of a gzip file with any number of members; zero padding may follow them (RFC 1952).
 
-    Args: as in unpacked(). `begins` receives the byte offset of each member before its first plain bytes are yielded.
+    Args: as in unpack_pieces(). `begins` receives the byte offset of each member before its plain bytes are yielded.
 
     Yields:
         Plain bytes of at most 256 KiB, all of one member.
@@ -104,7 +104,7 @@ def is_skippable(begin: bytes) -> bool:
     return begin[:1] in _SKIPPABLE and begin[1:_MAGIC] == b"\x2a\x4d\x18"
 
 
-def bunzipped(pieces: Iterable[bytes], path: str, begins: list[int] | None = None) -> Iterator[bytes]:
+def bunzip2(pieces: Iterable[bytes], path: str, begins: list[int] | None = None) -> Iterator[bytes]:
     """The plain bytes of a bzip2 file with any number of streams.
 
     Args:

@@ -90,12 +90,12 @@ def check_lake_url(url: str, where: str) -> None:
         raise RecipeError(f"{where} is {url!r}; give a folder or s3://bucket/prefix")
 
 
-def absolute(path: Path) -> Path:
+def absolute_path(path: Path) -> Path:
     """The absolute path of a file or folder, without `..`: the folder that it was typed in may go.
 
     Links stay, unless the path has a `..`, which leads to the folder above the target of a link.
 
-    >>> absolute(Path("/data/project/../lake"))
+    >>> absolute_path(Path("/data/project/../lake"))
     PosixPath('/data/lake')
     """
     whole = path.absolute()
@@ -113,7 +113,7 @@ def absolute_folder(path: str, what: str) -> str:
         RecipeError: it begins with the `~` of nobody.
     """
     try:
-        return str(absolute(Path(path).expanduser()))
+        return str(absolute_path(Path(path).expanduser()))
     except RuntimeError as error:
         raise RecipeError(f"{what} is {path!r}: {error}; write the folder's path") from error
 

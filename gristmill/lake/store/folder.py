@@ -10,14 +10,14 @@ from itertools import groupby, islice
 from pathlib import Path
 
 from gristmill.errors import Conflict, StoreError
-from gristmill.lake.fence import ask, check_still, is_fenced
+from gristmill.lake.fence import check_fence, check_still, is_fenced
 from gristmill.lake.store.disk.file_lock import is_steady, open_locked
 from gristmill.lake.store.disk.followed_links import CircularLink, FollowedLinks
 from gristmill.lake.store.disk.old_file import OldFile
-from gristmill.lake.store.disk.os_errors import reported
+from gristmill.lake.store.disk.os_errors import raise_store_errors
 from gristmill.lake.store.disk.real_folders import RealFolders
 from gristmill.lake.store.disk.unfinished import UnfinishedFile, UnfinishedFiles
-from gristmill.lake.store.endpoint import absolute
+from gristmill.lake.store.endpoint import absolute_path
 from gristmill.lake.store.plain_files import NoFile, Tell, Unlisted, is_folder, open_plain, sorted_items, status_of
 from gristmill.lake.store.protocol import (
     DELETE_BATCH,
@@ -58,13 +58,13 @@ class _FileUpload:
         self, store: "FolderStore", path: str, before: str | None, like: OldFile | None = None, *, lasting: bool = False
     ) -> None:
         self._store, self._path, self._before, self._lasting = store, path, before, lasting
-        with reported(path):
+        with raise_store_errors(path):
             self._file = store.new_incoming(like)
         self._open = True
 
     def write(self, data: bytes) -> None:
         try:
-            with reported(self._path):
+            with raise_store_errors(self._path):
                 self._file.write(data)
         except StoreError:
             self.abort()
@@ -76,7 +76,7 @@ class _FileUpload:
 
     def close(self) -> Entry:
         try:
-            with reported(self._path):
+            with raise_store_errors(self._path):
                 if self._lasting or os.fstat(self._file.fd).st_size >= LASTING:
                     os.fsync(self._file.fd)
                 with self._store.unchanged(self._path, self._before):
@@ -108,7 +108,7 @@ class FolderStore:
     """
 
     def __init__(self, root: str, own: str = "", *, foreign: bool = False) -> None:
-        self._root = absolute(Path(root))
+        self._root = absolute_path(Path(root))
         self._own, above = own, f"{own}/" if own else ""
         self._incoming, self._lock = f"{above}{INCOMING}", f"{above}{LOCK}"
         self._folders = RealFolders(str(self._root), foreign=foreign)
@@ -119,7 +119,7 @@ class FolderStore:
         return str(self._root)
 
     def list(self, prefix: str, after: str = "", tell: Tell | None = None) -> Iterator[Entry]:
-        with reported(prefix):
+        with raise_store_errors(prefix):
             try:
                 top = self._top(prefix)
             except NoFile as error:
@@ -138,7 +138,7 @@ class FolderStore:
         return str(self._root / folder)
 
     def folders(self, prefix: str) -> Iterator[str]:
-        with reported(prefix):
+        with raise_store_errors(prefix):
             try:
                 items = sorted(os.scandir(self._top(prefix)), key=lambda item: item.name)
             except (FileNotFoundError, NotADirectoryError):
@@ -147,7 +147,7 @@ class FolderStore:
                 path = f"{prefix}{item.name}"
                 if path == self._incoming or not is_folder(item):
                     continue
-                if item.is_symlink() and not self._folders.follows(path):
+                if item.is_symlink() and not self._folders.is_followed(path):
                     raise self._folders.link_at(path)
                 yield f"{path}/"
 
@@ -181,12 +181,12 @@ class FolderStore:
         self, item: "os.DirEntry[str]", path: str, folder: str, links: FollowedLinks
     ) -> tuple[str, FollowedLinks]:
         """What a link leads to, as a path in the file system, and the links that have led there. Raises: NoFile."""
-        if not self._folders.follows(path):
+        if not self._folders.is_followed(path):
             raise self._folders.link_at(path)
         return links.follow(path, folder, item.name) if is_folder(item) else (item.path, links)
 
     def head(self, path: str) -> Entry | None:
-        with reported(path):
+        with raise_store_errors(path):
             try:
                 with self._folders.opened_beside(check_path(path)) as (folder, name, follows):
                     status = os.stat(name, dir_fd=folder, follow_symlinks=follows)
@@ -221,7 +221,7 @@ class FolderStore:
         return tagged[0]
 
     def read_tagged(self, path: str) -> tuple[bytes, str] | None:
-        with reported(path):
+        with raise_store_errors(path):
             try:
                 with self._opened(path) as file:
                     return file.read(), _etag(os.fstat(file.fileno()))
@@ -229,14 +229,14 @@ class FolderStore:
                 return None
 
     def read_range(self, path: str, start: int, end: int) -> bytes:
-        with reported(path), self._opened(path) as file:
+        with raise_store_errors(path), self._opened(path) as file:
             data = os.pread(file.fileno(), end - start, start)
         if len(data) != end - start:
             raise StoreError(f"{path}: it has no bytes {start} to {end}: it was replaced meanwhile; try again")
         return data
 
     def stream(self, path: str, version: ObjectVersion | None = None, start: int = 0) -> Iterator[bytes]:
-        with reported(path), self._opened(path) as file:
+        with raise_store_errors(path), self._opened(path) as file:
             opened = os.fstat(file.fileno())
             file.seek(start)
             while piece := file.read(PIECE):
@@ -274,7 +274,7 @@ class FolderStore:
             yield
             return
         with self._locked():
-            ask()
+            check_fence()
             now = self.head(path)
             if etag not in {ANY, now.etag if now else None}:
                 raise Conflict(f"{path}: another run wrote it meanwhile; run again")
@@ -289,7 +289,7 @@ class FolderStore:
             os.close(lock)
 
     def _open_lock(self) -> int:
-        with self._folders.opened(self._own, make=True) as own:
+        with self._folders.open_folder(self._own, make=True) as own:
             try:
                 return open_locked(LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, folder=own)
             except OSError as error:
@@ -301,19 +301,19 @@ class FolderStore:
         folders = groupby((check_path(path) for path in paths), lambda path: path.rpartition("/")[0])
         emptied: set[str] = set()
         for folder, objects in folders:
-            with reported(folder):
+            with raise_store_errors(folder):
                 self._delete_from(folder, objects, still)
             emptied.add(folder)
         for folder in emptied:
             self._prune(folder)
 
     def _delete_from(self, folder: str, paths: Iterator[str], still: Callable[[], bool] | None) -> None:
-        with suppress(FileNotFoundError, NotADirectoryError), self._folders.opened(folder) as opened:
+        with suppress(FileNotFoundError, NotADirectoryError), self._folders.open_folder(folder) as opened:
             while batch := list(islice(paths, DELETE_BATCH)):
                 with self._locked() if still else nullcontext():
                     check_still(batch[0], still)
                     for path in batch:
-                        with reported(path), suppress(FileNotFoundError):
+                        with raise_store_errors(path), suppress(FileNotFoundError):
                             os.unlink(path.rpartition("/")[2], dir_fd=opened)
 
     def _prune(self, folder: str) -> None:
@@ -323,13 +323,13 @@ class FolderStore:
 
     def why_bytes_stay(self, path: str) -> str:
         """The answer of RealFolders.why_bytes_stay()."""
-        with reported(path):
+        with raise_store_errors(path):
             return self._folders.why_bytes_stay(path)
 
     @contextmanager
     def old_file(self, path: str) -> Iterator[OldFile]:
         """The file of an object that is then replaced or removed, held open. See OldFile."""
-        with reported(path), self._opened(path) as file:
+        with raise_store_errors(path), self._opened(path) as file:
             yield OldFile(file.fileno(), (self._root / path).parent)
 
     def new_incoming(self, like: OldFile | None = None) -> UnfinishedFile:
@@ -337,14 +337,16 @@ class FolderStore:
         return self._unfinished.new(like)
 
     def sweep(self) -> None:
-        with reported(INCOMING):
+        with raise_store_errors(INCOMING):
             self._unfinished.sweep()
 
     def unfinished(self) -> Sequence[UnfinishedUpload]:
-        with reported(INCOMING):
-            return [UnfinishedUpload(f"{self._incoming}/{name}", "", began) for name, began in self._unfinished.there()]
+        with raise_store_errors(INCOMING):
+            return [
+                UnfinishedUpload(f"{self._incoming}/{name}", "", began) for name, began in self._unfinished.list_files()
+            ]
 
     def abort(self, upload: UnfinishedUpload) -> None:
         """Removes the file, unless its writer lives."""
-        with reported(upload.path):
+        with raise_store_errors(upload.path):
             self._unfinished.remove(upload.path.removeprefix(f"{self._incoming}/"))

@@ -40,10 +40,10 @@ def decode_object(data: bytes, kind: type[T], path: str, what: str, mend: str = 
     try:
         return msgspec.json.decode(data, type=kind)
     except NOT_DECODED as error:
-        raise undecoded(error, path, what, mend) from error
+        raise undecoded_error(error, path, what, mend) from error
 
 
-def undecoded(error: BaseException, path: str, what: str, mend: str = "") -> DataError:
+def undecoded_error(error: BaseException, path: str, what: str, mend: str = "") -> DataError:
     """The error for an object that a decoder refused.
 
     Args:

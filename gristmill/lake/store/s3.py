@@ -10,7 +10,7 @@ from obstore import exceptions
 from obstore.store import S3Store
 
 from gristmill.errors import Conflict, RecipeError, StoreError
-from gristmill.lake.fence import ask, check_still
+from gristmill.lake.fence import check_fence, check_still
 from gristmill.lake.store.credentials import bucket_keys
 from gristmill.lake.store.endpoint import Access
 from gristmill.lake.store.plain_files import Tell
@@ -23,7 +23,7 @@ from gristmill.lake.store.protocol import (
     check_path,
     check_prefix,
 )
-from gristmill.lake.store.s3_listing import behind, note_begin
+from gristmill.lake.store.s3_listing import note_begin, pages_after
 from gristmill.lake.store.s3_retry import (
     FIRST_PAUSE,
     LONGEST_PAUSE,
@@ -165,7 +165,7 @@ class BucketStore:
             nonlocal pages
             try:
                 if pages is None:
-                    pages = behind(last, obstore.list(self._lists, top.rstrip("/") or None, offset=offset))
+                    pages = pages_after(last, obstore.list(self._lists, top.rstrip("/") or None, offset=offset))
                 return next(pages, ())
             except Exception:
                 pages = None
@@ -285,7 +285,7 @@ class BucketStore:
         key = self._key(path)
 
         def put() -> str | None:
-            ask()
+            check_fence()
             return obstore.put(self._client, key, data, use_multipart=False)["e_tag"]
 
         return Entry(path, len(data), _unquoted(self._ask(path, put)))
@@ -295,14 +295,14 @@ class BucketStore:
         mode: PutMode = "create" if etag is None else {"e_tag": f'"{etag}"'}
 
         def put() -> str | None:
-            ask()
+            check_fence()
             return obstore.put(self._client, key, data, mode=mode)["e_tag"]
 
         try:
             done, _ = with_retries(put, _problem, self._server)
         except GaveUp as error:
             # An earlier try may have succeeded although its answer was lost: then the existing object is ours.
-            tagged = self.read_tagged(path) if error.doubtful and not error.trouble.passing else None
+            tagged = self.read_tagged(path) if error.doubtful and not error.trouble.is_passing else None
             if tagged and tagged[0] == data:
                 return Entry(path, len(data), tagged[1])
             trouble = error.trouble

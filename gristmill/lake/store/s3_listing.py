@@ -9,7 +9,7 @@ Listed = TypeVar("Listed", bound=Mapping[str, Any])
 """An object as the client lists it; `path` is its key."""
 
 
-def behind(last: str, pages: Iterable[Sequence[Listed]]) -> Iterator[Sequence[Listed]]:
+def pages_after(last: str, pages: Iterable[Sequence[Listed]]) -> Iterator[Sequence[Listed]]:
     """The pages of a listing after an object. Servers keep their order.
 
     Args:

@@ -17,7 +17,7 @@ from botocore.exceptions import ConnectionError as BotoConnectionError
 from botocore.parsers import ResponseParserError
 
 from gristmill.errors import Conflict, StoreError
-from gristmill.lake.fence import ask
+from gristmill.lake.fence import check_fence
 from gristmill.lake.store.protocol import UnfinishedUpload
 from gristmill.lake.store.s3_retry import TIMEOUT, GaveUp, Problem, store_error, with_retries
 from gristmill.threads import thread_pool
@@ -118,7 +118,7 @@ class Parts:
         where = {**self._where, "UploadId": self._id, "MultipartUpload": {"Parts": parts}}
 
         def complete() -> str:
-            ask()
+            check_fence()
             return str(self._client.complete_multipart_upload(**where, **unless)["ETag"])
 
         try:

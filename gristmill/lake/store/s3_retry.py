@@ -55,13 +55,13 @@ class Problem(msgspec.Struct, frozen=True):
     broken: bool = False
 
     @property
-    def passing(self) -> bool:
+    def is_passing(self) -> bool:
         """Whether the next try may succeed."""
         busy = self.status in {408, 429} or self.status >= 500 or self.code in _BUSY
         return self.broken or busy
 
     @property
-    def doubtful(self) -> bool:
+    def may_have_succeeded(self) -> bool:
         """Whether the server may have carried out the request although it failed."""
         return self.broken or self.status >= 500
 
@@ -150,10 +150,10 @@ def _tried(do: Callable[[], T], trouble_of: Callable[[Exception], Problem], requ
         except Exception as error:  # noqa: BLE001 - trouble_of raises errors of other kinds again
             trouble = trouble_of(error)
         wait = pause * random.uniform(0.5, 1.0)  # noqa: S311 - not a secret, and no output depends on it
-        if not trouble.passing or time.monotonic() + wait > end:
+        if not trouble.is_passing or time.monotonic() + wait > end:
             raise GaveUp(trouble, doubtful=doubtful)
         request.trouble, request.answered = trouble.words, trouble.status > 0
-        doubtful = doubtful or trouble.doubtful
+        doubtful = doubtful or trouble.may_have_succeeded
         pause = min(2 * pause, LONGEST_PAUSE)
         time.sleep(wait)
 

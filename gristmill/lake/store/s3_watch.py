@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 
-from gristmill.threads import begin
+from gristmill.threads import start_thread
 
 LOG = logging.getLogger("gristmill.lake")
 
@@ -81,7 +81,7 @@ class BucketWatch:
                 self._process = os.getpid()
                 self._busy = threading.Event()
                 self._requests = set()
-                begin(self._run, self._busy, name="bucket watch")
+                start_thread(self._run, self._busy, name="bucket watch")
             self._requests.add(request)
             self._busy.set()
 

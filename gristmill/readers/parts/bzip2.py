@@ -132,14 +132,14 @@ class _Sum:
             DataError: the stream has another checksum than it states.
         """
         one = BlockSum(1, crc)
-        self._all = BlockSum(self._all.blocks + 1, one.behind(self._all.crc), stated)
+        self._all = BlockSum(self._all.blocks + 1, one.combined_with(self._all.crc), stated)
         if self._is_whole and stated not in {None, self._all.crc}:
             raise DataError(
                 f"{self._path}: the checksum of the bz2 stream that ends behind byte {block} is wrong, so blocks are"
                 f" missing or changed; {RAW_MEND}"
             )
         if block < self._part.end:
-            self._tell(BlockSum(self._own.blocks + 1, one.behind(self._own.crc), stated))
+            self._tell(BlockSum(self._own.blocks + 1, one.combined_with(self._own.crc), stated))
         if stated is not None:
             self._is_whole, self._all, self._own, self._at = True, BlockSum(0, 0), BlockSum(0, 0), -1
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from gristmill.errors import DataError
 from gristmill.lake.rows.raw_parts import Edge, RawPart
-from gristmill.lake.rows.unpacking import gunzipped, unzstd
+from gristmill.lake.rows.unpacking import gunzip, unzstd
 from gristmill.readers.parts.bzip2 import bz2_units
 from gristmill.readers.parts.units import Unit, cut_by, units
 from gristmill.recipes.raw_object import RawObject
@@ -147,7 +147,7 @@ def wiki_head(raw: RawObject) -> bytes | None:
     if path.endswith(".bz2"):
         plain: Iterator[Unit] = bz2_units(iter([packed]), raw.path, RawPart(0, raw.size))
     elif path.endswith(".gz"):
-        plain = gunzipped(iter([packed]), raw.path)
+        plain = gunzip(iter([packed]), raw.path)
     else:
         plain = unzstd(iter([packed]), raw.path) if path.endswith((".zst", ".zstd")) else iter([packed])
     head = b""

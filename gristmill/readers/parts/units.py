@@ -10,7 +10,7 @@ import zstandard
 from isal import igzip_lib
 
 from gristmill.lake.rows.raw_parts import RawPart
-from gristmill.lake.rows.unpacking import gunzipped, unzstd
+from gristmill.lake.rows.unpacking import gunzip, unzstd
 from gristmill.readers.parts.bzip2 import bz2_units
 from gristmill.recipes.raw_object import RawObject
 
@@ -55,7 +55,7 @@ def units(raw: RawObject, part: RawPart) -> Iterator[Unit]:
     if lower.endswith(".bz2"):
         return bz2_units(raw.chunks(), raw.path, part, raw.sums)
     if lower.endswith(".gz"):
-        return _members(raw, part, _GZIP, _is_gzip, gunzipped)
+        return _members(raw, part, _GZIP, _is_gzip, gunzip)
     if lower.endswith((".zst", ".zstd")):
         return _members(raw, part, _ZSTD, _is_zstd, unzstd)
     return _plain(raw.chunks(), part)

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 from isal import igzip_lib
 
 from gristmill.errors import DataError
-from gristmill.lake.rows.shard_file import unpacked
+from gristmill.lake.rows.shard_file import unpack_pieces
 
 MAGIC = b"WARC/"
 """The first bytes of each record."""
@@ -217,7 +217,7 @@ def members(pieces: Iterable[bytes], path: str) -> Members:
     if head.startswith(_ZSTD[1]):
         raise DataError(f"{path}: packed by zstd with a dictionary, which is not supported; pack it again as .warc.gz")
     if head.startswith(_ZSTD[0]):
-        return PlainFile(unpacked(_again(head, rest), f"{path}.zst"))
+        return PlainFile(unpack_pieces(_again(head, rest), f"{path}.zst"))
     if head.startswith(MAGIC):
         return PlainFile(_again(head, rest))
     what = "is empty" if not head else f"begins with {head[:8]!r}"

@@ -19,7 +19,7 @@ from msgspec import UNSET
 from gristmill.errors import RecipeError
 from gristmill.extras import Needs, extra, needs
 from gristmill.formats.oscar.compose import text_digest
-from gristmill.formats.oscar.labels import language_tag
+from gristmill.formats.oscar.labels import bcp47_tag
 from gristmill.formats.oscar.schema import new_metadata
 from gristmill.lake.rows.document import Document
 from gristmill.readers.web.records import WarcRecord
@@ -200,7 +200,7 @@ class OscarFromWet(Reader):
         ]
         metadata: dict[str, Any] = {
             "url": record.headers.get("warc-target-uri", ""),
-            "language": language_tag(label, self.schema),
+            "language": bcp47_tag(label, self.schema),
             "warc_headers": record.headers,
             "oscar": oscar,
             "oscar_line": {"text_xxh3": text_digest(text)},

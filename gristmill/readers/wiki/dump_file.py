@@ -4,7 +4,7 @@ import bz2
 from collections.abc import Iterator
 
 from gristmill.errors import DataError
-from gristmill.lake.rows.unpacking import gunzipped, unzstd
+from gristmill.lake.rows.unpacking import gunzip, unzstd
 from gristmill.recipes.raw_object import RawObject
 
 _STEP = 256 << 10
@@ -43,7 +43,7 @@ def _unpacked(raw: RawObject) -> Iterator[bytes]:
     if head.startswith(_BZIP2):
         return bunzipped(pieces, raw.path)
     if head.startswith(_GZIP):
-        return gunzipped(pieces, raw.path)
+        return gunzip(pieces, raw.path)
     return unzstd(pieces, raw.path) if head.startswith(_ZSTD) else pieces
 
 

@@ -11,7 +11,7 @@ from gristmill.lake.asset_kinds import version_rank
 from gristmill.lake.store.endpoint import check_lake_url
 from gristmill.recipes.adopted.attribute_set import AdoptedSet
 from gristmill.recipes.adopted.layout import DolmaLayout, OrAll, Partition
-from gristmill.recipes.adopted.raw_root import RawRoot, below
+from gristmill.recipes.adopted.raw_root import RawRoot, root_below
 from gristmill.recipes.option_types import check_types
 from gristmill.recipes.raw_object import Converted, RawObject
 from gristmill.recipes.raw_rules import Everything, OneToOne, is_hidden
@@ -87,7 +87,7 @@ class Adopted(Source):
         for version, sets in named.items():
             lead = f"{version}/" if self.folders else ""
             for name in sets:
-                root = below(self.root, f"{lead}attributes/{name}")
+                root = root_below(self.root, f"{lead}attributes/{name}")
                 yield AdoptedSet(name=name, root=root, version=version, partition=layout.rule)
 
     @property
@@ -144,7 +144,9 @@ def adopted_folder(source: Source, version: str, name_of_set: str = "") -> Adopt
     if isinstance(source, Adopted) and isinstance(source.partition, DolmaLayout):
         lead = f"{version}/" if source.folders else ""
         lead += f"attributes/{name_of_set}/" if name_of_set else "documents/"
-        return AdoptedFolder(_files(source, below(source.root, lead[:-1]), source.partition.rule), source.root, lead)
+        return AdoptedFolder(
+            _files(source, root_below(source.root, lead[:-1]), source.partition.rule), source.root, lead
+        )
     if found is None:
         raise RecipeError(f"source {source.name!r} is not adopted")
     return AdoptedFolder(_files(source, found.root, found.partition), found.root, "")

@@ -21,14 +21,14 @@ from typing import Any, NamedTuple, Protocol
 
 from gristmill.errors import RecipeError
 from gristmill.lake.identity import digest_of
-from gristmill.lake.ledger.code import Code, joined
+from gristmill.lake.ledger.code import Code, join_digests
 from gristmill.moved import former_name
 from gristmill.plugins import plugin_modules
 from gristmill.recipes.code.effects import HOME, Effects
 from gristmill.recipes.code.imports import import_from_source
 from gristmill.recipes.code.modules import file_of_module, folder_of, origins_of, own_modules, statements_of
 from gristmill.recipes.code.options import options_digest
-from gristmill.recipes.code.reachable import imported, reachable, unread_imports
+from gristmill.recipes.code.reachable import imported_modules, reachable_statements, unread_imports
 
 FUNCTIONS = ("convert", "document", "batch", "open")
 """The fields of recipes that are functions. All other fields are options, which a ledger records by themselves."""
@@ -172,11 +172,11 @@ def _code(recipe: object, module: str, functions: tuple[str, ...], options: str)
         )
     reason = getattr(recipe, "reason", "") if getattr(recipe, "same_output", False) else ""
     return Code(
-        joined(made.digest, options),
+        join_digests(made.digest, options),
         module=module,
         reason=reason,
         reader=_reader(recipe),
-        former=tuple(joined(each, options) for each in made.former),
+        former=tuple(join_digests(each, options) for each in made.former),
         wider=made.wider,
     )
 
@@ -241,14 +241,14 @@ def _digest(module: str, functions: tuple[str, ...], names: tuple[str, ...]) -> 
     tree = ast.Module(statements_of(file), [])
     package = file.endswith("__init__.py")
     known: dict[str, _Module | None] = {}
-    former, files = _trees(module, _Module.of(module, file, reachable(tree, functions)), known)
+    former, files = _trees(module, _Module.of(module, file, reachable_statements(tree, functions)), known)
     if not functions:
         return _Digests(digest_of(sorted(former.items())), files=tuple(sorted(files)))
     acting = Effects(tree.body, origins_of(module, is_package=package)).acting
-    unread = [*imported(unread_imports(tree), module, is_package=package)]
+    unread = [*imported_modules(unread_imports(tree), module, is_package=package)]
 
     def counted(*, calls: bool) -> tuple[dict[str, Any], list[str]]:
-        now = _Module.of(module, file, reachable(tree, functions, names, acting, calls=calls))
+        now = _Module.of(module, file, reachable_statements(tree, functions, names, acting, calls=calls))
         return _trees(module, now._replace(imports=[*now.imports, *unread]), known)
 
     (trees, files), (fewer, _) = counted(calls=True), counted(calls=False)
@@ -272,7 +272,7 @@ class _Module(NamedTuple):
             plain: Any = [_plain(statement) for statement in body]
         except RecursionError:  # a sum of a thousand strings: its text tells as much
             plain = Path(file).read_text(errors="replace")
-        return cls(plain, file, [*imported(body, name, is_package=file.endswith("__init__.py"))])
+        return cls(plain, file, [*imported_modules(body, name, is_package=file.endswith("__init__.py"))])
 
 
 def _trees(module: str, first: _Module, known: dict[str, _Module | None]) -> tuple[dict[str, Any], list[str]]:

@@ -5,7 +5,7 @@ import builtins
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from gristmill.moved import former_name
-from gristmill.recipes.code.reachable import bound, name_of, part_of
+from gristmill.recipes.code.reachable import bound_names, name_of, part_of
 
 Origins = Callable[[ast.Import | ast.ImportFrom], Iterable[str]]
 """Gives the modules that count among those that an import runs."""
@@ -58,7 +58,7 @@ class Effects:
                 elif isinstance(node, ast.Global):
                     declared |= {*node.names}
             if not isinstance(statement, ast.Import | ast.ImportFrom):
-                for name in bound(statement) | _captured(statement):
+                for name in bound_names(statement) | _captured(statement):
                     self._by_name.setdefault(name, []).append(statement)
         self._fixed = {
             name

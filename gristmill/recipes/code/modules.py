@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gristmill.plugins import plugin_modules
 from gristmill.recipes.code.effects import HOME, Origins, is_public
-from gristmill.recipes.code.reachable import imported, without_docstrings
+from gristmill.recipes.code.reachable import imported_modules, without_docstrings
 
 
 def own_modules(names: Iterable[str], top: str) -> Iterator[str]:
@@ -106,7 +106,7 @@ def origins_of(module: str, *, is_package: bool) -> Origins:
     top = module.partition(".")[0]
 
     def origins(statement: ast.Import | ast.ImportFrom) -> Iterator[str]:
-        for name in imported([statement], module, is_package=is_package):
+        for name in imported_modules([statement], module, is_package=is_package):
             if _is_own(name, top):
                 yield from _run_by(name, top)
 
@@ -123,6 +123,6 @@ def _run_by(module: str, top: str) -> frozenset[str]:
         file = None if name in found else file_of_module(name)
         if file is not None:
             found.add(name)
-            names = imported(statements_of(file), name, is_package=file.endswith("__init__.py"))
+            names = imported_modules(statements_of(file), name, is_package=file.endswith("__init__.py"))
             todo += [each for each in names if _is_own(each, top)]
     return frozenset(found)

@@ -25,7 +25,7 @@ def _is_string(statement: ast.stmt) -> bool:
     return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
-def reachable(
+def reachable_statements(
     tree: ast.Module, functions: Sequence[str], names: Sequence[str] = (), acting: Acting = None, *, calls: bool = True
 ) -> list[ast.stmt]:
     """The top-level statements that the functions of a recipe can reach, in their order.
@@ -49,9 +49,9 @@ def reachable(
     ... def tag(document): return {"many": re.findall("a{%d}" % LIMIT, document.text)}
     ... TAGGER = Tagger(name="many-1", document=tag, description="counts", columns=RULES)
     ... '''
-    >>> [ast.unparse(each) for each in reachable(ast.parse(text), ["document"])][:2]
+    >>> [ast.unparse(each) for each in reachable_statements(ast.parse(text), ["document"])][:2]
     ['import re', 'LIMIT = 3']
-    >>> ast.unparse(reachable(ast.parse(text), ["document"])[-1])
+    >>> ast.unparse(reachable_statements(ast.parse(text), ["document"])[-1])
     "TAGGER = ('document', tag)"
     """
     declared = [_declaration(each, functions, acting if calls else None) for each in tree.body]
@@ -60,7 +60,7 @@ def reachable(
     options = {id(each): [*_calls(each)] for parts in declared for each in parts[:-1]}
     if not roots:
         return tree.body
-    binds = {id(each): set() if id(each) in options else bound(each) for each in body}
+    binds = {id(each): set() if id(each) in options else bound_names(each) for each in body}
     live = {name for name in names if any(name in binds[id(each)] for each in body if id(each) not in roots)}
     kept = roots | {id(each) for each in body if _acts(each) and id(each) not in options}
     live |= {name for each in body if id(each) in kept for name in _used(each)}
@@ -81,7 +81,7 @@ def _acts(statement: ast.stmt) -> bool:
         return bool(statement.decorator_list)
     if isinstance(statement, ast.Import):
         return any("." in each.name for each in statement.names)
-    names = bound(statement)
+    names = bound_names(statement)
     return not names or "*" in names
 
 
@@ -167,7 +167,7 @@ def _used(statement: ast.AST) -> Iterator[str]:
             yield node.id
 
 
-def bound(statement: ast.stmt) -> set[str]:
+def bound_names(statement: ast.stmt) -> set[str]:
     """The names of the module that a statement binds, also in its branches.
 
     Args:
@@ -188,7 +188,7 @@ def bound(statement: ast.stmt) -> set[str]:
     return names
 
 
-def imported(body: Iterable[ast.stmt], module: str, *, is_package: bool) -> Iterator[str]:
+def imported_modules(body: Iterable[ast.stmt], module: str, *, is_package: bool) -> Iterator[str]:
     """The names of all modules that statements may import, absolute. A name may turn out to be a function.
 
     Args:
@@ -196,7 +196,7 @@ def imported(body: Iterable[ast.stmt], module: str, *, is_package: bool) -> Iter
         module: the name of their module.
         is_package: whether it is the `__init__` of a package.
 
-    >>> sorted(imported(ast.parse("from . import words; import a.b").body, "mill.taggers.x", is_package=False))
+    >>> sorted(imported_modules(ast.parse("from . import words; import a.b").body, "mill.taggers.x", is_package=False))
     ['a.b', 'mill.taggers', 'mill.taggers.words']
     """
     package = module if is_package else module.rpartition(".")[0]

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from gristmill.errors import RecipeError, known_names
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.duplicates.units import MinHashUnits
-from gristmill.recipes.shelf import known
+from gristmill.recipes.shelf import known_recipe
 from gristmill.recipes.source import Source
 from gristmill.recipes.source_versions import check_there
 from gristmill.recipes.tagger import Tagger
@@ -40,7 +40,7 @@ def check_dedupe(
 
 def _check_score(path: str, who: str, makers: Mapping[str, Tagger | Dedupe], adopted: Iterable[str]) -> None:
     name, _, label = path.partition("__")
-    maker = known("attribute set", {**dict.fromkeys(adopted), **makers}, name, who)
+    maker = known_recipe("attribute set", {**dict.fromkeys(adopted), **makers}, name, who)
     if maker is None or maker.declared is None:  # adopted sets declare no labels, and some taggers none
         return
     found = maker.declaration(label)

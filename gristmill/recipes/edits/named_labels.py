@@ -8,7 +8,7 @@ from gristmill.recipes.edits.carried import CARRIED, carried_name, origin_of
 from gristmill.recipes.label import Score, Spans
 from gristmill.recipes.rules import Column
 from gristmill.recipes.selection import Selection, is_attribute, label_of, set_of
-from gristmill.recipes.shelf import known
+from gristmill.recipes.shelf import known_recipe
 from gristmill.recipes.tagger import Tagger
 
 Makers = Mapping[str, Tagger | Dedupe]
@@ -35,18 +35,18 @@ def check_labels(
     others = [*adopted, *carried]
     edited = {edit.column.name for edit in selection.edits}
     for name in selection.merge:
-        known("attribute set", dict.fromkeys([*others, *makers]), name, who)
+        known_recipe("attribute set", dict.fromkeys([*others, *makers]), name, who)
     for column in filter(is_attribute, selection.read_columns):
         name = set_of(column)
         if name in adopted:
             continue
         if name.startswith(CARRIED):
-            known("carried set", dict.fromkeys(carried), name, f"{who} (a revision carries a set by carry=)")
+            known_recipe("carried set", dict.fromkeys(carried), name, f"{who} (a revision carries a set by carry=)")
         elif name not in makers and others:
-            known("attribute set", dict.fromkeys([*others, *makers]), name, who)
+            known_recipe("attribute set", dict.fromkeys([*others, *makers]), name, who)
         maker = makers.get(name) if name not in carried else makers.get(origin_of(name))
         if maker is None and name not in carried:
-            maker = known("tagger", makers, name, who)
+            maker = known_recipe("tagger", makers, name, who)
         if maker is not None:
             _check_label(column, maker, f"{who}, column {column.name!r}", carried=name in carried)
             if column.name in edited:
@@ -103,7 +103,7 @@ def check_carried(
             name of its carried set.
     """
     for name, labels in carried.items():
-        known("attribute set", dict.fromkeys(there), name, f"{who} (carry=)")
+        known_recipe("attribute set", dict.fromkeys(there), name, f"{who} (carry=)")
         if carried_name(name) in makers:
             raise RecipeError(f"{who}: carry has {name!r}, but {carried_name(name)!r} is on a shelf; rename it")
         if labels is not None and all(label.kind == "score" for label in labels):

@@ -7,7 +7,7 @@ from gristmill.errors import RecipeError
 from gristmill.recipes.models.labelled_set import Draw, LabelledSet
 from gristmill.recipes.models.model import Model
 from gristmill.recipes.selection import Selection, is_attribute, set_of
-from gristmill.recipes.shelf import known
+from gristmill.recipes.shelf import known_recipe
 from gristmill.recipes.source import Source
 from gristmill.recipes.tagger import Tagger
 
@@ -31,7 +31,7 @@ def check_models(
     """
     for model in models.values():
         if model.training is not None:
-            known("labelled set", labels, model.training.labels, f"model {model.name!r}")
+            known_recipe("labelled set", labels, model.training.labels, f"model {model.name!r}")
         for drawn in model.overlaps.draws if model.overlaps else ():
             _check_draw(drawn, sources, f"model {model.name!r}")
     for labelled in labels.values():
@@ -45,8 +45,8 @@ def check_models(
 
 
 def _check_draw(drawn: Draw, sources: Mapping[str, Source], what: str) -> None:
-    source = known("source", sources, drawn.source, what)
-    known("version", dict.fromkeys(source.versions), drawn.version, f"{what}, {drawn.source}")
+    source = known_recipe("source", sources, drawn.source, what)
+    known_recipe("version", dict.fromkeys(source.versions), drawn.version, f"{what}, {drawn.source}")
 
 
 def _draws(recipe: LabelledSet | Model) -> list[Draw]:

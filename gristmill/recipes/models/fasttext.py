@@ -35,7 +35,7 @@ def line_of(text: str) -> str:
     return line.encode("utf-8", "replace").decode("utf-8")  # UTF-8 cannot encode a lone surrogate
 
 
-def load(path: Path, what: str) -> Any:
+def load_classifier(path: Path, what: str) -> Any:
     """A fastText classifier, after all sizes in its file were compared with its length.
 
     Args:
@@ -56,7 +56,7 @@ def probabilities(model: Any, texts: Sequence[str]) -> list[dict[str, float]]:
     """The probability of each label, by text. A text without words that the model knows has those of no words.
 
     Args:
-        model: model from load().
+        model: model from load_classifier().
         texts: any number.
     """
     if not texts:
@@ -92,7 +92,7 @@ def fasttext_tagger(
     """
 
     def open_model(files: Mapping[str, Path]) -> Callable[[Batch], Mapping[str, Any]]:
-        opened = load(files[model], f"model {model!r}")
+        opened = load_classifier(files[model], f"model {model!r}")
         known = [label.removeprefix(PREFIX) for label in opened.get_labels()]
         unknown = [label for label in labels if label not in known]
         if unknown:

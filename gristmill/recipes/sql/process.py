@@ -77,7 +77,7 @@ def _idle_here() -> list[_RuleProcess]:
     return _idle.setdefault(os.getpid(), [])
 
 
-def ask(request: CheckRules | EvaluateRules, rows: bytes = b"") -> tuple[RuleAnswer, bytes]:
+def ask_rule_process(request: CheckRules | EvaluateRules, rows: bytes = b"") -> tuple[RuleAnswer, bytes]:
     """Asks a process that runs rules; starts one if none is idle. Any number of threads may ask at the same time.
 
     Args:

@@ -88,7 +88,7 @@ class _NotAllowed(Exception):  # noqa: N818 - never leaves this file
     """Why an expression is not allowed as a rule."""
 
 
-def sandbox() -> "DuckDBPyConnection":
+def open_sandbox() -> "DuckDBPyConnection":
     """A new DuckDB in memory without files, network, extensions or threads. Its settings are locked.
 
     The optimizer is off, because it may move parts of a rule out of a CASE (a long IN list becomes a join). Then a rule
@@ -127,7 +127,7 @@ def read_whole_texts(connection: "DuckDBPyConnection") -> None:
         connection.execute(f"CREATE TEMP MACRO {name}(t) AS array_to_string({pieces}, chr(0))")
 
 
-def functions(connection: "DuckDBPyConnection") -> frozenset[str]:
+def allowed_functions(connection: "DuckDBPyConnection") -> frozenset[str]:
     """The functions that rules may call: those of the lists above that this DuckDB calls free of side effects."""
     kinds: dict[str, set[tuple[str, str | None]]] = {}
     rows = connection.execute(
@@ -140,7 +140,7 @@ def functions(connection: "DuckDBPyConnection") -> frozenset[str]:
     return frozenset(scalars | macros)
 
 
-def complaints(
+def check_expressions(
     connection: "DuckDBPyConnection", wheres: Sequence[str], names: Iterable[str], callable_: frozenset[str]
 ) -> Iterator[str | None]:
     """Checks the form of each expression. Types are not checked here.

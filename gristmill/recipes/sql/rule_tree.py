@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from gristmill.recipes.sql.rule_sql import Node, sandbox
+from gristmill.recipes.sql.rule_sql import Node, open_sandbox
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -34,12 +34,12 @@ def named_columns(where: str) -> frozenset[str]:
     >>> sorted(named_columns("Words > 3 AND text LIKE '%share%'"))
     ['text', 'words']
     """
-    with sandbox() as connection:
+    with open_sandbox() as connection:
         found = [node for node, _ in _nodes(_parsed(connection, where)) if node.get("class") == "COLUMN_REF"]
     return frozenset(node["column_names"][0].lower() for node in found)
 
 
-def comparisons(connection: "DuckDBPyConnection", where: str) -> Iterator[tuple[str, str, float]]:
+def column_comparisons(connection: "DuckDBPyConnection", where: str) -> Iterator[tuple[str, str, float]]:
     """The comparisons of a column alone, or of coalesce() of it and a constant, with a constant: a number or its cast.
 
     Args:
@@ -50,7 +50,7 @@ def comparisons(connection: "DuckDBPyConnection", where: str) -> Iterator[tuple[
         The column's name in lower case; `<`, `<=`, `>` or `>=`, written between column and number; the number. A NOT of
         the comparison turns the sign, also if AND and OR stand between them.
 
-    >>> list(comparisons(sandbox(), "words BETWEEN 5 AND 9 OR 2 * words < 50"))
+    >>> list(column_comparisons(open_sandbox(), "words BETWEEN 5 AND 9 OR 2 * words < 50"))
     [('words', '>=', 5.0), ('words', '<=', 9.0)]
     """
     parsed = _parsed(connection, where)

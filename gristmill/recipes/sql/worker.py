@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from gristmill.interrupts import obey_parent
-from gristmill.recipes.sql.rule_sql import complaints, functions, sandbox
+from gristmill.recipes.sql.rule_sql import allowed_functions, check_expressions, open_sandbox
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -83,11 +83,11 @@ class RuleAnswer(msgspec.Struct, frozen=True):
     number: int = 0
 
 
-def serve(connection: Connection) -> None:
+def answer_requests(connection: Connection) -> None:
     """Answers requests until there is none for IDLE seconds, the other process ends, or an answer took much memory."""
     requests = msgspec.json.Decoder(CheckRules | EvaluateRules)
-    duck = sandbox()
-    callable_ = functions(duck)
+    duck = open_sandbox()
+    callable_ = allowed_functions(duck)
     while connection.poll(IDLE):
         request = requests.decode(connection.recv_bytes())
         rows = connection.recv_bytes() if isinstance(request, EvaluateRules) else b""
@@ -155,7 +155,7 @@ def find_fault(
         columns: name and SQL type of each column.
         wheres: the expressions.
     """
-    for number, complaint in enumerate(complaints(duck, wheres, [name for name, _ in columns], callable_)):
+    for number, complaint in enumerate(check_expressions(duck, wheres, [name for name, _ in columns], callable_)):
         if complaint is not None:
             return number, complaint
     return _wrong_type(duck, columns, wheres)
@@ -201,7 +201,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with Connection(int(sys.argv[1])) as connection:
         try:
-            serve(connection)
+            answer_requests(connection)
         except (EOFError, BrokenPipeError, ConnectionResetError):  # the other process has ended
             return
 

@@ -13,8 +13,8 @@ from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.execution.shard_grinder import ShardGrinder
 from gristmill.execution.work import Ground, Item, Job, Outcome
 from gristmill.lake.address import Place
-from gristmill.lake.fence import fenced
-from gristmill.lake.identity import IdDigest, Pair, canonical
+from gristmill.lake.fence import fence_writes
+from gristmill.lake.identity import IdDigest, Pair, canonical_bytes
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.ledger.receipts import RawVersion, Receipt, leave_receipt
@@ -80,12 +80,12 @@ class AdoptionGrinder(ShardGrinder[AdoptionSpec, AdoptionItem]):
         row = self._row(item.name, body, file, ids, index, counts)
         check_claim(self._store, spec.place, spec.token)
         stamps: dict[str, ObjectVersion] = {}
-        with fenced(partial(check_claim, self._store, spec.place, spec.token)):
+        with fence_writes(partial(check_claim, self._store, spec.place, spec.token)):
             if index or not spec.name:
                 # A newer run may write the index after the claim is checked: then this one is refused.
                 entry = self._store.put_if(spec.place.index(item.name), index, before.etag if before else None)
                 stamps[entry.path] = entry.version
-            receipt = Receipt(row, stamps, {body.at: RawVersion.of(body.version, file.sha256)})
+            receipt = Receipt(row, stamps, {body.at: RawVersion.from_version(body.version, file.sha256)})
             receipt = leave_receipt(self._store, spec.place, spec.token, receipt)
         return Outcome((Ground(spec.place.asset, receipt),))
 
@@ -174,7 +174,7 @@ class AdoptionGrinder(ShardGrinder[AdoptionSpec, AdoptionItem]):
 
 def key_of_pair(pair: Pair) -> bytes:
     """The hash by which versions side by side are compared."""
-    return xxhash.xxh3_128_digest(canonical(pair))
+    return xxhash.xxh3_128_digest(canonical_bytes(pair))
 
 
 _canonical = msgspec.json.Encoder(order="sorted")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from gristmill.errors import DataError, RecipeError, StoreError
-from gristmill.execution.checks import Check, Verdict, aligned_with, counted, ids_stable, ids_unique
+from gristmill.execution.checks import Check, Verdict, aligned_with, compared_counts, ids_stable, ids_unique
 from gristmill.execution.one_asset import OneAssetStep, ShardPlan
 from gristmill.execution.plan import Target, Want
 from gristmill.lake.address import Place, attributes_asset, documents_asset, place, raw_asset
@@ -14,10 +14,10 @@ from gristmill.lake.ledger.model import Input, Recipe, Shard, Upstream
 from gristmill.lake.ledger.receipts import RawVersion, raw_stamps
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.protocol import Entry, NoFolder, Store
-from gristmill.raw_data.checksums import several
+from gristmill.raw_data.checksums import first_three
 from gristmill.raw_data.listing import by_shard, list_raw
 from gristmill.raw_data.roots import adopted_root, open_raw, raw_address
-from gristmill.raw_data.scan import shown
+from gristmill.raw_data.scan import show_path
 from gristmill.raw_data.snapshots import CONFIRM
 from gristmill.recipes.adopted.dataset import Adopted, AdoptedFolder, adopted_folder
 from gristmill.recipes.source import Source
@@ -64,17 +64,17 @@ class AdoptionStep(OneAssetStep):
     def reads(self) -> tuple[str, ...]:
         """See Step. Only an adopted dataset's files are the source's raw data; those of a set alone are not watched."""
         files = (raw_asset(self.source.name),) if self.source.adopts else ()
-        return (*self.compared, *files)
+        return (*self.compared_documents, *files)
 
     @property
-    def compared(self) -> tuple[str, ...]:
+    def compared_documents(self) -> tuple[str, ...]:
         """The documents that are compared: those of a set, or of the version before."""
         if self.name:
             return (documents_asset(self.source.name, self.version),)
-        return (documents_asset(self.source.name, self.before),) if self._compared else ()
+        return (documents_asset(self.source.name, self.version_before),) if self._compared else ()
 
     @property
-    def before(self) -> str:
+    def version_before(self) -> str:
         """The adopted version before this one; empty for the first one, and if the step makes a set."""
         number = self.source.versions.index(self.version)
         return "" if self.name or not number else self.source.versions[number - 1]
@@ -84,13 +84,13 @@ class AdoptionStep(OneAssetStep):
         """The recipe of the ledger."""
         parameters: dict[str, object] = {"adopted": self.version}
         if self._compared:
-            parameters["before"] = self.before
+            parameters["before"] = self.version_before
         name = self.name or self.source.name
         return Recipe(name, ADOPTION, parameters, self.source.draft)
 
     @property
     def _compared(self) -> bool:
-        return bool(self.before) and isinstance(self.source, Adopted) and self.source.same_metadata
+        return bool(self.version_before) and isinstance(self.source, Adopted) and self.source.same_metadata
 
     def checks(self, asset: str) -> Mapping[str, Check]:  # noqa: ARG002 - makes one asset
         if self.name:
@@ -100,7 +100,7 @@ class AdoptionStep(OneAssetStep):
         return {"ids_unique": ids_unique, "ids_stable": self._ids_stable, "metadata_kept": metadata_kept}
 
     def _ids_stable(self, store: Store, partition: Place, shards: Sequence[Shard]) -> Verdict:
-        before = place(documents_asset(self.source.name, self.before), partition.snapshot)
+        before = place(documents_asset(self.source.name, self.version_before), partition.snapshot)
         return ids_stable(store, before, read_ledger(store, before)[1], partition, shards)
 
     def plan(self, store: Store) -> ShardPlan[AdoptionItem]:
@@ -126,7 +126,7 @@ class AdoptionStep(OneAssetStep):
         upstream, beside = self._beside(store)
         if self.name:
             self._check_shards(shards, beside, folder.files, listing.entries)
-        known = _StampedFiles(files, raw_stamps(store, self.made), raw_asset(self.source.name))
+        known = _StampedFiles(files, raw_stamps(store, self.made_place), raw_asset(self.source.name))
         wants = []
         for shard, entry in entries.items():
             partner = beside.get(shard)
@@ -134,12 +134,12 @@ class AdoptionStep(OneAssetStep):
             wants.append(known.want(shard, folder.lead + entry.path, entry, inputs))
         files_of = Upstream(raw_asset(self.source.name), self.snapshot, "")
         root = adopted_root(folder.files, folder.lead, self.options)
-        target = Target(self.made, self.recipe, (*upstream, files_of), tuple(wants), root=root)
+        target = Target(self.made_place, self.recipe, (*upstream, files_of), tuple(wants), root=root)
         spec = partial(
             AdoptionSpec,
             root=root,
             raw=raw_asset(self.source.name),
-            documents=place(self.compared[0], self.snapshot) if self.compared else None,
+            documents=place(self.compared_documents[0], self.snapshot) if self.compared_documents else None,
             name=self.name,
         )
         bodies = {
@@ -150,9 +150,9 @@ class AdoptionStep(OneAssetStep):
 
     def _beside(self, store: Store) -> tuple[list[Upstream], dict[str, Shard]]:
         """The documents that are compared, as an input, and their shards by name."""
-        if not self.compared:
+        if not self.compared_documents:
             return [], {}
-        head, shards = read_ledger(store, place(self.compared[0], self.snapshot))
+        head, shards = read_ledger(store, place(self.compared_documents[0], self.snapshot))
         return [head.upstream], {shard.name: shard for shard in shards}
 
     def _check_shards(
@@ -160,7 +160,7 @@ class AdoptionStep(OneAssetStep):
     ) -> None:
         missing = sorted(documents.keys() - shards.keys())
         if missing:
-            where = shown(files, f"{files.partition.prefix(self.snapshot)}{missing[0]}")
+            where = show_path(files, f"{files.partition.prefix(self.snapshot)}{missing[0]}")
             raise DataError(
                 f"{where}.*: the set {self.name} has no file for the documents' shard {missing[0]}"
                 f" ({len(missing)} such shards); a set has a file for each shard"
@@ -168,7 +168,7 @@ class AdoptionStep(OneAssetStep):
         foreign = sorted(shards.keys() - documents.keys())
         if foreign:
             raise DataError(
-                f"{shown(files, entries[shards[foreign[0]]].path)}: the documents have no shard {foreign[0]};"
+                f"{show_path(files, entries[shards[foreign[0]]].path)}: the documents have no shard {foreign[0]};"
                 f" remove the file, or adopt the documents again"
             )
 
@@ -189,7 +189,7 @@ class AdoptionStep(OneAssetStep):
             if name not in names:
                 raise RecipeError(
                     f"source {self.source.name!r}: {files.url}/{above} has no folder {name!r}, which the {self._what}"
-                    f" needs; it has {several(names) if names else 'no folders'}; correct root, folders or sets"
+                    f" needs; it has {first_three(names) if names else 'no folders'}; correct root, folders or sets"
                 )
             above += f"{name}/"
 
@@ -202,10 +202,10 @@ class AdoptionStep(OneAssetStep):
 
     def _refuse_empty(self, store: Store, files: Source) -> None:
         """Refuses a snapshot without files, unless only another version has it, and this one never had it."""
-        head = read_head(store, self.made)
+        head = read_head(store, self.made_place)
         if not self.name and len(self.source.adopts) > 1 and (head is None or not head.totals.get("shards")):
             return
-        where = shown(files, files.partition.prefix(self.snapshot))
+        where = show_path(files, files.partition.prefix(self.snapshot))
         raise DataError(
             f"{self.asset}: snapshot {self.snapshot} has no files with rows (.json.gz, .jsonl.gz, .jsonl.zst, ...)"
             f" below {where}; correct the root or the name, or mount its disk; {CONFIRM}"
@@ -218,7 +218,7 @@ def metadata_kept(store: Store, partition: Place, shards: Sequence[Shard]) -> Ve
     Returns:
         The verdict, with the first document that differs.
     """
-    facts = counted(shards)
+    facts = compared_counts(shards)
     wrong = [shard for shard in shards if shard.counts.get(METADATA_CHANGED)]
     if not wrong:
         text = f"{facts['rows']:,} documents have the metadata of the version before"
@@ -250,7 +250,7 @@ class _StampedFiles:
             if self._look < 0:
                 return Want(shard, None, again=True)
             sha256 = sha256_of(self._store, entry.path)
-        version = RawVersion.of(entry.version, sha256)
+        version = RawVersion.from_version(entry.version, sha256)
         return Want(
             shard,
             (*inputs, Input(self._asset, name, sha256)),

@@ -9,7 +9,7 @@ from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, CacheLedger, du
 from gristmill.formats.levanter.checksums import CHECKSUMS
 from gristmill.lake.address import SPLITS, cache_asset, cache_index, cache_packing
 from gristmill.lake.asset_kinds import CONSOLIDATED, ledger_of_asset, names_of
-from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.index_ledger import IndexWriter, read_index_ledger
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix
@@ -21,7 +21,7 @@ from gristmill.stages.mixing.index import Closed, Index, closed_slices, inputs_o
 from gristmill.stages.mixing.sound_mix import check_closed_mix
 from gristmill.stages.packing.plans import plan_slices
 from gristmill.stages.packing.sequences import planned_sequences, sequences_of
-from gristmill.stages.token_cache.consolidate import consolidate, consolidated_folder
+from gristmill.stages.token_cache.consolidate import consolidate_cache, consolidated_folder
 from gristmill.stages.token_cache.levanter_config import (
     CATALOG,
     DATA_YAML,
@@ -77,7 +77,7 @@ def index_cache(
         writer.put(f"{asset}/{split}/{LEDGER_NAME}", dump_ledger(ledger))
     if _why_not_planned(store, mix, index):
         plan_slices(store, mix, tokenizer, mix.sequence_length or 0, inputs_of(index), _silent)
-    for name, data in {CATALOG: _catalog(store, mix, tokenizer, merged), **files, "index.json": dump(index)}.items():
+    for name, data in {CATALOG: _catalog(store, mix, tokenizer, merged), **files, "index.json": as_json(index)}.items():
         writer.put(f"{index.asset}/{name}", data)
     _close(store, writer, index)
     if copies is not None:
@@ -131,7 +131,7 @@ def reading_files(
     weights = mix.train_weights(reading)
     declared = declared_tokens(mix.streams, sources, tokens_by_stream(index))
     mixture = {**msgspec.to_builtins(reading), **msgspec.to_builtins(declared)}
-    return {DATA_YAML: data_yaml(store.url, mix, tokenizer, weights), MIXTURE: dump(mixture)}
+    return {DATA_YAML: data_yaml(store.url, mix, tokenizer, weights), MIXTURE: as_json(mixture)}
 
 
 def cache_reading(store: Store, mix: Mix, index: Index) -> Reading:
@@ -196,7 +196,7 @@ def _consolidate(
         cache = cache_asset(mix.name, tokenizer.name, stream.key)
         for split, ledger in ledgers.items():
             source = open_split(store, cache, split)
-            one = consolidate(store, source, ledger, stream.format, f"{folder}/{split}/")
+            one = consolidate_cache(store, source, ledger, stream.format, f"{folder}/{split}/")
             catalog[split][stream.key] = (f"{folder}/{split}", one)
             sums = f"{folder}/{split}/{CHECKSUMS}"
             writer.put(sums, store.read(sums))

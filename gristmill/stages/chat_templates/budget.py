@@ -84,7 +84,7 @@ class Budget:
         elif isinstance(value, list | tuple | Mapping | range):
             self.spend(len(value) >> 4)
 
-    def whole(self, value: object, depth: int = 0) -> None:
+    def count_value(self, value: object, depth: int = 0) -> None:
         """Counts a value with everything inside. A list that holds another one twice counts it twice, as its text does.
 
         Raises:
@@ -95,13 +95,13 @@ class Budget:
         elif isinstance(value, range):
             self.spend(len(value))
         elif isinstance(value, MappingView):
-            self.whole([*value], depth)  # type: ignore[misc] # all three views can be iterated
+            self.count_value([*value], depth)  # type: ignore[misc] # all three views can be iterated
         elif isinstance(value, list | tuple | Mapping):
             if depth > DEEPEST:
                 raise Unrendered(UNBOUNDED, f"a value is nested more than {DEEPEST} deep")
             self.spend(len(value))
             for part in (*value.keys(), *value.values()) if isinstance(value, Mapping) else value:
-                self.whole(part, depth + 1)
+                self.count_value(part, depth + 1)
 
 
 def size_of(value: object) -> int:

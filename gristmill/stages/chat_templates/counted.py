@@ -11,17 +11,17 @@ class Counted(jinja2.visitor.NodeTransformer):
 
     def visit_For(self, node: jinja2.nodes.For) -> jinja2.nodes.Node:  # noqa: N802 - Jinja's name
         """The node of a loop, which counts its passes."""
-        node.iter = asked("passes", [node.iter], node)  # type: ignore[list-item] # Jinja's type is too wide
+        node.iter = own_filter_node("passes", [node.iter], node)  # type: ignore[list-item] # Jinja's type is too wide
         return self.generic_visit(node)
 
     def visit_Concat(self, node: jinja2.nodes.Concat) -> jinja2.nodes.Node:  # noqa: N802 - see above
         """The operator `~`: its text."""
-        return self.generic_visit(asked("joined", node.nodes, node))
+        return self.generic_visit(own_filter_node("joined", node.nodes, node))
 
     def visit_Getitem(self, node: jinja2.nodes.Getitem) -> jinja2.nodes.Node:  # noqa: N802 - see above
         """The node of a slice, which counts its elements; any other node as it is."""
         self.generic_visit(node)
-        return asked("kept", [node], node) if isinstance(node.arg, jinja2.nodes.Slice) else node
+        return own_filter_node("kept", [node], node) if isinstance(node.arg, jinja2.nodes.Slice) else node
 
     def visit_Pair(self, node: jinja2.nodes.Pair) -> jinja2.nodes.Node:  # noqa: N802 - see above
         """The node of a key and its value, which counts the hashed key."""
@@ -32,7 +32,7 @@ class Counted(jinja2.visitor.NodeTransformer):
     def visit_Dict(self, node: jinja2.nodes.Dict) -> jinja2.nodes.Node:  # noqa: N802 - see above
         """The node of a dictionary, which counts the places that its keys may share."""
         self.generic_visit(node)
-        return asked("keyed", [node], node) if node.items else node
+        return own_filter_node("keyed", [node], node) if node.items else node
 
     def visit_Compare(self, node: jinja2.nodes.Compare) -> jinja2.nodes.Node:  # noqa: N802 - see above
         """The node of a comparison, which counts what it reads. A comparison with a short constant reads no more than
@@ -43,13 +43,13 @@ class Counted(jinja2.visitor.NodeTransformer):
             node.expr = _read(node.expr)
         for operand in node.ops:
             if operand.op in {"in", "notin"}:
-                operand.expr = asked("searched", [operand.expr], node)
+                operand.expr = own_filter_node("searched", [operand.expr], node)
             else:
                 operand.expr = _read(operand.expr)
         return node
 
 
-def asked(name: str, values: Sequence[jinja2.nodes.Expr], node: jinja2.nodes.Node) -> jinja2.nodes.Filter:
+def own_filter_node(name: str, values: Sequence[jinja2.nodes.Expr], node: jinja2.nodes.Node) -> jinja2.nodes.Filter:
     """The value that one of our own filters makes. Its name has a space, so that no template can write it."""
     made = jinja2.nodes.Filter(values[0], f"our {name}", [*values[1:]], [], None, None)
     made.set_lineno(node.lineno)
@@ -57,7 +57,7 @@ def asked(name: str, values: Sequence[jinja2.nodes.Expr], node: jinja2.nodes.Nod
 
 
 def _read(node: jinja2.nodes.Expr) -> jinja2.nodes.Expr:
-    return node if _is_short(node) else asked("read", [node], node)
+    return node if _is_short(node) else own_filter_node("read", [node], node)
 
 
 def _is_short(node: jinja2.nodes.Expr) -> bool:

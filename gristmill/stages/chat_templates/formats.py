@@ -18,7 +18,7 @@ _PERCENT = re.compile(r"%(?:\([^()]*\))?[-#0 +]*[0-9]{0,3}(?:\.[0-9]{0,3})?[hlL]
 _DIGITS = re.compile(r"\d{4}")
 
 
-def percents(_: Budget, value: Any, args: tuple[Any, ...]) -> int:
+def percent_format_size(_: Budget, value: Any, args: tuple[Any, ...]) -> int:
     """The largest number of characters that a format string of the operator `%` could make.
 
     Raises:
@@ -29,7 +29,7 @@ def percents(_: Budget, value: Any, args: tuple[Any, ...]) -> int:
     return _most(value, args)
 
 
-def braces(_: Budget, value: Any, args: tuple[Any, ...]) -> int:
+def brace_format_size(_: Budget, value: Any, args: tuple[Any, ...]) -> int:
     """The largest number of characters that a format string of the method `format` could make.
 
     Raises:

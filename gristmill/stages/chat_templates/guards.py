@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gristmill.stages.chat_templates.budget import DEEPEST, UNBOUNDED, Budget, Unrendered, size_of
-from gristmill.stages.chat_templates.formats import WIDEST, braces, percents
+from gristmill.stages.chat_templates.formats import WIDEST, brace_format_size, percent_format_size
 
 REMOVED_FILTERS = ("pprint", "random", "striptags", "urlize", "wordwrap", "xmlattr")
 """Filters of Jinja that templates do not get: at random, slow, or for web pages alone."""
@@ -65,7 +65,7 @@ def count_growth(
         Unrendered: it could make too many.
     """
     for each in (*args, *named.values()):
-        budget.whole(each)
+        budget.count_value(each)
     growth = table.get(name)
     if growth is None:
         budget.characters(size_of(value))
@@ -107,7 +107,7 @@ def count_squares(budget: Budget, value: object) -> None:
 
 
 def _joined(budget: Budget, value: Any, args: tuple[Any, ...]) -> int:
-    budget.whole(value)
+    budget.count_value(value)
     return _glued(value, args)
 
 
@@ -122,7 +122,7 @@ def _joins(_: Budget, value: Any, args: tuple[Any, ...]) -> int:
 
 
 def _trimmed(budget: Budget, value: Any, args: tuple[Any, ...]) -> int:
-    budget.whole(value)
+    budget.count_value(value)
     return _sought(budget, value, args)
 
 
@@ -132,7 +132,7 @@ def _filled(_: Budget, value: Any, args: tuple[Any, ...]) -> int:
 
 def _printed(budget: Budget, value: Any, args: tuple[Any, ...]) -> int:
     before = budget.left
-    budget.whole(value)
+    budget.count_value(value)
     indent = sum(whole_number(part) or size_of(part) for each in args for part in _pieces(each))
     return size_of(value) + (before - budget.left) * indent * DEEPEST
 
@@ -143,7 +143,7 @@ def _pieces(value: object) -> tuple[object, ...]:
 
 def _summed(budget: Budget, value: Any, args: tuple[Any, ...]) -> int:
     before = budget.left
-    budget.whole(value)
+    budget.count_value(value)
     starts_with_list = any(isinstance(each, list | tuple) for each in args)
     return size_of(value) * (before - budget.left) if starts_with_list else 0
 
@@ -184,7 +184,7 @@ def _rounded(_: Budget, value: Any, args: tuple[Any, ...]) -> int:
 
 
 def _compared(budget: Budget, value: Any, args: tuple[Any, ...]) -> int:  # noqa: ARG001 - one form for all
-    budget.whole(value)
+    budget.count_value(value)
     return size_of(value)
 
 
@@ -192,7 +192,7 @@ Growth = Callable[[Budget, Any, tuple[Any, ...]], int]
 METHOD_GROWTH: dict[str, Growth] = {
     **dict.fromkeys(("center", "ljust", "rjust", "zfill"), _padded),
     **dict.fromkeys(("count", "index"), _compared),
-    **dict.fromkeys(("format", "format_map"), braces),
+    **dict.fromkeys(("format", "format_map"), brace_format_size),
     **dict.fromkeys(("split", "splitlines"), _split),
     **dict.fromkeys(("lstrip", "rfind", "rindex", "rpartition", "rstrip", "strip"), _sought),
     "expandtabs": _indented,
@@ -221,7 +221,7 @@ FILTER_GROWTH: dict[str, Growth] = {
         ("float", "int", "list", "map", "reject", "rejectattr", "reverse", "select", "selectattr", "wordcount"), _passed
     ),
     **dict.fromkeys(("center", "truncate"), _padded),
-    "format": percents,
+    "format": percent_format_size,
     "indent": _indented,
     "join": _joined,
     "replace": _replaced,

@@ -19,7 +19,7 @@ import jinja2.utils
 from gristmill.errors import RecipeError
 from gristmill.stages.chat_templates.budget import LONGEST, UNBOUNDED, Budget, Unrendered, size_of
 from gristmill.stages.chat_templates.counted import Counted
-from gristmill.stages.chat_templates.formats import percents
+from gristmill.stages.chat_templates.formats import percent_format_size
 from gristmill.stages.chat_templates.guards import (
     FILTER_GROWTH,
     METHOD_GROWTH,
@@ -179,7 +179,7 @@ class TemplateSandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
     def _given(self, function: Any, args: tuple[Any, ...], named: Mapping[str, Any]) -> None:
         """Counts what a function is given. It may print, compare or hash all of it."""
         for value in (*args, *(value for name, value in named.items() if name not in _OF_COMPILER)):
-            self.budget.whole(value)
+            self.budget.count_value(value)
             if function is dict or function is _Namespace:
                 count_squares(self.budget, value)
 
@@ -214,7 +214,7 @@ class TemplateSandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
         @wraps(test)
         def reading(*args: Any) -> bool:
             for each in args:
-                self.budget.whole(each)
+                self.budget.count_value(each)
             result: bool = test(*args)
             return result
 
@@ -240,7 +240,7 @@ class TemplateSandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
     def getitem(self, obj: Any, argument: Any) -> Any:
         """The item of a value, for a template."""
         if type(argument) is not str or len(argument) > 1023:
-            self.budget.whole(argument)  # it is hashed, and an error's words would print it
+            self.budget.count_value(argument)  # it is hashed, and an error's words would print it
         value = super().getitem(obj, argument)
         return value if type(value) in _PLAIN else self.kept(value)
 
@@ -266,7 +266,7 @@ class TemplateSandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
 
     def read(self, value: Any) -> Any:
         """The value that a comparison reads, counted."""
-        self.budget.whole(value)
+        self.budget.count_value(value)
         return value
 
     def searched(self, value: Any) -> Any:
@@ -285,7 +285,7 @@ class TemplateSandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
     def _printed(self, value: Any) -> Any:
         """A value that is printed: counted with everything inside."""
         if type(value) is not str:
-            self.budget.whole(value)
+            self.budget.count_value(value)
         return value
 
     def concat(self, pieces: Iterable[str]) -> str:
@@ -315,8 +315,10 @@ class TemplateSandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
             if not isinstance(left, jinja2.Undefined) and not isinstance(right, jinja2.Undefined):
                 raise Unrendered("not rendered", "only numbers can be subtracted: a set has no order")
         elif operator == "%" and isinstance(left, str):
-            self.budget.whole(right)
-            self.budget.characters(percents(self.budget, left, right if isinstance(right, tuple) else (right,)))
+            self.budget.count_value(right)
+            self.budget.characters(
+                percent_format_size(self.budget, left, right if isinstance(right, tuple) else (right,))
+            )
         elif operator in {"*", "**"}:
             self._multiply(operator, left, right)
         return super().call_binop(context, operator, left, right)

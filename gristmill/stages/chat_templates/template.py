@@ -156,7 +156,7 @@ class ChatTemplate:
 
     def _plain(self, text: str) -> str:
         """A text without twins."""
-        return text if self._writer is None else self._writer.plain(text)
+        return text if self._writer is None else self._writer.without_twins(text)
 
     def _compile(self, text: str) -> None:
         environment = self._environment
@@ -202,7 +202,9 @@ class ChatTemplate:
             raise Unrendered("not rendered", "the rendered text has a lone surrogate, which is no text")
         if self._writer is None or self._specials is None:
             return plain, spans, None
-        brought = (match[0] for match in self._specials.finditer(plain) if not self._writer.wrote(text, match.span()))
+        brought = (
+            match[0] for match in self._specials.finditer(plain) if not self._writer.has_written(text, match.span())
+        )
         return plain, spans, next(brought, None)
 
     def _rendered(self, known: Mapping[str, Any], marks: tuple[str, str]) -> list[str]:

@@ -14,7 +14,7 @@ import jinja2.runtime
 import jinja2.visitor
 
 from gristmill.errors import RecipeError
-from gristmill.stages.chat_templates.counted import asked
+from gristmill.stages.chat_templates.counted import own_filter_node
 from gristmill.stages.chat_templates.sandbox import TemplateSandbox
 
 ROLES = frozenset(("assistant", "developer", "function", "ipython", "model", "system", "tool", "user"))
@@ -84,7 +84,7 @@ class Writer:
         self._twins: dict[int, str] = {}
         self._plain: dict[int, str] = {}
 
-    def shown(self, text: str) -> str:
+    def with_twins(self, text: str) -> str:
         """A string with twins.
 
         Raises:
@@ -104,13 +104,13 @@ class Writer:
 
     def written(self, text: str) -> TemplateText:
         """A string that the template writes."""
-        return TemplateText(text, self.shown(text))
+        return TemplateText(text, self.with_twins(text))
 
-    def plain(self, shown: str) -> str:
+    def without_twins(self, shown: str) -> str:
         """The string without twins."""
         return shown.translate(self._plain)
 
-    def wrote(self, shown: str, span: tuple[int, int]) -> bool:
+    def has_written(self, shown: str, span: tuple[int, int]) -> bool:
         """Whether the template wrote every character of a span."""
         begin, end = span
         return all(ord(char) in self._plain for char in shown[begin:end])
@@ -131,7 +131,7 @@ class _Strings(jinja2.visitor.NodeTransformer):
 
     def visit_TemplateData(self, node: jinja2.nodes.TemplateData) -> jinja2.nodes.Node:  # noqa: N802 - Jinja's name
         """Text outside of blocks is output, so it gets its twins at once."""
-        node.data = self._writer.shown(node.data)
+        node.data = self._writer.with_twins(node.data)
         return node
 
     def visit_Const(self, node: jinja2.nodes.Const) -> jinja2.nodes.Node:  # noqa: N802 - see above
@@ -139,7 +139,7 @@ class _Strings(jinja2.visitor.NodeTransformer):
         if not isinstance(node.value, str):
             return node
         self._strings.append(self._writer.written(node.value))
-        return asked("string", [jinja2.nodes.Const(len(self._strings) - 1)], node)
+        return own_filter_node("string", [jinja2.nodes.Const(len(self._strings) - 1)], node)
 
 
 class WrittenSandbox(TemplateSandbox):
@@ -159,7 +159,7 @@ class WrittenSandbox(TemplateSandbox):
     def concat(self, pieces: Iterable[str]) -> str:
         """See TemplateSandbox."""
         shown = super().concat(pieces)
-        plain = self._writer.plain(shown)
+        plain = self._writer.without_twins(shown)
         return shown if plain == shown else TemplateText(plain, shown)
 
     def gathered(self, pieces: Iterable[str]) -> list[str]:

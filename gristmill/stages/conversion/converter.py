@@ -15,12 +15,12 @@ from gristmill.recipes.source import Source
 
 
 @overload
-def converted(source: Source, raw: RawObject, snapshot: str) -> Iterator[Converted]: ...
+def convert_object(source: Source, raw: RawObject, snapshot: str) -> Iterator[Converted]: ...
 @overload
-def converted(
+def convert_object(
     source: Source, raw: RawObject, snapshot: str, *, at_once: Literal[True]
 ) -> Iterator[Converted | SpannedRows]: ...
-def converted(
+def convert_object(
     source: Source, raw: RawObject, snapshot: str, *, at_once: bool = False
 ) -> Iterator[Converted | SpannedRows]:
     """Runs a source's converter on a raw object.
@@ -61,7 +61,7 @@ def converted(
         ) from error
 
 
-def spanned(source: Source, raw: RawObject, snapshot: str) -> Iterator[tuple[Converted, RawSpan | None]]:
+def convert_with_spans(source: Source, raw: RawObject, snapshot: str) -> Iterator[tuple[Converted, RawSpan | None]]:
     """The results of a source's converter for a raw object, each row with its raw span; None if its reader tells none.
 
     Args:
@@ -72,7 +72,7 @@ def spanned(source: Source, raw: RawObject, snapshot: str) -> Iterator[tuple[Con
     Raises:
         DataError: the converter failed; the message names the object.
     """
-    for row in converted(source, raw, snapshot):
+    for row in convert_object(source, raw, snapshot):
         raw_span = raw.take_raw_span()
         yield from ((refused, None) for refused in raw.take_refused())
         yield row, raw_span

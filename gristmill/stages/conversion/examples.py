@@ -37,7 +37,7 @@ def quarantined_rows(store: Store, path: str) -> Iterator[QuarantinedRow]:
             return
 
 
-def examples(store: Store, place: Place, shards: Sequence[Shard]) -> dict[str, QuarantinedRow]:
+def refused_examples(store: Store, place: Place, shards: Sequence[Shard]) -> dict[str, QuarantinedRow]:
     """The first refused row of each reason. A reason without one that can be read is absent.
 
     Each reason costs at most one read of a quarantine, however many shards there are.

@@ -23,16 +23,16 @@ from gristmill.lake.rows.row_blocks import HEAD, ROW_LIMIT
 from gristmill.lake.store.hashing import Hashes
 from gristmill.lake.store.protocol import ObjectVersion, Store
 from gristmill.lake.store.read_ahead import reading_ahead
-from gristmill.raw_data.checksums import NamedHash, differences
+from gristmill.raw_data.checksums import NamedHash, hash_differences
 from gristmill.raw_data.roots import open_raw
 from gristmill.recipes.code.digest import check_worker, code_of
 from gristmill.recipes.drift.drop_reasons import LEFT_OUT, QUARANTINE
 from gristmill.recipes.raw_object import TOO_LONG, Converted, Copied, LeftOut, RawObject, Refused
-from gristmill.recipes.shelf import find
+from gristmill.recipes.shelf import find_recipe
 from gristmill.recipes.source import Source
-from gristmill.stages.conversion.converter import converted
+from gristmill.stages.conversion.converter import convert_object
 from gristmill.stages.conversion.links import may_leave
-from gristmill.stages.conversion.parts import edges_of, uncut, with_edges
+from gristmill.stages.conversion.parts import edges_of, uncut_part_note, with_edges
 from gristmill.stages.conversion.quarantine import QuarantineWriter
 
 _BATCH = 512
@@ -173,7 +173,7 @@ class _Output(DocumentWriter):
         sha256 = raw.sha256()
         self.edges = edges_of(raw)
         self.read.append(Input(asset, entry.name, sha256))
-        self._raw[entry.name] = RawVersion.of(entry.version, sha256, raw.told_link)
+        self._raw[entry.name] = RawVersion.from_version(entry.version, sha256, raw.told_link)
 
     def close(self) -> Receipt:
         self.flush()
@@ -216,7 +216,7 @@ class ConversionGrinder(ShardGrinder[ConversionSpec, ConversionItem]):
 
     def __init__(self, job: Job) -> None:
         super().__init__(job)
-        self._source = find("sources", Source, job.shelves, self._spec.source)
+        self._source = find_recipe("sources", Source, job.shelves, self._spec.source)
         self._raw_store = open_raw(self._source, self._store, job.lake.options, self._spec.raw)
         if digest_of(self._source.reading_parameters()) != self._spec.made_by:
             raise RecipeError(f"source {self._source.name!r}: this worker has another recipe than the run; update it")
@@ -232,7 +232,7 @@ class ConversionGrinder(ShardGrinder[ConversionSpec, ConversionItem]):
         receipts = write_shards(self._store, [output], lambda: self._convert(body, output))
         if output.edges is None:
             return Outcome(receipts)
-        note = uncut(output.edges, self._source.reader.cut_by(output.edges.object))
+        note = uncut_part_note(output.edges, self._source.reader.cut_by(output.edges.object))
         notes = (f"{raw_asset(self._source.name)}/{self._spec.place.snapshot}/{note}",) if note else ()
         empty = {"parts in which no record begins": 1} if output.edges.first is None else {}
         return Outcome(receipts, empty, notes=notes)
@@ -257,16 +257,16 @@ class ConversionGrinder(ShardGrinder[ConversionSpec, ConversionItem]):
             if digests.get(entry.name) != sha256:
                 return None
             before = body.before.raw.get(entry.name)
-            stamps[entry.name] = RawVersion.of(entry.version, sha256, before.link if before else UNSET)
+            stamps[entry.name] = RawVersion.from_version(entry.version, sha256, before.link if before else UNSET)
         return Receipt(body.before.row, body.before.stamps, stamps, self._spec.code)
 
     def _convert(self, body: ConversionItem, output: _Output) -> None:
         output.checked = self._source.reader.gives_json
         asset = raw_asset(self._source.name)
         for entry, raw in self._objects(body):
-            output.raw_spans.begin()
+            output.raw_spans.begin_object()
             output.file = entry.name
-            for row in converted(self._source, raw, self._spec.place.snapshot, at_once=True):
+            for row in convert_object(self._source, raw, self._spec.place.snapshot, at_once=True):
                 if raw.refused:
                     output.refuse(raw.take_refused())
                 if isinstance(row, SpannedRows):
@@ -290,7 +290,7 @@ class ConversionGrinder(ShardGrinder[ConversionSpec, ConversionItem]):
         Raises:
             DataError: it has another hash than they name.
         """
-        if wrong := differences(entry.name, entry.hashes, self._hashes.found()):
+        if wrong := hash_differences(entry.name, entry.hashes, self._hashes.found()):
             top = f"{raw_asset(self._source.name)}/{self._spec.place.snapshot}"
             raise DataError(f"{top}: wrong checksum: {'; '.join(wrong)}; acquire this object again")
 

@@ -56,7 +56,7 @@ class Links:
         self._reader, self._root, self._entries, self._stamps = reader, root, entries, stamps
         self._dropped, self._is_link = cache(dropped), cache(os.path.islink)  # one question for each folder
 
-    def changed(self, shard: str, names: Sequence[str]) -> bool:
+    def has_changed(self, shard: str, names: Sequence[str]) -> bool:
         """Whether an object became a link, or a link became a file, since the shard was made.
 
         Args:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from gristmill.errors import DataError, RecipeError
-from gristmill.execution.checks import Verdict, counted
+from gristmill.execution.checks import Verdict, compared_counts
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.raw_parts import Edge, PartEdges, object_of
@@ -68,7 +68,7 @@ def part_of(row: Shard, table: str) -> PartEdges | None:
         ) from error
 
 
-def uncut(edges: PartEdges, units: str) -> str:
+def uncut_part_note(edges: PartEdges, units: str) -> str:
     """The line of the log about a part that has the records of others, because nothing begins there; empty: it has not.
 
     Args:
@@ -76,11 +76,11 @@ def uncut(edges: PartEdges, units: str) -> str:
         units: units at which its object is cut, such as `gzip members`.
 
     >>> from gristmill.lake.rows.raw_parts import RawPart
-    >>> uncut(PartEdges("a.gz", 900, RawPart(0, 100), Edge(0), Edge(900)), "gzip members")
+    >>> uncut_part_note(PartEdges("a.gz", 900, RawPart(0, 100), Edge(0), Edge(900)), "gzip members")
     'a.gz: no gzip member begins behind its first 100 bytes, so it stays one shard, and 8 are empty'
-    >>> uncut(PartEdges("a.gz", 900, RawPart(200, 300), Edge(210), Edge(540, 7)), "gzip members")
+    >>> uncut_part_note(PartEdges("a.gz", 900, RawPart(200, 300), Edge(210), Edge(540, 7)), "gzip members")
     'a.gz: no gzip member begins between the bytes 300 and 540, so shards of this range are empty: 2'
-    >>> uncut(PartEdges("a.gz", 900, RawPart(200, 300), Edge(210), Edge(340)), "gzip members")
+    >>> uncut_part_note(PartEdges("a.gz", 900, RawPart(200, 300), Edge(210), Edge(340)), "gzip members")
     ''
     """
     part, last = edges.part, edges.last
@@ -119,7 +119,7 @@ def parts_meet(store: Store, place: Place, shards: Sequence[Shard]) -> Verdict: 
         part = part_of(shard, place.table)
         if part is not None:
             objects.setdefault(part.object, []).append(part)
-    facts = counted(shards) | {"files": len(objects), "parts": sum(map(len, objects.values()))}
+    facts = compared_counts(shards) | {"files": len(objects), "parts": sum(map(len, objects.values()))}
     for name, parts in sorted(objects.items()):
         trouble = next(_troubles(sorted(parts, key=lambda part: part.part)), None)
         if trouble:
@@ -137,7 +137,7 @@ def _troubles(parts: Sequence[PartEdges]) -> Iterator[str]:
             yield f"the part from byte {nominal:,} is missing"
         nominal = each.part.end
         for found in each.sums:
-            crc = found.behind(crc)
+            crc = found.combined_with(crc)
             if found.stated is not None:
                 if crc != found.stated:
                     yield (

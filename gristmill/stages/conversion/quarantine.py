@@ -7,7 +7,7 @@ import re
 
 import msgspec
 
-from gristmill.errors import RecipeError, RefusedReason, TooManyRefused, encodable, visible
+from gristmill.errors import RecipeError, RefusedReason, TooManyRefused, escape_controls, escape_surrogates
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.model import Quarantine
 from gristmill.lake.rows.quarantined import QuarantinedRow
@@ -71,11 +71,11 @@ class QuarantineWriter:
         self.reasons[row.reason] = self.reasons.get(row.reason, 0) + 1
         self._bytes += row.size or len(row.raw)
         if len(self._first) < _NAMED:
-            self._first.append(visible(f"{row.where}: {row.reason}"))  # with names of the data
+            self._first.append(escape_controls(f"{row.where}: {row.reason}"))  # with names of the data
         head = row.raw[:HEAD]
         if not self._old_mac and b"\r" in head.strip() and b"\n" not in head:
-            self._old_mac = visible(row.where)
-        written = quarantined(row, file, raw_span)
+            self._old_mac = escape_controls(row.where)
+        written = quarantined_row(row, file, raw_span)
         self._places.setdefault(row.reason, written.place)
         self._writer.write(msgspec.json.encode(written) + b"\n")
 
@@ -155,7 +155,7 @@ class QuarantineWriter:
             self._writer.abort()
 
 
-def quarantined(row: Refused, file: str, raw_span: RawSpan | None) -> QuarantinedRow:
+def quarantined_row(row: Refused, file: str, raw_span: RawSpan | None) -> QuarantinedRow:
     """A refused row as the quarantine keeps it. What it does not say about its place is taken from its reader's span.
 
     Args:
@@ -173,12 +173,12 @@ def quarantined(row: Refused, file: str, raw_span: RawSpan | None) -> Quarantine
         offset = raw_span.start
     member = row.member or (raw_span.member if raw_span else "")
     return QuarantinedRow(
-        reason=encodable(row.reason),
+        reason=escape_surrogates(row.reason),
         raw=row.raw[:HEAD].decode("utf-8", "backslashreplace"),
-        where=encodable(row.where),
+        where=escape_surrogates(row.where),
         file=file,
         row=number,
-        id=encodable(row.id[:LONGEST_ID]),
+        id=escape_surrogates(row.id[:LONGEST_ID]),
         offset=offset,
-        member=encodable(member),
+        member=escape_surrogates(member),
     )

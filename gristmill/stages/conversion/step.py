@@ -8,7 +8,7 @@ from gristmill.errors import DataError, StoreError
 from gristmill.execution.checks import Check, Verdict, ids_unique
 from gristmill.execution.one_asset import OneAssetPlan, OneAssetStep
 from gristmill.execution.plan import PartitionState, Target, Want
-from gristmill.execution.work import Item, raw
+from gristmill.execution.work import Item, encode_raw
 from gristmill.lake.address import Place, documents_asset, raw_asset
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.files import read_ledger
@@ -19,8 +19,8 @@ from gristmill.raw_data.checksums import NamedHash, compare_checksums, digest_of
 from gristmill.raw_data.erasures import cut_objects, removed_objects
 from gristmill.raw_data.listing import RawListing, by_shard, check_targets, list_raw
 from gristmill.raw_data.roots import open_raw, raw_address
-from gristmill.raw_data.scan import raw_top, shown
-from gristmill.raw_data.shard_names import one_on_disk, twins
+from gristmill.raw_data.scan import raw_top, show_path
+from gristmill.raw_data.shard_names import names_equal_on_disk, one_on_disk
 from gristmill.raw_data.snapshots import CONFIRM
 from gristmill.recipes.code.digest import code_of
 from gristmill.recipes.source import CONVERSION, Source, Split
@@ -87,7 +87,7 @@ class ConversionStep(OneAssetStep):
             "not read": len(found.unread),
         }
         faults = found.faults
-        return Verdict(name, passed=not faults, description="; ".join(faults) or found.told, metadata=facts)
+        return Verdict(name, passed=not faults, description="; ".join(faults) or found.summary, metadata=facts)
 
     def plan(self, store: Store) -> "ConversionPlan":
         """See Step. The digest of a raw object is known if it was read before and has not changed since.
@@ -100,14 +100,14 @@ class ConversionStep(OneAssetStep):
         check_named(store, self.source)
         raw_store = open_raw(self.source, store, self.options)
         listing = list_raw(self.source, raw_store, self.snapshot)
-        (asset,), partition = self.reads, self.made
+        (asset,), partition = self.reads, self.made_place
         stamps = raw_stamps(store, partition)
         check_targets(self.source, raw_store, self.snapshot, stamps.keys() - listing.entries.keys())
         top = raw_top(self.source) + self.source.partition.prefix(self.snapshot)
         if not (listing.entries or self.vanished or _is_erased(store, partition, top)):
             raise DataError(
                 f"{asset}: snapshot {self.snapshot} has no raw objects that the source reads; put them under"
-                f" {shown(self.source, top)}: an empty folder may mean that raw data was lost; {CONFIRM}"
+                f" {show_path(self.source, top)}: an empty folder may mean that raw data was lost; {CONFIRM}"
             )
         if listing.entries and self.source.checksums is not None and not listing.checksums:
             raise DataError(no_files(self.source.checksums))
@@ -160,10 +160,10 @@ def _check_twins(
     Raises:
         DataError: there is such a shard; the message names a raw object of both.
     """
-    for shard, other in twins(shards).items():
+    for shard, other in names_equal_on_disk(shards).items():
         names = (shards[other][0], shards[shard][0])
         if not all(name in made for name in names):
-            first, second = (shown(source, listing.entries[name].path) for name in names)
+            first, second = (show_path(source, listing.entries[name].path) for name in names)
             raise DataError(one_on_disk(first, second))
 
 
@@ -192,7 +192,7 @@ class _Known:
 
     def want(self, shard: str, names: Sequence[str]) -> Want:
         """The shard that these raw objects make."""
-        if self._links.changed(shard, names):
+        if self._links.has_changed(shard, names):
             return Want(shard, None)
         contents = {name: self._content(name) for name in names}
         inputs = tuple(Input(self._asset, name, sha256) for name, sha256 in contents.items() if sha256)
@@ -201,7 +201,7 @@ class _Known:
             again = sizes == [self._entries[name].size for name in names] and names[0] not in self._listing.parts
             return Want(shard, None, again=again)
         versions = {i.shard: (self._entries[i.shard].version, i.content, self._stamps[i.shard].link) for i in inputs}
-        stamps = {name: RawVersion.of(*each) for name, each in versions.items()}
+        stamps = {name: RawVersion.from_version(*each) for name, each in versions.items()}
         return Want(shard, inputs, raw={name: each for name, each in stamps.items() if each != self._stamps[name]})
 
     def _content(self, name: str) -> str | None:
@@ -251,7 +251,7 @@ class ConversionPlan(OneAssetPlan):
             )
             left = tuple(sha256 for each in objects for sha256 in cut.get(each.path, ()))
             body = ConversionItem(objects, self._before(want, states[asset]), left)
-            items.append(Item(want.name, sum(map(self.listing.size, names)), raw(body)))
+            items.append(Item(want.name, sum(map(self.listing.size, names)), encode_raw(body)))
         return items
 
     def _before(self, want: Want, state: PartitionState) -> Receipt | None:
@@ -261,8 +261,8 @@ class ConversionPlan(OneAssetPlan):
         receipt = state.receipts.get(want.name)
         if receipt is None or receipt.row.recipe != self.target.recipe.digest:
             return None
-        if not self.target.code.made(receipt.code, state.codes):
+        if not self.target.code.may_keep_shard(receipt.code, state.codes):
             return None
         if [i.shard for i in receipt.row.inputs] != self.shards[want.name]:
             return None
-        return state.trusted(receipt, self.store, self.target.place)
+        return state.trusted_receipt(receipt, self.store, self.target.place)

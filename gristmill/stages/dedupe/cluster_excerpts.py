@@ -64,7 +64,7 @@ def excerpts_of(store: Store, recipe: Dedupe, resolution: Resolution) -> list[Cl
 def _excerpt(
     store: Store, recipe: Dedupe, resolution: Resolution, cluster: LargestCluster, blocked: set[Pair]
 ) -> ClusterExcerpt:
-    resolved = resolution.of(cluster.source, cluster.snapshot)
+    resolved = resolution.snapshot_of(cluster.source, cluster.snapshot)
     if resolved is None or cluster.source not in recipe.versions:
         return ClusterExcerpt(cluster)
     prints = place(FINGERPRINTS.at(dedupe=recipe.name, source=cluster.source), cluster.snapshot)
@@ -86,7 +86,7 @@ def _excerpt(
 
 
 def _document(file: ShardFile, row: int) -> TextRow:
-    first, rows = file.around(row)
+    first, rows = file.rows_around(row)
     if row - first >= len(rows):
         raise DataError(f"{file.path}: has no row {row}; make this partition again")
     return decode_rows(msgspec.json.Decoder(TextRow), rows[row - first] + b"\n", file.path, row)[0]

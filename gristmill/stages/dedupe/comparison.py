@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from gristmill.stages.dedupe.hash_order import Places, changes, sort_hashes
+from gristmill.stages.dedupe.hash_order import Places, differ_from_previous, sort_hashes
 from gristmill.stages.dedupe.merging import Window
 
 _LAST = np.iinfo(np.int32).max
@@ -41,7 +41,7 @@ class Comparison:
     def __init__(self, ranks: Sequence[int], window: Window) -> None:
         at, hi, lo = sort_hashes(*(np.concatenate([each[number] for each in window]) for number in (1, 2)))
         new = np.ones(len(hi), bool)
-        new[1:] = changes(hi, lo)
+        new[1:] = differ_from_previous(hi, lo)
         self.hi, self.lo = hi[new], lo[new]
         places = np.empty(len(hi), np.int64)
         places[at] = np.cumsum(new) - 1
@@ -53,7 +53,7 @@ class Comparison:
         self.first = np.full(len(self.hi), _LAST, np.int32)
         self.times = np.zeros(len(self.hi), np.int64)
 
-    def see(self, rank: int, places: Places, times: NDArray[np.int64] | int) -> None:
+    def add_snapshot(self, rank: int, places: Places, times: NDArray[np.int64] | int) -> None:
         """A snapshot has the hashes at these places, each so many times."""
         self.first[places] = np.minimum(self.first[places], rank)
         self.times[places] += times
@@ -107,10 +107,10 @@ def firsts_of(comparison: Comparison, times: Mapping[int, NDArray[np.int64]]) ->
         yield from ((rank, int(other), int(sums[other])) for other in np.flatnonzero(sums))
 
 
-def powers(times: NDArray[np.int64]) -> NDArray[np.int64]:
+def counts_by_power(times: NDArray[np.int64]) -> NDArray[np.int64]:
     """The number of values that are in [2**k, 2**(k + 1)), by k (k).
 
-    >>> powers(np.array([1, 1, 2, 3, 4])).tolist()
+    >>> counts_by_power(np.array([1, 1, 2, 3, 4])).tolist()
     [2, 2, 1]
     """
     exact = np.frexp(times.astype(np.float64))[1] - 1

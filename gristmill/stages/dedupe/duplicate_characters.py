@@ -31,7 +31,7 @@ def duplicate_characters(store: Store, recipe: Dedupe, resolution: Resolution) -
     return [_of_snapshot(store, recipe, each) for each in resolution.snapshots]
 
 
-def of_taken(resolution: Resolution, numbers: Sequence[int | None]) -> list[int | None]:
+def numbers_of_taken_snapshots(resolution: Resolution, numbers: Sequence[int | None]) -> list[int | None]:
     """The numbers of the snapshots that a mix takes: of the editions of a `replace` source it takes the newest.
 
     Args:

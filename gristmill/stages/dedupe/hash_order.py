@@ -47,7 +47,7 @@ def sort_hashes(hi: U64, lo: U64) -> tuple[Places, U64, U64]:
     keys >>= bits
     alike = keys[1:] == keys[:-1]
     high, low = hi[at], lo[at]
-    mixed = alike & changes(high, low)
+    mixed = alike & differ_from_previous(high, low)
     if mixed.any():
         groups = np.concatenate([[0], np.cumsum(~alike)])
         marked = np.zeros(int(groups[-1]) + 1, bool)
@@ -59,7 +59,7 @@ def sort_hashes(hi: U64, lo: U64) -> tuple[Places, U64, U64]:
     return at, high, low
 
 
-def changes(hi: U64, lo: U64) -> NDArray[np.bool_]:
+def differ_from_previous(hi: U64, lo: U64) -> NDArray[np.bool_]:
     """Whether each hash of a list, from the second on, is another than the one before it (n - 1)."""
     different: NDArray[np.bool_] = (hi[1:] != hi[:-1]) | (lo[1:] != lo[:-1])
     return different
@@ -76,7 +76,7 @@ def count_up_to(hi: U64, lo: U64, last: tuple[np.uint64, np.uint64]) -> int:
     return int(begin + np.searchsorted(lo[begin:end], last[1], "right"))
 
 
-def meet(hi: U64, lo: U64, other_hi: U64, other_lo: U64) -> tuple[Places, Places]:
+def shared_hashes(hi: U64, lo: U64, other_hi: U64, other_lo: U64) -> tuple[Places, Places]:
     """The hashes that two lists share. Both lists are distinct and ascending.
 
     The shorter list is searched in the longer one. The low halves are looked at only where high halves are equal.
@@ -85,7 +85,7 @@ def meet(hi: U64, lo: U64, other_hi: U64, other_lo: U64) -> tuple[Places, Places
         Their places in the first list, ascending, and their places in the other, shape (n,) each.
 
     >>> a, b = np.array([1, 4, 4], "u8"), np.array([4, 4, 9], "u8")
-    >>> [at.tolist() for at in meet(a, np.array([0, 5, 6], "u8"), b, np.array([6, 8, 0], "u8"))]
+    >>> [at.tolist() for at in shared_hashes(a, np.array([0, 5, 6], "u8"), b, np.array([6, 8, 0], "u8"))]
     [[2], [0]]
     """
     if len(hi) < len(other_hi):

@@ -72,7 +72,7 @@ class ClustersKind(_Resolved):
         counts = {"clusters": len(clusters), "duplicates": duplicates}
         return Numbers(sum(map(len, members)), counts, facts, others=True)
 
-    def held(self, part: KnownPart, wanted: WantedDocuments) -> Iterator[HeldDocument]:
+    def held_documents(self, part: KnownPart, wanted: WantedDocuments) -> Iterator[HeldDocument]:
         for path in BinaryPartRecord.of_row(part.row, part.place.table).objects:
             if path.endswith(".parquet"):
                 for number, recipe, name in _numbers(part.store.read(path)):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gristmill.stages.dedupe.columns import COUNTS, HASHES, POSITIONS, REPEATS, ColumnWriter, Spill, bytes_of
 from gristmill.stages.dedupe.fingerprint_blocks import PlacedHashes
-from gristmill.stages.dedupe.hash_order import U64, Places, changes, count_up_to, sort_hashes
+from gristmill.stages.dedupe.hash_order import U64, Places, count_up_to, differ_from_previous, sort_hashes
 
 ENTRY_BYTES = 120
 """Bytes of memory that sorting a hash takes, at most."""
@@ -33,7 +33,7 @@ Window = list[tuple[int, U64, U64]]
 """A part of each list: where it begins, and its high and low halves."""
 
 
-def windows(lists: Sequence[AscendingHashes], most: int) -> Iterator[Window]:
+def merge_windows(lists: Sequence[AscendingHashes], most: int) -> Iterator[Window]:
     """Walks through ascending lists together: each window has the hashes of one range, all lists included.
 
     Args:
@@ -77,7 +77,7 @@ class _SortedPart:
         positions = positions[at]
         del at
         new = np.ones(len(hi), bool)
-        new[1:] = changes(hi, lo)
+        new[1:] = differ_from_previous(hi, lo)
         firsts = np.flatnonzero(new)
         self.hi, self.lo, self.positions = hi[firsts], lo[firsts], positions[firsts]
         self.again = positions[~new]
@@ -119,7 +119,7 @@ class RunWriter:
         self.repeats, self.counts = ColumnWriter(REPEATS, spill, most), ColumnWriter(COUNTS, spill, most)
         self._spill, self._most = spill, max(1, spill.memory // ENTRY_BYTES)
 
-    def take(self, pieces: Iterable[PlacedHashes]) -> None:
+    def write_bucket(self, pieces: Iterable[PlacedHashes]) -> None:
         """Takes all hashes of the bucket."""
         held: list[_HeldPart] = []
         kept: list[PlacedHashes] = []
@@ -136,7 +136,7 @@ class RunWriter:
             return
         held.append(_HeldPart(_SortedPart(kept), self._spill))
         kept = []
-        for window in windows(held, self._most):
+        for window in merge_windows(held, self._most):
             self._merge(held, window)
 
     def _write(self, part: _SortedPart) -> None:
@@ -152,7 +152,7 @@ class RunWriter:
         """Writes the hashes of a window that all parts share."""
         at, hi, lo = sort_hashes(*(np.concatenate([each[number] for each in window]) for number in (1, 2)))
         new = np.ones(len(hi), bool)
-        new[1:] = changes(hi, lo)
+        new[1:] = differ_from_previous(hi, lo)
         merged = np.empty(len(hi), np.int64)  # the place of each hash of the window among its distinct ones
         merged[at] = np.cumsum(new) - 1
         first = np.empty(len(hi), bool)

@@ -7,7 +7,7 @@ import msgspec
 
 from gristmill.execution.one_asset import OneAssetPlan
 from gristmill.execution.plan import PartitionState, Want
-from gristmill.execution.work import Item, raw
+from gristmill.execution.work import Item, encode_raw
 from gristmill.lake.store.json_object import Integer
 
 
@@ -41,12 +41,12 @@ class NeighboursPlan(OneAssetPlan):
         missing = [numbers[want.name] for want in todo[self.target.place.asset]]
         weights = {number: self.sizes[number] for number in missing}
         return [
-            Item(names[last - 1], self.hash_bytes * sum(self.sizes[first:last]), raw(Neighbours(first, last)))
-            for first, last in neighbours(weights, self.most)
+            Item(names[last - 1], self.hash_bytes * sum(self.sizes[first:last]), encode_raw(Neighbours(first, last)))
+            for first, last in neighbour_ranges(weights, self.most)
         ]
 
 
-def neighbours(weights: Mapping[int, int], most: int) -> Iterator[tuple[int, int]]:
+def neighbour_ranges(weights: Mapping[int, int], most: int) -> Iterator[tuple[int, int]]:
     """Numbers in ranges [first, last) without a gap.
 
     Args:
@@ -56,7 +56,7 @@ def neighbours(weights: Mapping[int, int], most: int) -> Iterator[tuple[int, int
     Returns:
         The first number of a range, and the number after its last.
 
-    >>> list(neighbours({0: 1, 1: 1, 2: 5, 4: 1}, 2))
+    >>> list(neighbour_ranges({0: 1, 1: 1, 2: 5, 4: 1}, 2))
     [(0, 2), (2, 3), (4, 5)]
     """
     first = last = -1

@@ -9,9 +9,9 @@ from contextlib import nullcontext
 import msgspec
 
 from gristmill.errors import Conflict, DataError, NewerSchema
-from gristmill.execution.claim import Claimant, let_go
+from gristmill.execution.claim import Claimant, release_claims
 from gristmill.execution.step import Step, make
-from gristmill.execution.survey import survey
+from gristmill.execution.survey import survey_step
 from gristmill.execution.work import Engine, ProgressLine, Say
 from gristmill.lake.address import attributes_asset, ledger_folder, place
 from gristmill.lake.asset_kinds import (
@@ -23,7 +23,7 @@ from gristmill.lake.asset_kinds import (
     VERDICTS,
     kind_of,
 )
-from gristmill.lake.ledger.files import dump, list_ledgers, read_head, read_ledger
+from gristmill.lake.ledger.files import as_json, list_ledgers, read_head, read_ledger
 from gristmill.lake.ledger.index_ledger import IndexWriter, read_indexed, why_unlike
 from gristmill.lake.ledger.model import Upstream
 from gristmill.lake.store.json_object import Integer, decode_object
@@ -86,7 +86,7 @@ class Resolution(msgspec.Struct, frozen=True):
     largest: tuple[LargestCluster, ...] = ()
     schema: Integer = 1
 
-    def of(self, source: str, snapshot: str) -> ResolvedSnapshot | None:
+    def snapshot_of(self, source: str, snapshot: str) -> ResolvedSnapshot | None:
         """One snapshot; None if it was not resolved."""
         return next((each for each in self.snapshots if (each.source, each.snapshot) == (source, snapshot)), None)
 
@@ -156,7 +156,7 @@ def read_resolution(store: Store, dedupe: str) -> Resolution | None:
     return decode_object(found[1], Resolution, path, "the result of a resolution") if found else None
 
 
-def fingerprinted(store: Store, recipe: Dedupe) -> list[tuple[str, str]]:
+def fingerprinted_snapshots(store: Store, recipe: Dedupe) -> list[tuple[str, str]]:
     """The sources and snapshots that have fingerprints, in the order in which newcomers are ranked."""
     return [
         (source, each.snapshot)
@@ -165,7 +165,7 @@ def fingerprinted(store: Store, recipe: Dedupe) -> list[tuple[str, str]]:
     ]
 
 
-def appended(store: Store, recipe: Dedupe, editions: Collection[str]) -> Order:
+def extend_order(store: Store, recipe: Dedupe, editions: Collection[str]) -> Order:
     """The order with all snapshots that have fingerprints; the new ones are one round. It is stored.
 
     Args:
@@ -180,11 +180,11 @@ def appended(store: Store, recipe: Dedupe, editions: Collection[str]) -> Order:
     order, etag = read_order(store, recipe.name)
     check_order(order, recipe, editions)
     known = {(each.source, each.snapshot) for each in order.entries}
-    new = [(*pair, pair[0] in editions) for pair in fingerprinted(store, recipe) if pair not in known]
+    new = [(*pair, pair[0] in editions) for pair in fingerprinted_snapshots(store, recipe) if pair not in known]
     if not new and (etag or not order.entries):
         return order
     order = order.with_round(new)
-    store.put_if(order_path(recipe.name), dump(order), etag)
+    store.put_if(order_path(recipe.name), as_json(order), etag)
     return order
 
 
@@ -202,7 +202,7 @@ def steps_of_resolution(recipe: Dedupe, order: Order, shelves: tuple[str, ...]) 
         yield marks(recipe, order, source, snapshot, shelves)
 
 
-def resolve(
+def resolve_duplicates(
     lake: Lake,
     recipe: Dedupe,
     editions: Collection[str],
@@ -235,20 +235,20 @@ def resolve(
         DataError: fingerprints are missing, or not those of their documents.
         GristmillError: a step failed, or another run has added snapshots. The next run keeps what was made.
     """
-    order = appended(store := lake.store(), recipe, editions)
+    order = extend_order(store := lake.store(), recipe, editions)
     for number, step in enumerate(steps_of_resolution(recipe, order, shelves)):
-        if not force and all(each.finished for each in survey(step, store)):
+        if not force and all(each.finished for each in survey_step(step, store)):
             continue
         where = f"{step.makes[0]} ({step.snapshot})"
         say(where)
         run = f"{token}-{number}"
-        with let_go(store, step.makes, step.snapshot, run) if by else nullcontext():
+        with release_claims(store, step.makes, step.snapshot, run) if by else nullcontext():
             make(step, lake, engine, run, _progress(say, where), force=force, by=by)
     writer = IndexWriter(store, RESOLUTION.at(dedupe=recipe.name))
     if read_order(store, recipe.name)[0].entries != order.entries:
         raise Conflict(f"{order_path(recipe.name)}: another run has added snapshots meanwhile; run again")
-    result, marks = composed(store, recipe.name, order)
-    writer.put(resolution_path(recipe.name), dump(result))
+    result, marks = compose_resolution(store, recipe.name, order)
+    writer.put(resolution_path(recipe.name), as_json(result))
     writer.close(marks)
     return result
 
@@ -277,7 +277,7 @@ def why_unresolved(store: Store, recipe: Dedupe, editions: Collection[str]) -> t
     if order.entries and etag is None:
         return (f"{order_path(recipe.name)} is lost; it is restored from the last resolution",)
     known = {(each.source, each.snapshot) for each in order.entries}
-    new = [pair for pair in fingerprinted(store, recipe) if pair not in known]
+    new = [pair for pair in fingerprinted_snapshots(store, recipe) if pair not in known]
     if new:
         shown = ", ".join("/".join(pair) for pair in new[:3]) + (" and others" if len(new) > 3 else "")
         return (f"never resolved with {shown}",)
@@ -296,10 +296,10 @@ def why_unresolved(store: Store, recipe: Dedupe, editions: Collection[str]) -> t
         return tuple(f"the fingerprints of {each.source}/{each.snapshot} changed" for each in changed[:3])
     # We stop at the first: a later step cannot be planned if what it reads is lost.
     for step in steps_of_resolution(recipe, order, ()):
-        if not all(each.finished for each in survey(step, store)):
+        if not all(each.finished for each in survey_step(step, store)):
             return (f"{step.makes[0]} ({step.snapshot}) is not up to date",)
-    result, marks = composed(store, recipe.name, order)
-    files = {resolution_path(recipe.name): dump(result)}
+    result, marks = compose_resolution(store, recipe.name, order)
+    files = {resolution_path(recipe.name): as_json(result)}
     return tuple(why_unlike(store, RESOLUTION.at(dedupe=recipe.name), marks, files))
 
 
@@ -309,7 +309,7 @@ def _changed(store: Store, recipe: Dedupe, resolved: ResolvedSnapshot) -> bool:
     return head is None or head.fingerprint != resolved.fingerprints
 
 
-def composed(store: Store, dedupe: str, order: Order) -> tuple[Resolution, list[Upstream]]:
+def compose_resolution(store: Store, dedupe: str, order: Order) -> tuple[Resolution, list[Upstream]]:
     """The result of a resolution whose steps are done, from their ledgers; and the marks that it closes.
 
     Args:

@@ -6,10 +6,10 @@ from gristmill.errors import DataError
 from gristmill.execution.work import Say
 from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.ledger.as_written import why_not_as_written
-from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.index_ledger import IndexLedger
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.dedupe.resolution import composed, read_order, read_resolution, resolution_path
+from gristmill.stages.dedupe.resolution import compose_resolution, read_order, read_resolution, resolution_path
 from gristmill.stages.fingerprints.order import Order, order_path
 from gristmill.stages.near_duplicates.shared_numbers import shared_numbers
 
@@ -37,7 +37,7 @@ def resolution_contradictions(store: Store, ledger: IndexLedger, say: Say) -> It
     try:
         result = read_resolution(store, name)
         begun = order.entries[: len(result.snapshots if result else ())]
-        expected, marks = composed(store, name, Order(begun))
+        expected, marks = compose_resolution(store, name, Order(begun))
         alike = shared_numbers(store, name, Order(begun).rounds)
     except DataError as error:
         yield path, str(error).removeprefix(f"{path}: ")
@@ -48,7 +48,7 @@ def resolution_contradictions(store: Store, ledger: IndexLedger, say: Say) -> It
         yield path, "its marks are not those that its ledger names"
     if why := why_not_as_written(store.read(order_path(name)), order):
         yield order_path(name), why
-    if result is None or dump(result) != dump(expected):
+    if result is None or as_json(result) != as_json(expected):
         yield path, "it does not follow from the ledgers of what it compared"
     elif why := why_not_as_written(store.read(path), result):
         yield path, why

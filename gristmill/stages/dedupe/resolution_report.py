@@ -4,10 +4,10 @@ from gristmill.lake.asset_kinds import RESOLUTION
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.reports.duplicate_matrix import draw_matrix, draw_occurrences
-from gristmill.reports.sizes import counted
+from gristmill.reports.sizes import quantity
 from gristmill.reports.table_page import page_of_tables
 from gristmill.stages.dedupe.cluster_excerpts import ClusterExcerpt, excerpts_of
-from gristmill.stages.dedupe.duplicate_characters import duplicate_characters, of_taken
+from gristmill.stages.dedupe.duplicate_characters import duplicate_characters, numbers_of_taken_snapshots
 from gristmill.stages.dedupe.resolution import Resolution
 from gristmill.stages.near_duplicates.shared_numbers import shared_numbers
 
@@ -27,7 +27,7 @@ def resolution_report(store: Store, recipe: Dedupe, resolution: Resolution) -> s
     totals = [each.counts.get("compared", 0) for each in resolution.snapshots]
     matrix = {(rank, first): units for rank, first, units in resolution.matrix}
     characters = duplicate_characters(store, recipe, resolution)
-    taken = of_taken(resolution, characters)
+    taken = numbers_of_taken_snapshots(resolution, characters)
     made = [each for each in taken if each is not None]
     snapshots = [
         {
@@ -48,7 +48,7 @@ def resolution_report(store: Store, recipe: Dedupe, resolution: Resolution) -> s
             f" A mix that drops all duplicates leaves out {sum(made):,} characters"
             f" of the {len(made)} of {len(taken)} snapshots whose attribute sets are made."
         )
-        lead += f" It takes none of {counted(older, 'older edition')}." if older else ""
+        lead += f" It takes none of {quantity(older, 'older edition')}." if older else ""
     rounds, what = resolution.order.rounds, recipe.hashed
     if alike := shared_numbers(store, recipe.name, rounds):
         lead += f" {alike}."

@@ -62,7 +62,7 @@ class ExportGrinder(ShardGrinder[ExportSpec, ExportItem]):
     def grind(self, item: Item, body: ExportItem) -> Outcome:  # noqa: ARG002 - as in ShardGrinder
         output = _ExportOutput(self._store, self._spec, body, self._codec)
         file = shard_file(self._store, self._spec.documents, body.shard)
-        return self.ground(output, lambda: write_documents(file, output.part))
+        return self.grind_shard(output, lambda: write_documents(file, output.part))
 
 
 def write_documents(file: ShardFile, part: PartWriter) -> None:

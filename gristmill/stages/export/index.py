@@ -8,17 +8,17 @@ from contextlib import suppress
 from uuid import uuid4
 
 from gristmill.errors import DataError, GristmillError, NewerSchema, RecipeError, StoreError
-from gristmill.execution.claim import take
+from gristmill.execution.claim import take_claim
 from gristmill.lake.address import export_index
 from gristmill.lake.asset_kind import expression_of
 from gristmill.lake.asset_kinds import EXPORT_INDEX, ledger_of_asset
-from gristmill.lake.ledger.files import dump, told_change
+from gristmill.lake.ledger.files import as_json, told_change
 from gristmill.lake.ledger.folders.mark import remove_mark
 from gristmill.lake.ledger.folders.pinned_upload import unless_pinned
 from gristmill.lake.ledger.index_ledger import IndexLedger, IndexWriter, read_index_ledger
 from gristmill.lake.ledger.model import Ledger as Head
 from gristmill.lake.rows.blocklists.blocklist import read_blocklist
-from gristmill.lake.rows.shard_file import checked
+from gristmill.lake.rows.shard_file import verify_pieces
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.export import Export, format_parameters
 from gristmill.recipes.export_formats.codec import ExportedFile, Release
@@ -74,8 +74,8 @@ def index_export(
     release = declared_release(store, mix, export, index)
     _check_release(mix, export, release, slices)
     writing = f"{index.asset}/{WRITING}"
-    mark = dump({"folder": release.folder, "token": uuid4().hex})
-    take(store, writing, mark, index.asset)
+    mark = as_json({"folder": release.folder, "token": uuid4().hex})
+    take_claim(store, writing, mark, index.asset)
     try:
         _write(writer, store, export, index, release)
     except GristmillError:
@@ -97,7 +97,7 @@ def _write(writer: IndexWriter, store: Store, export: Export, index: Index, rele
         with unless_pinned(store, path, hashlib.sha256(data).hexdigest()):
             _check_unedited(store, release, path, data)
             writer.put(path, data)
-    writer.put(index_path(index.asset), dump(index))
+    writer.put(index_path(index.asset), as_json(index))
     writer.close(inputs_of(index))
 
 
@@ -141,14 +141,14 @@ def declared_release(store: Store, mix: Mix, export: Export, index: Index) -> Re
         DataError: a ledger or a blocklist is wrong, or the budget cannot be met.
         StoreError: a slice is being rebuilt.
     """
-    excluded = taken_down(store, mix, export, index.slices)
+    excluded = samples_to_exclude(store, mix, export, index.slices)
     reading = epoch_of(store, mix, export, index.slices)
     repeated = {each.stream: each.epochs for each in reading.streams if each.epochs} if reading else {}
     weights = reading.shares if reading and mix.by_tokens else mix.weights
     return release_of(store, index.asset, export.format, index.slices, weights, excluded, repeated)
 
 
-def taken_down(store: Store, mix: Mix, export: Export, slices: Sequence[Slice]) -> list[str]:
+def samples_to_exclude(store: Store, mix: Mix, export: Export, slices: Sequence[Slice]) -> list[str]:
     """The samples that a release must exclude, because a blocklist of the mix or the recipe names them.
 
     So a takedown reaches a release before the parts are made again. The parts are asked, not the mix: so it does not
@@ -176,7 +176,7 @@ def taken_down(store: Store, mix: Mix, export: Export, slices: Sequence[Slice]) 
     blocked = {s.key: {pair for name in s.blocklists for pair in lists[name].reasons} for s in mix.streams}
 
     def read(file: ExportedFile) -> Iterator[bytes]:
-        return checked(store.stream(file.path), file.path, file.sha256)
+        return verify_pieces(store.stream(file.path), file.path, file.sha256)
 
     return codec.excluded(sources_of(store, export_index(mix.name, export.name), slices), blocked, read)
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from gristmill.formats.oscar.checksums import checksum_name, write_checksums
-from gristmill.formats.oscar.compose import compose, doubt, language_of
+from gristmill.formats.oscar.compose import changed_metadata_counter, language_of, line_of_document
 from gristmill.formats.oscar.names import part_name
 from gristmill.lake.rows.document import Document
 from gristmill.lake.store.protocol import Store
@@ -87,8 +87,8 @@ class OscarPart(GzipLinesPart):
         language = language_of(document)
         if self._declared.languages and language not in self._declared.languages:
             return NotTaken(OTHER_LANGUAGE)
-        composed = compose(document, schema=self._declared.schema)
-        for counted in (_COUNTED.get(composed.kind), doubt(document, composed.kind)):
+        composed = line_of_document(document, schema=self._declared.schema)
+        for counted in (_COUNTED.get(composed.kind), changed_metadata_counter(document, composed.kind)):
             if counted:
                 self.counts[counted] = self.counts.get(counted, 0) + 1
         return f"{split}/{language}{_ENDING}" if split else f"{language}{_ENDING}", composed.line

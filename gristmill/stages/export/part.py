@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gristmill.errors import DataError
 from gristmill.lake.identity import PairDigest, digest_of
-from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.model import Input
 from gristmill.lake.ledger.stored_part import StoredPart
 from gristmill.lake.rows.batches import IdPair, decode_rows
@@ -101,7 +101,7 @@ class ExportedPart(StoredPart, frozen=True):
 def part_contents(files: Mapping[str, PartFile]) -> bytes:
     """The bytes of a part's list of files."""
     listed = {name: {"content": file.facts.content, "rows": file.facts.rows} for name, file in files.items()}
-    return dump({"files": listed})
+    return as_json({"files": listed})
 
 
 class PartWriter:

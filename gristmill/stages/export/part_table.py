@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from gristmill.errors import DataError
-from gristmill.execution.checks import Verdict, counted
-from gristmill.execution.finding import Finding, differs
+from gristmill.execution.checks import Verdict, compared_counts
+from gristmill.execution.finding import Finding, difference_in_words
 from gristmill.execution.part_output import other_objects
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.model import Shard
@@ -19,7 +19,7 @@ from gristmill.stages.export.part import CONTENTS, ExportedPart, content_of, par
 MEND = "make this slice of the export again"
 
 
-def export_complete(store: Store, documents: Sequence[Shard], parts: Sequence[Shard], place: Place) -> Verdict:
+def check_export_complete(store: Store, documents: Sequence[Shard], parts: Sequence[Shard], place: Place) -> Verdict:
     """Checks that each document of the mix's slice is in exactly one file of its part, or was refused and counted.
 
     Reads the table and one listing.
@@ -36,9 +36,9 @@ def export_complete(store: Store, documents: Sequence[Shard], parts: Sequence[Sh
     Raises:
         StoreError: the lake does not answer.
     """
-    wrong = [*against(place, documents, parts), *parts_agree(store, place, parts)]
+    wrong = [*part_set_findings(place, documents, parts), *part_record_findings(store, place, parts)]
     refused = sum(number for part in parts for number in part.dropped.values())
-    facts = counted(documents) | {"parts": len(parts), "rows refused": refused}
+    facts = compared_counts(documents) | {"parts": len(parts), "rows refused": refused}
     if wrong:
         facts |= {"troubles": len(wrong), "first": wrong[0].what}
         return Verdict("export_complete", passed=False, description=f"{wrong[0]}; {MEND}", metadata=facts)
@@ -57,7 +57,7 @@ def _files(place: Place, parts: Sequence[Shard]) -> int:
     return sum(bool(file.facts.rows) for record in records for file in record.files.values())
 
 
-def against(place: Place, documents: Sequence[Shard], parts: Sequence[Shard]) -> Iterator[Finding]:
+def part_set_findings(place: Place, documents: Sequence[Shard], parts: Sequence[Shard]) -> Iterator[Finding]:
     """Findings unless each shard of the mix has its part, made from all its rows, and there are no other parts."""
     by_name = {part.name: part for part in parts}
     for shard in documents:
@@ -72,12 +72,14 @@ def against(place: Place, documents: Sequence[Shard], parts: Sequence[Shard]) ->
             what = f"part {part.name} has {part.rows} rows and {refused} were refused, but its shard has {shard.rows}"
             yield Finding(place.table, None, what)
         if part.ids != shard.ids:
-            yield Finding(place.table, None, f"part {part.name}: {differs('its ids digest is', part.ids, shard.ids)}")
+            yield Finding(
+                place.table, None, f"part {part.name}: {difference_in_words('its ids digest is', part.ids, shard.ids)}"
+            )
     for name in sorted(by_name):
         yield Finding(place.table, None, f"part {name} has no shard in the mix")
 
 
-def parts_agree(store: Store, place: Place, parts: Sequence[Shard]) -> Iterator[Finding]:
+def part_record_findings(store: Store, place: Place, parts: Sequence[Shard]) -> Iterator[Finding]:
     """Findings unless each part's record agrees with itself and its row, and its objects have their sizes."""
     sizes = {entry.path: entry.size for entry in store.list(place.folder)} if parts else {}
     for part in parts:
@@ -120,5 +122,7 @@ def _sums(place: Place, part: Shard, record: ExportedPart) -> Iterator[Finding]:
     for what, (recorded, expected) in found.items():
         if recorded != expected:
             yield Finding(
-                place.table, None, f"part {part.name}: {differs(f'the {what} of its record are', recorded, expected)}"
+                place.table,
+                None,
+                f"part {part.name}: {difference_in_words(f'the {what} of its record are', recorded, expected)}",
             )

@@ -13,9 +13,9 @@ from typing import Any
 from gristmill.errors import DataError
 from gristmill.lake.address import part_at, place
 from gristmill.lake.identity import digest_of
-from gristmill.lake.ledger.files import dump, read_ledger
+from gristmill.lake.ledger.files import as_json, read_ledger
 from gristmill.lake.ledger.folders.pinned_upload import PinnedUpload
-from gristmill.lake.rows.shard_file import checked
+from gristmill.lake.rows.shard_file import verify_pieces
 from gristmill.lake.store.hashing import Uploads
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
@@ -66,7 +66,7 @@ def release_of(
         declared: the format.
         slices: the slices, in order.
         weights: the weight of each stream of the mix, by name.
-        excluded: samples whose documents are on a blocklist, see taken_down().
+        excluded: samples whose documents are on a blocklist, see samples_to_exclude().
         repetitions: number of times that each stream is read, see epoch_of().
 
     Raises:
@@ -131,7 +131,7 @@ def small_files(release: Release, declared: ExportFormat, sha256: Mapping[str, s
     digests = {path.removeprefix(release.folder): sha256[path] for path in release.sizes}
     beside = codec_of(declared).beside(release, digests)
     files = {f"{release.index}/{name}": data for name, data in beside.items()}
-    return {**files, release_path(release.index): dump(release)}
+    return {**files, release_path(release.index): as_json(release)}
 
 
 def write_large_files(store: Store, release: Release, declared: ExportFormat) -> dict[str, str]:
@@ -169,7 +169,7 @@ def large_files(store: Store, release: Release, declared: ExportFormat) -> Itera
                 sink.write(data)
 
     def build(name: str, sink: Sink) -> None:
-        for data in codec.build(release, name, reader.whole):
+        for data in codec.build(release, name, reader.read_object):
             sink.write(data)
 
     for file in release.files:
@@ -192,7 +192,7 @@ def meaning_of(store: Store, release: Release, declared: ExportFormat, name: str
         StoreError: a part's file is not the one that its ledger names.
     """
     codec = codec_of(declared)
-    again = codec.build(release, name, PieceReader(store, release).whole)
+    again = codec.build(release, name, PieceReader(store, release).read_object)
     return codec.meaning(store.stream(release.folder + name)), codec.meaning(again)
 
 
@@ -225,13 +225,13 @@ class PieceReader:
         self._data: Iterator[bytes] = iter(())
         self._rest = b""
 
-    def whole(self, path: str) -> Iterator[bytes]:
+    def read_object(self, path: str) -> Iterator[bytes]:
         """All bytes of an object.
 
         Raises:
             StoreError: the object is not the one that its ledger names. It is raised after the last byte.
         """
-        return checked(self._store.stream(path), path, self._sha256[path])
+        return verify_pieces(self._store.stream(path), path, self._sha256[path])
 
     def read(self, piece: Piece) -> Iterator[bytes]:
         """The bytes of the next piece.
@@ -242,7 +242,7 @@ class PieceReader:
         """
         if piece.path != self._path:
             self._path, self._rest = piece.path, b""
-            self._data = checked(self._store.stream(piece.path), piece.path, self._sha256[piece.path])
+            self._data = verify_pieces(self._store.stream(piece.path), piece.path, self._sha256[piece.path])
         left = piece.end - piece.start
         while left:
             data = self._rest or next(self._data, b"")

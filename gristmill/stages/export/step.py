@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from gristmill.execution.checks import Check, Verdict
-from gristmill.execution.one_asset import OneAssetStep, ShardPlan, lean, wants_of
+from gristmill.execution.one_asset import OneAssetStep, ShardPlan, shard_for_workers, wanted_shards
 from gristmill.execution.plan import Target
 from gristmill.lake.address import Place, export_asset, mix_asset, place
 from gristmill.lake.ledger.files import read_ledger
@@ -17,7 +17,7 @@ from gristmill.recipes.export_formats.formats import code_of_format, codec_of
 from gristmill.recipes.mix import Mix
 from gristmill.stages.export.grinder import ExportItem, ExportSpec
 from gristmill.stages.export.part import part_folder
-from gristmill.stages.export.part_table import export_complete
+from gristmill.stages.export.part_table import check_export_complete
 from gristmill.stages.mixing.held_out import check_held_out
 
 
@@ -63,7 +63,7 @@ class ExportStep(OneAssetStep):
 
     def _export_complete(self, store: Store, partition: Place, parts: Sequence[Shard]) -> Verdict:
         documents = place(mix_asset(self.mix.name, self.stream), partition.snapshot)
-        return export_complete(store, read_ledger(store, documents)[1], parts, partition)
+        return check_export_complete(store, read_ledger(store, documents)[1], parts, partition)
 
     def plan(self, store: Store) -> ShardPlan[ExportItem]:
         """See Step."""
@@ -73,9 +73,9 @@ class ExportStep(OneAssetStep):
         bodies: dict[str, ExportItem] = {}
         for shard in shards:
             inputs = (Input(self.documents.asset, shard.name, shard.identity),)
-            bodies[shard.name] = ExportItem(part_folder(recipe.digest, inputs), lean(shard), inputs)
+            bodies[shard.name] = ExportItem(part_folder(recipe.digest, inputs), shard_for_workers(shard), inputs)
         code = code_of_format(self.export.format, self.export)
-        target = Target(self.made, recipe, (ledger.upstream,), wants_of(bodies), code)
+        target = Target(self.made_place, recipe, (ledger.upstream,), wanted_shards(bodies), code)
         spec = partial(
             ExportSpec,
             documents=self.documents,

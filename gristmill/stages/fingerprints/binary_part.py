@@ -167,7 +167,7 @@ class BinaryPart(PartOutput):
         return self.part_receipt(record, rows=self.rows, length=record.bytes, content=content, ids=self.ids)
 
 
-def sealed(row: Shard, record: BinaryPartRecord) -> Shard:
+def seal_row(row: Shard, record: BinaryPartRecord) -> Shard:
     """The row of a part with all that follows from its record: sizes, digests, and the field `extra`.
 
     Args:

@@ -55,7 +55,7 @@ class FingerprintGrinder(ShardGrinder[FingerprintSpec, FingerprintItem]):
     def grind(self, item: Item, body: FingerprintItem) -> Outcome:
         spec = self._spec
         part = FingerprintWriter(self._store, spec, item.name, body.inputs, self._unit, spec.buckets)
-        return self.ground(part, lambda: self._read(body.documents, part))
+        return self.grind_shard(part, lambda: self._read(body.documents, part))
 
     def _read(self, shard: Shard, writer: FingerprintWriter) -> None:
         file = shard_file(self._store, self._spec.documents, shard)

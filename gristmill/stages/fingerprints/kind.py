@@ -28,7 +28,7 @@ class FingerprintsKind(BinaryPartKind):
         counts = {name: facts[name] for name in ("spans", "hashes")}
         return Numbers(rows, counts, facts, others=True, ids=xxhash.xxh3_128_hexdigest(ids))
 
-    def held(self, part: KnownPart, wanted: WantedDocuments) -> Iterator[HeldDocument]:
+    def held_documents(self, part: KnownPart, wanted: WantedDocuments) -> Iterator[HeldDocument]:
         folder = BinaryPartRecord.of_row(part.row, part.place.table).folder
         for pair, number in wanted.read_by(part.row):
             yield HeldDocument(pair, f"{folder}: document {number} of the part")

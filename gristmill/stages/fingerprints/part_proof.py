@@ -10,18 +10,18 @@ from typing import Any, NamedTuple
 import msgspec
 
 from gristmill.errors import DataError
-from gristmill.execution.finding import Finding, differs, prove_object, unreadable
+from gristmill.execution.finding import Finding, difference_in_words, prove_object, unreadable_finding
 from gristmill.lake.address import Place
-from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.fingerprints.binary_part import BinaryPartRecord, part_name, read_part_file, sealed
+from gristmill.stages.fingerprints.binary_part import BinaryPartRecord, part_name, read_part_file, seal_row
 from gristmill.stages.kind import KindBehaviour, KnownPart
 
 
 def _other_fields(row: Shard, made: Shard) -> Iterator[tuple[str, Any, Any]]:
     """The name of each field in which a row differs from that which its record gives, and both values."""
-    one, other = (msgspec.json.decode(dump(each)) for each in (row, made))
+    one, other = (msgspec.json.decode(as_json(each)) for each in (row, made))
     for name in sorted(one.keys() | other.keys()):
         if one.get(name) != other.get(name):
             yield name, one.get(name, "nothing"), other.get(name, "nothing")
@@ -113,7 +113,7 @@ class BinaryPartKind(KindBehaviour):
         try:
             record = BinaryPartRecord.of_row(row, partition.table)
         except DataError as error:
-            yield unreadable(partition.table, error)
+            yield unreadable_finding(partition.table, error)
             return
         wrong = False
         for name, content in record.contents.items():
@@ -123,10 +123,14 @@ class BinaryPartKind(KindBehaviour):
                 yield finding
         folder = f"{partition.folder}{part_name(row.recipe, row.name, row.inputs)}/"
         if record.folder != folder:
-            yield Finding(partition.table, None, f"{who}: {differs('its folder is', folder, record.folder)}")
-        for name, recorded, made in _other_fields(row, sealed(row, record)):
-            yield Finding(partition.table, None, f"{who}: {differs(f'its {name} is', made, recorded)}")
+            yield Finding(
+                partition.table, None, f"{who}: {difference_in_words('its folder is', folder, record.folder)}"
+            )
+        for name, recorded, made in _other_fields(row, seal_row(row, record)):
+            yield Finding(partition.table, None, f"{who}: {difference_in_words(f'its {name} is', made, recorded)}")
         if wrong:
             return  # a damaged part is not decoded
         for name, recorded, made in _other_numbers(row, record, self.numbers(ReadPart(*part, record))):
-            yield Finding(partition.table, None, f"{who}: {differs(f'{name} of its files:', made, recorded)}")
+            yield Finding(
+                partition.table, None, f"{who}: {difference_in_words(f'{name} of its files:', made, recorded)}"
+            )

@@ -36,7 +36,7 @@ class SpanTable:
         return len(self.counts)
 
     @cached_property
-    def firsts(self) -> NDArray[np.int64]:
+    def first_spans(self) -> NDArray[np.int64]:
         """The number of the first span of each document, and at the end the number of spans, shape (documents + 1,)."""
         return np.concatenate([np.zeros(1, np.int64), np.cumsum(self.counts, dtype=np.int64)])
 
@@ -48,7 +48,7 @@ class SpanTable:
         """
         lengths = np.zeros(self.documents, np.int64)
         some = self.counts > 0
-        lengths[some] = self.ends[self.firsts[1:][some] - 1]
+        lengths[some] = self.ends[self.first_spans[1:][some] - 1]
         return lengths
 
     def of_hash(self, ordinal: int, where: str) -> tuple[int, int, int]:
@@ -91,10 +91,10 @@ class SpanTable:
         (some,) = np.nonzero(self.counts)
         if not 0 <= number < len(some):
             raise DataError(f"{where}: it has no document {number:,} with words; make this partition again")
-        return self._of_span(int(self.firsts[some[number]]))
+        return self._of_span(int(self.first_spans[some[number]]))
 
     def _of_span(self, span: int) -> tuple[int, int, int]:
-        row = int(np.searchsorted(self.firsts, span, "right")) - 1
+        row = int(np.searchsorted(self.first_spans, span, "right")) - 1
         return row, int(self.starts[span]), int(self.ends[span])
 
     def encode(self) -> bytes:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from gristmill.execution.checks import Check, aligned_with
-from gristmill.execution.one_asset import OneAssetStep, ShardPlan, lean, wants_of
+from gristmill.execution.one_asset import OneAssetStep, ShardPlan, shard_for_workers, wanted_shards
 from gristmill.execution.plan import Target
 from gristmill.lake.address import documents_asset, place
 from gristmill.lake.asset_kinds import FINGERPRINTS
@@ -45,8 +45,8 @@ class FingerprintStep(OneAssetStep):
         documents = place(self.reads[0], self.snapshot)
         ledger, shards = read_ledger(store, documents)
         inputs = {shard.name: (Input(documents.asset, shard.name, shard.content),) for shard in shards}
-        bodies = {shard.name: FingerprintItem(lean(shard), inputs[shard.name]) for shard in shards}
-        target = Target(self.made, self.recipe, (ledger.upstream,), wants_of(bodies))
+        bodies = {shard.name: FingerprintItem(shard_for_workers(shard), inputs[shard.name]) for shard in shards}
+        target = Target(self.made_place, self.recipe, (ledger.upstream,), wanted_shards(bodies))
         unit, buckets = self.dedupe.unit.fingerprint_parameters, self.dedupe.buckets
         spec = partial(FingerprintSpec, documents=documents, unit=unit, buckets=buckets)
         return ShardPlan(target, spec, bodies, lambda body: body.documents.length)

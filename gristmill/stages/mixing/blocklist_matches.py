@@ -13,7 +13,7 @@ from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.lake.address import Place, blocklist_path, documents_asset, ledger_folder
 from gristmill.lake.identity import Pair, hashes_of, missing_from
 from gristmill.lake.ledger.files import list_ledgers, read_table
-from gristmill.lake.ledger.id_search import index_reader, loaded
+from gristmill.lake.ledger.id_search import index_reader, load_indexes
 from gristmill.lake.rows.blocklists.blocklist import erased_pairs, read_blocklist
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import Catalogue
@@ -118,6 +118,6 @@ def _missing(store: Store, sources: Mapping[str, str], pairs: list[Pair], skippe
 def _left(store: Store, partition: Place, hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """The hashes that are in none of a partition's id indexes."""
     if len(hashes):
-        for _, known in loaded(index_reader(store, partition), read_table(store, partition)):
+        for _, known in load_indexes(index_reader(store, partition), read_table(store, partition)):
             hashes = missing_from(hashes, known)
     return hashes

@@ -47,7 +47,7 @@ class FilteredBlock(NamedTuple):
     labels: Mapping[str, Sequence[AttributeRow]] = _NO_LABELS
     edits: Mapping[int, bytes] = _NO_EDITS
 
-    def edited(self, edits: Mapping[int, bytes]) -> "FilteredBlock":
+    def with_edits(self, edits: Mapping[int, bytes]) -> "FilteredBlock":
         """The same block with new bytes for some rows.
 
         Args:
@@ -71,7 +71,7 @@ class FilteredBlock(NamedTuple):
                 )
         return self._replace(edits=edits)
 
-    def kept(self) -> tuple[bytes, Sequence[Pair]]:
+    def kept_rows(self) -> tuple[bytes, Sequence[Pair]]:
         """The rows that are kept: their lines, and the pair of each.
 
         Rows without an edit are copied as bytes. A block that is kept whole is returned as it is.
@@ -88,7 +88,7 @@ class FilteredBlock(NamedTuple):
         chosen.append(b"")
         return b"\n".join(chosen), [self.pairs[i] for i in kept]
 
-    def dropped(self) -> dict[str, int]:
+    def dropped_counts(self) -> dict[str, int]:
         """The number of dropped rows, by reason."""
         numbers, counts = np.unique(self.decisions[self.decisions > 0], return_counts=True)
         return {self.reasons[n - 1]: c for n, c in zip(numbers.tolist(), counts.tolist(), strict=True)}

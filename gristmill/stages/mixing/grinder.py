@@ -76,13 +76,13 @@ class MixingGrinder(ShardGrinder[MixingSpec, MixingItem]):
 
     def grind(self, item: Item, body: MixingItem) -> Outcome:
         output = DocumentWriter(self._store, self._spec, item.name, body.inputs)
-        return self.ground(output, lambda: self._select(body, output))
+        return self.grind_shard(output, lambda: self._select(body, output))
 
     def _select(self, body: MixingItem, output: DocumentWriter) -> None:
         flags = HeldOutFlags(self._held_out) if self._held_out else None
         for block in self._filter.blocks(body.documents, body.sets, output.counts):
-            output.write(*block.kept())
-            add_counts(output.dropped, block.dropped())
+            output.write(*block.kept_rows())
+            add_counts(output.dropped, block.dropped_counts())
             if flags:
                 flags.add(block)
         if flags:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gristmill.errors import DataError
-from gristmill.execution.finding import Finding, guarded
+from gristmill.execution.finding import Finding, guard_proof
 from gristmill.lake.address import Place, attributes_beside, place
 from gristmill.lake.asset_kinds import DOCUMENTS, kind_of
 from gristmill.lake.identity import Pair
@@ -48,7 +48,7 @@ def held_out_findings(store: Store, partition: Place, head: Ledger, shards: Sequ
         if keys.fingerprint != upstream.fingerprint:
             return
         for shard in shards:
-            yield from guarded(store, partition.ledger, _of_shard(store, partition, shard, keys))
+            yield from guard_proof(store, partition.ledger, _of_shard(store, partition, shard, keys))
     except DataError as error:
         yield Finding(partition.table, None, f"the rows held out cannot be compared: {error}")
 

@@ -12,7 +12,7 @@ from gristmill.lake.address import documents_asset, ledger_folder, mix_index, pl
 from gristmill.lake.asset_kinds import MIX, kind_of, ledger_of_asset, names_of
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.counts import sum_counts
-from gristmill.lake.ledger.files import dump, list_ledgers, read_head
+from gristmill.lake.ledger.files import as_json, list_ledgers, read_head
 from gristmill.lake.ledger.index_ledger import IndexWriter, why_unlike
 from gristmill.lake.ledger.model import Ledger as Head
 from gristmill.lake.ledger.model import Upstream
@@ -301,7 +301,7 @@ def index_mix(store: Store, mix: Mix, sources: Mapping[str, Source], known: Mapp
     writer = IndexWriter(store, mix_index(mix.name))
     index, _ = closed = mix_index_of(store, mix, sources, known)
     check_mix(store, mix, [(each.stream, each.snapshot) for each in index.slices])
-    writer.put(index_path(index.asset), dump(index))
+    writer.put(index_path(index.asset), as_json(index))
     writer.close(inputs_of(index))
     closed.check()
     return index
@@ -337,7 +337,7 @@ def why_open(
     index, held = closed
     if read_index(store, index.asset) is None and store.head(ledger_of_asset(index.asset)) is None:
         return ("never made", *held)
-    files = {**files, index_path(index.asset): dump(index)}
+    files = {**files, index_path(index.asset): as_json(index)}
     why = tuple(why_unlike(store, index.asset, inputs_of(index), files, large))
     if not why:
         closed.check()

@@ -46,7 +46,7 @@ class AttributeFeed(Protocol):
 
     path: str
 
-    def take(self, count: int, beside: str) -> list[bytes]:
+    def next_rows(self, count: int, beside: str) -> list[bytes]:
         """See RowFeed."""
 
 
@@ -194,7 +194,7 @@ class RowFilter:
         absent: dict[str, int] = {}
         values: dict[str, Sequence[Any]] = {**self._reader.fields(rows, absent)}
         for name, feed in feeds.items():
-            lines = feed.take(len(rows), path)
+            lines = feed.next_rows(len(rows), path)
             theirs, found = read_labels(lines, name, self._reader.labels_of(name), feed.path, first, lengths)
             sourceless = check_same_ids(pairs, theirs, path, feed.path, first)
             if sourceless:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gristmill.errors import DataError, RecipeError, shorten
 from gristmill.recipes.rules import Column, Rule, check_rules
-from gristmill.recipes.sql.process import LIMITS, RuleStopped, ask
+from gristmill.recipes.sql.process import LIMITS, RuleStopped, ask_rule_process
 from gristmill.recipes.sql.worker import TABLE, EvaluateRules, ProcessLimits
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def _span_array(items: list[Any]) -> Any:
     return pa.StructArray.from_arrays(parts, names=["start", "end", "score"])
 
 
-def slices(table: "pa.Table") -> "Iterator[tuple[int, pa.Table]]":
+def table_slices(table: "pa.Table") -> "Iterator[tuple[int, pa.Table]]":
     """A table in pieces for DuckDB: the number of the first row of each, and its rows. An empty table is one piece."""
     rows = max(1, table.num_rows * _SLICE // max(1, table.nbytes))
     for first in range(0, max(1, table.num_rows), rows):
@@ -260,7 +260,7 @@ class RuleEngine:
         """
         import numpy as np  # noqa: PLC0415 - comes with pyarrow
 
-        return np.concatenate([self._evaluate(piece, first) for first, piece in slices(table)])
+        return np.concatenate([self._evaluate(piece, first) for first, piece in table_slices(table)])
 
     def _evaluate(self, table: "pa.Table", first: int) -> "NDArray[np.int16]":
         """The decisions of a slice of the batch.
@@ -331,7 +331,7 @@ def ask_about(query: str, table: "pa.Table", limits: ProcessLimits) -> tuple[str
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)
-    answer, decisions = ask(EvaluateRules(query, limits), sink.getvalue())
+    answer, decisions = ask_rule_process(EvaluateRules(query, limits), sink.getvalue())
     limit = f" (its limit is {limits.memory >> 20:,} MiB)" if answer.wrong == "memory" else ""
     return answer.words + limit, decisions
 

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 from gristmill.recipes.selection import Selection
 from gristmill.recipes.sql.process import LIMITS, RuleStopped
 from gristmill.recipes.sql.worker import TABLE
-from gristmill.stages.mixing.rule_engine import RuleEngine, RuleFailed, RulesStopped, ask_about, drop_conditions, slices
+from gristmill.stages.mixing.rule_engine import (
+    RuleEngine,
+    RuleFailed,
+    RulesStopped,
+    ask_about,
+    drop_conditions,
+    table_slices,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,7 +44,7 @@ class RuleVerdicts:
         self._drops = drop_conditions(selection.include, selection.exclude)
         self._masks = [self._drops[start : start + _BITS] for start in range(0, len(self._drops), _BITS)]
 
-    def of(self, table: "pa.Table") -> "NDArray[np.bool_]":
+    def dropped_rows(self, table: "pa.Table") -> "NDArray[np.bool_]":
         """Which rule drops which row.
 
         Args:
@@ -52,7 +59,7 @@ class RuleVerdicts:
         """
         import numpy as np  # noqa: PLC0415 - comes with pyarrow
 
-        return np.concatenate([self._slice(piece, first) for first, piece in slices(table)], axis=1)
+        return np.concatenate([self._slice(piece, first) for first, piece in table_slices(table)], axis=1)
 
     def _slice(self, table: "pa.Table", first: int) -> "NDArray[np.bool_]":
         """Upon an error, both halves are evaluated, down to a single row. `first`: number of the first row."""

@@ -95,7 +95,7 @@ class _Draw:
         return [entry[3] for entry in sorted(self._heap, key=lambda entry: (-entry[0], entry[1], entry[2]))]
 
 
-def draw(
+def draw_sample(
     store: Store,
     source: str,
     version: str,
@@ -126,7 +126,7 @@ def draw(
     dropped: dict[str, int] = {}
     rows = 0
     for shard, block in _blocks(store, source, version, snapshot, selection, transforms):
-        add_counts(dropped, block.dropped())
+        add_counts(dropped, block.dropped_counts())
         rows += int((block.decisions == 0).sum())
         _add(shard, block, draws, size)
     return Sample(rows, dict(sorted(dropped.items())), {reason: drawn.examples() for reason, drawn in draws.items()})

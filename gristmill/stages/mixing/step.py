@@ -8,7 +8,7 @@ import msgspec
 
 from gristmill.errors import DataError
 from gristmill.execution.checks import Check, Verdict, blocklist_respected, ids_stable, ids_unique
-from gristmill.execution.one_asset import OneAssetStep, ShardPlan, wants_of
+from gristmill.execution.one_asset import OneAssetStep, ShardPlan, wanted_shards
 from gristmill.execution.plan import Target
 from gristmill.lake.address import Place, attributes_asset, blocklist_asset, documents_asset, mix_asset, place
 from gristmill.lake.asset_kinds import checks_of
@@ -111,7 +111,7 @@ class MixingStep(OneAssetStep):
         recipe = self.recipe
         if any(each.draft for each in transforms):  # its code may change, so what it made is made again
             recipe = msgspec.structs.replace(recipe, draft=True)
-        target = Target(self.made, recipe, tuple(upstream), wants_of(bodies), codes_of(transforms))
+        target = Target(self.made_place, recipe, tuple(upstream), wanted_shards(bodies), codes_of(transforms))
         spec = partial(
             MixingSpec,
             documents=documents,

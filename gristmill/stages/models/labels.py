@@ -148,7 +148,7 @@ def why_due(store: Store, labelled: LabelledSet, ledger: FolderLedger) -> str:
         DataError: a blocklist cannot be read, or a file of the set is damaged.
     """
     code = code_of_read(labelled)
-    if CODE in ledger.facts and code.changed({ledger.facts[CODE]: ""}):
+    if CODE in ledger.facts and code.has_changed({ledger.facts[CODE]: ""}):
         return f"the code of {code.module} changed since it was made"
     blocked = listed_pairs(store)
     if blocked and any((row.source, row.id) in blocked for row in _rows(store, ledger)):

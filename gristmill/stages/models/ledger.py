@@ -9,7 +9,7 @@ import msgspec
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.asset_kinds import LABELS, MODEL, ledger_of_asset
 from gristmill.lake.identity import digest_of
-from gristmill.lake.ledger.files import dump, told_changes
+from gristmill.lake.ledger.files import as_json, told_changes
 from gristmill.lake.ledger.folders.whole_folder import WRITING, write_whole
 from gristmill.lake.ledger.model import Recipe
 from gristmill.lake.ledger.schema import refuse_newer
@@ -50,7 +50,7 @@ class FolderLedger(msgspec.Struct, frozen=True):
     facts: dict[str, Any] = {}
     digest: str = ""
 
-    def sealed(self) -> "FolderLedger":
+    def with_digest(self) -> "FolderLedger":
         """The same ledger with its digest."""
         fields = msgspec.to_builtins(msgspec.structs.replace(self, digest=""))
         return msgspec.structs.replace(self, digest=digest_of(fields))
@@ -83,7 +83,7 @@ def find_folder(store: Store, asset: str) -> FolderLedger | None:
         return None
     refuse_newer(tagged[0], path)
     ledger = decode_object(tagged[0], FolderLedger, path, "a ledger", f"remove it and make {asset} again")
-    if ledger.asset != asset or ledger.sealed() != ledger:
+    if ledger.asset != asset or ledger.with_digest() != ledger:
         raise DataError(f"{path}: was changed by hand; remove it and make {asset} again")
     return ledger
 
@@ -102,7 +102,7 @@ def read_folder(store: Store, asset: str) -> FolderLedger:
     return ledger
 
 
-def check_same(old: FolderLedger, recipe: Recipe) -> None:
+def check_same_recipe(old: FolderLedger, recipe: Recipe) -> None:
     """Checks that something may be made again by a recipe.
 
     Raises:
@@ -125,8 +125,8 @@ def kept_folder(store: Store, old: FolderLedger, recipe: Recipe) -> FolderLedger
     """
     if not old.recipe.draft or recipe.draft:
         return old
-    ledger = msgspec.structs.replace(old, recipe=recipe).sealed()
-    write_whole(store, old.asset, {}, dump(ledger), lambda: find_folder(store, old.asset) == old)
+    ledger = msgspec.structs.replace(old, recipe=recipe).with_digest()
+    write_whole(store, old.asset, {}, as_json(ledger), lambda: find_folder(store, old.asset) == old)
     return ledger
 
 
@@ -173,9 +173,9 @@ def write_folder(
         opened=opened,
         folder=folder,
         facts=dict(facts),
-    ).sealed()
+    ).with_digest()
     write_whole(
-        store, asset, files, dump(ledger), lambda: find_folder(store, asset) == old, lambda: strays(store, ledger)
+        store, asset, files, as_json(ledger), lambda: find_folder(store, asset) == old, lambda: strays(store, ledger)
     )
     return ledger
 

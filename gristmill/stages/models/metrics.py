@@ -78,7 +78,7 @@ def auc(scores: npt.ArrayLike, is_positive: npt.ArrayLike) -> float:
     return round(float(area), DIGITS)
 
 
-def measure(
+def measure_classifier(
     positive: str, labels: Sequence[str], given: Sequence[Mapping[str, float]], words: Sequence[int]
 ) -> Metrics:
     """The measures of a classifier.

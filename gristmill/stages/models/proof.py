@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 from gristmill.errors import DataError, RecipeError
-from gristmill.execution.finding import Finding, differs, unreadable
-from gristmill.execution.mend import REMOVE_STRAY, remake
+from gristmill.execution.finding import Finding, difference_in_words, unreadable_finding
+from gristmill.execution.mend import REMOVE_STRAY, how_to_remake
 from gristmill.execution.work import Say
 from gristmill.formats.fasttext.layout import check_fasttext
 from gristmill.lake.address import place
 from gristmill.lake.asset_kinds import LABELS, kind_of, ledger_of_asset, names_of
-from gristmill.lake.ledger.files import dump, read_head
+from gristmill.lake.ledger.files import as_json, read_head
 from gristmill.lake.ledger.folders.whole_folder import WRITING, is_being_written
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.models.labels import read_labels
@@ -28,19 +28,21 @@ def folder_findings(store: Store, asset: str, say: Say) -> Iterator[Finding]:
     try:
         ledger = find_folder(store, asset)
     except DataError as error:
-        yield unreadable(path, error)
+        yield unreadable_finding(path, error)
         return
     if ledger is None:
         yield Finding(path, None, "there is no ledger")
         return
-    if dump(ledger) != store.read(path):
+    if as_json(ledger) != store.read(path):
         yield Finding(path, None, "it is not canonical JSON")
     if ledger.fingerprint != fingerprint_of(ledger.files, ledger.opened, folder=ledger.folder):
         yield Finding(path, None, "its fingerprint does not follow from the sha256 that it gives of its files")
     damaged = list(_damaged(store, ledger))
     yield from damaged
     if is_being_written(store, asset):
-        yield Finding(f"{asset}/{WRITING}", None, "a run is writing this folder, or was killed", remake(store, asset))
+        yield Finding(
+            f"{asset}/{WRITING}", None, "a run is writing this folder, or was killed", how_to_remake(store, asset)
+        )
     yield from (Finding(stray, None, "no ledger names this object", REMOVE_STRAY) for stray in strays(store, ledger))
     if not damaged:
         yield from _content(store, ledger)
@@ -63,7 +65,7 @@ def _damaged(store: Store, ledger: FolderLedger) -> Iterator[Finding]:
         try:
             read_file(store, ledger, name)
         except DataError as error:
-            yield unreadable(f"{ledger.asset}/{name}", error)
+            yield unreadable_finding(f"{ledger.asset}/{name}", error)
 
 
 def _content(store: Store, ledger: FolderLedger) -> Iterator[Finding]:
@@ -73,7 +75,7 @@ def _content(store: Store, ledger: FolderLedger) -> Iterator[Finding]:
         if kind_of(ledger.asset) is LABELS:
             count = len(read_labels(store, names_of(ledger.asset)["labels"])[1])
             if count != ledger.facts.get("rows"):
-                yield Finding(path, None, differs("its rows are", count, ledger.facts.get("rows")))
+                yield Finding(path, None, difference_in_words("its rows are", count, ledger.facts.get("rows")))
         elif "fasttext" in ledger.recipe.parameters:
             check_fasttext(store.read(path), path)
     except (DataError, RecipeError) as error:

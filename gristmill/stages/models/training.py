@@ -16,18 +16,25 @@ from gristmill.errors import DataError, RecipeError, known_names
 from gristmill.execution.work import Say
 from gristmill.extras import extra
 from gristmill.lake.asset_kinds import MODEL
-from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.folders.whole_folder import is_whole
 from gristmill.lake.rows.draw import fraction
 from gristmill.lake.store.protocol import Store
-from gristmill.recipes.models.fasttext import PREFIX, line_of, load, probabilities
+from gristmill.recipes.models.fasttext import PREFIX, line_of, load_classifier, probabilities
 from gristmill.recipes.models.labelled_set import LabelledSet
 from gristmill.recipes.models.model import FastTextTraining, Model
-from gristmill.reports.classifier import draw_classifier, page
+from gristmill.reports.classifier import classifier_page, draw_classifier
 from gristmill.stages.models.brought import brought_files
 from gristmill.stages.models.labels import HELD_OUT, TRAIN, LabelledText, make_labels, read_labels
-from gristmill.stages.models.ledger import FolderLedger, check_same, find_folder, kept_folder, read_file, write_folder
-from gristmill.stages.models.metrics import Metrics, measure
+from gristmill.stages.models.ledger import (
+    FolderLedger,
+    check_same_recipe,
+    find_folder,
+    kept_folder,
+    read_file,
+    write_folder,
+)
+from gristmill.stages.models.metrics import Metrics, measure_classifier
 from gristmill.stages.models.overlaps import has_other_documents, make_overlaps
 
 METRICS, REPORT, PLOT = "metrics.json", "report.html", "report.svg"
@@ -53,7 +60,7 @@ def make_model(store: Store, model: Model, say: Say) -> tuple[FolderLedger, bool
     asset, recipe = MODEL.at(model=model.name), model.recipe
     old = find_folder(store, asset)
     if old is not None:
-        check_same(old, recipe)
+        check_same_recipe(old, recipe)
         other = has_other_documents(store, old, model.overlaps) if model.overlaps else has_other_labels(store, old)
         same = old.recipe.digest == recipe.digest and not (model.draft and other)
         if same and is_whole(store, asset, old.files):
@@ -103,10 +110,12 @@ def _trained(
     with tempfile.TemporaryDirectory(prefix="gristmill-model-") as folder:
         path = Path(folder) / training.file
         _fit(training, train, path)
-        classifier = load(path, f"model {model.name!r}")
+        classifier = load_classifier(path, f"model {model.name!r}")
         given = probabilities(classifier, [row.text for row in held])
         data = path.read_bytes()
-    metrics = measure(training.positive, [row.label for row in held], given, [len(row.text.split()) for row in held])
+    metrics = measure_classifier(
+        training.positive, [row.label for row in held], given, [len(row.text.split()) for row in held]
+    )
     facts: dict[str, Any] = {
         "auc": metrics.auc,
         "baseline": metrics.baseline,
@@ -116,9 +125,9 @@ def _trained(
     plot = draw_classifier(metrics, model.name)
     files = {
         training.file: data,
-        METRICS: dump(metrics),
+        METRICS: as_json(metrics),
         PLOT: plot.encode(),
-        REPORT: page(metrics, model.name, labels.asset, plot).encode(),
+        REPORT: classifier_page(metrics, model.name, labels.asset, plot).encode(),
     }
     asset, inputs = MODEL.at(model=model.name), ((labels.asset, "", labels.fingerprint),)
     ledger = write_folder(store, asset, model.recipe, inputs, files, (training.file,), facts, old=old)

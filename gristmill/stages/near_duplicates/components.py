@@ -5,7 +5,7 @@ import numpy as np
 from gristmill.text.code_points import Numbers
 
 
-def components(count: int, one: Numbers, other: Numbers) -> Numbers:
+def connected_components(count: int, one: Numbers, other: Numbers) -> Numbers:
     """The least node of the connected component of each node of a graph (count).
 
     Each tree of nodes is hung below the least node that an edge joins it to. Then each node is moved to the root of its
@@ -16,7 +16,7 @@ def components(count: int, one: Numbers, other: Numbers) -> Numbers:
         one: an end of each edge (e).
         other: the other end of each edge (e).
 
-    >>> components(6, np.array([5, 1, 4]), np.array([3, 4, 1])).tolist()
+    >>> connected_components(6, np.array([5, 1, 4]), np.array([3, 4, 1])).tolist()
     [0, 1, 2, 3, 1, 3]
     """
     roots = np.arange(count)

@@ -47,7 +47,7 @@ class EarlierClusters:
             members = members[np.argsort(members["node"])]
         self.members, self.clusters = members, _latest(clusters, self.clusters)
 
-    def firsts(self, nodes: Nodes) -> Nodes:
+    def first_documents(self, nodes: Nodes) -> Nodes:
         """The first document of the cluster of each document; a document that is in none is the first of its own.
 
         Args:
@@ -76,7 +76,7 @@ class EarlierClusters:
         """The numbers of all clusters (n)."""
         return np.concatenate([self._before["cluster"], self.clusters["cluster"]])
 
-    def known(self, firsts: Nodes) -> tuple[Records, NDArray[np.bool_]]:
+    def known_records(self, firsts: Nodes) -> tuple[Records, NDArray[np.bool_]]:
         """The CLUSTER record of each cluster as of the last layer that changed it, and whether it has one.
 
         Args:

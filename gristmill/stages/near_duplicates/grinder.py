@@ -19,7 +19,7 @@ from gristmill.stages.fingerprints.binary_part import BinaryPart
 from gristmill.stages.fingerprints.order import Order
 from gristmill.stages.near_duplicates.cluster_files import Records, people_table, write_members
 from gristmill.stages.near_duplicates.earlier_clusters import EarlierClusters
-from gristmill.stages.near_duplicates.grouping import Values, grouped
+from gristmill.stages.near_duplicates.grouping import Values, group_pairs
 from gristmill.stages.near_duplicates.inputs import ClusterInputs
 from gristmill.stages.near_duplicates.labelled import clusters_of, largest_of, members_of, pairs_of, sizes_by_power
 from gristmill.stages.near_duplicates.nodes import Nodes, rank_of
@@ -27,7 +27,7 @@ from gristmill.stages.near_duplicates.pairs.candidates import members_of_buckets
 from gristmill.stages.near_duplicates.pairs.exact_similarity import Exact
 from gristmill.stages.near_duplicates.pairs.signature_rows import SignatureRows
 from gristmill.stages.near_duplicates.pairs.similarity import Estimated, Similarity
-from gristmill.stages.near_duplicates.pairs.verified import verified
+from gristmill.stages.near_duplicates.pairs.verified import verify_pairs
 from gristmill.stages.near_duplicates.printed_documents import PrintedDocuments
 from gristmill.stages.near_duplicates.score_values import ScoreValues
 
@@ -78,7 +78,7 @@ class ClustersGrinder(ShardGrinder[ClustersSpec, ClustersItem]):
         inputs.check_same(body.inputs)
         output = BinaryPart(self._store, spec, item.name, body.inputs)
         made = Round(self._store, inputs)
-        return self.ground(output, lambda: made.write(output))
+        return self.grind_shard(output, lambda: made.write(output))
 
 
 class Round:
@@ -101,7 +101,7 @@ class Round:
             counts.update(self._compare(layer))
         members, clusters = self._earlier.members, self._earlier.clusters
         ranks = rank_of(members["node"])
-        for rank in inputs.new:
+        for rank in inputs.new_ranks:
             first, last = np.searchsorted(ranks, [rank, rank + 1])
             write_members(part, rank, members[first:last], len(inputs.fingerprints[rank].rows))
         part.file("clusters").write(clusters.tobytes())
@@ -115,9 +115,9 @@ class Round:
         """Finds the clusters of snapshots that are compared together. Returns counts."""
         inputs, similarity = self._inputs, self._similarity()
         members_of_groups = partial(members_of_buckets, self._store, inputs, layer)
-        pairs, counts = verified(members_of_groups, similarity, inputs.unit.least, inputs.unit.verification)
+        pairs, counts = verify_pairs(members_of_groups, similarity, inputs.unit.least, inputs.unit.verification)
         old = ~np.isin(rank_of(pairs.one), layer)
-        found = grouped(pairs.one, pairs.other, old, self._earlier, inputs.order, self._values())
+        found = group_pairs(pairs.one, pairs.other, old, self._earlier, inputs.order, self._values())
         clusters = clusters_of(found, self._printed, self._earlier.numbers)
         members = members_of(found.nodes, clusters[found.clusters], self._printed, pairs, similarity)
         self._earlier.add(members, clusters)
@@ -151,8 +151,8 @@ class Round:
         if inputs.unit.keeper == "longest":
             return self._lengths
         if inputs.unit.keeper == "score":
-            tables = {rank: inputs.fingerprints[rank] for rank in inputs.new}
-            return ScoreValues(self._store, self._printed, tables, inputs.scores, inputs.unit.score).of
+            tables = {rank: inputs.fingerprints[rank] for rank in inputs.new_ranks}
+            return ScoreValues(self._store, self._printed, tables, inputs.scores, inputs.unit.score).scores_of
         return None
 
     def _lengths(self, nodes: Nodes) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gristmill.stages.fingerprints.order import Order
-from gristmill.stages.near_duplicates.components import components
+from gristmill.stages.near_duplicates.components import connected_components
 from gristmill.stages.near_duplicates.earlier_clusters import EarlierClusters
 from gristmill.stages.near_duplicates.nodes import Nodes, editions_of, in_order, rank_of, slots_of
 
@@ -38,7 +38,7 @@ class Grouped:
     touched: int
 
 
-def grouped(one: Nodes, other: Nodes, old: NDArray[np.bool_], earlier: EarlierClusters, order: Order,
+def group_pairs(one: Nodes, other: Nodes, old: NDArray[np.bool_], earlier: EarlierClusters, order: Order,
             values: Values | None) -> Grouped:  # fmt: skip
     """The clusters that similar pairs make.
 
@@ -58,7 +58,7 @@ def grouped(one: Nodes, other: Nodes, old: NDArray[np.bool_], earlier: EarlierCl
     slots, may = slots_of(order), _may_join(one, other, old, earlier, order)
     one, other, old = one[may], other[may], old[may]
     nodes = np.unique(np.concatenate([other, one[~old]]))
-    joined = components(len(nodes), np.searchsorted(nodes, one[~old]), np.searchsorted(nodes, other[~old]))
+    joined = connected_components(len(nodes), np.searchsorted(nodes, one[~old]), np.searchsorted(nodes, other[~old]))
     firsts, touched = _joins(joined[np.searchsorted(nodes, other[old])], one[old], earlier, slots, len(nodes))
     by = np.lexsort((nodes, in_order(nodes, slots), joined))
     heads = by[_begins(joined[by])]  # the first document of each component
@@ -69,7 +69,7 @@ def grouped(one: Nodes, other: Nodes, old: NDArray[np.bool_], earlier: EarlierCl
     if values is not None:
         kept = _greatest(nodes, joined, by, values)[is_new]
     different, clusters, counts = np.unique(of_node, return_inverse=True, return_counts=True)
-    known, is_known = earlier.known(different)
+    known, is_known = earlier.known_records(different)
     return Grouped(
         nodes=nodes,
         clusters=clusters,
@@ -101,10 +101,10 @@ def _may_join(
     if (own < 0).all():
         return may
     heads, places = np.unique(one[old], return_inverse=True)
-    firsts = earlier.firsts(heads)
-    known, is_known = earlier.known(firsts)
+    firsts = earlier.first_documents(heads)
+    known, is_known = earlier.known_records(firsts)
     kept = sources[rank_of(np.where(is_known, known["kept"], firsts))][places]
-    joined = components(len(nodes), np.searchsorted(nodes, one[~old]), np.searchsorted(nodes, other[~old]))
+    joined = connected_components(len(nodes), np.searchsorted(nodes, one[~old]), np.searchsorted(nodes, other[~old]))
     within = (joined * count + own)[own >= 0]
     may[old] = (kept < 0) | ~np.isin(joined[np.searchsorted(nodes, other[old])] * count + kept, within)
     return may
@@ -118,14 +118,14 @@ def _joins(joined: NDArray[np.int64], heads: Nodes, earlier: EarlierClusters, sl
         joined: the component of each pair (n).
         heads: the earlier document of each pair (n).
         earlier: the earlier clusters.
-        slots: as in grouped().
+        slots: as in group_pairs().
         count: number of components, as the greatest number of one and 1.
     """
     firsts = np.full(count, _NONE)
     if not len(heads):
         return firsts, 0
     different, places = np.unique(heads, return_inverse=True)
-    found = earlier.firsts(different)[places]
+    found = earlier.first_documents(different)[places]
     by = np.lexsort((found, in_order(found, slots), joined))
     joined, found = joined[by], found[by]
     begins = _begins(joined)

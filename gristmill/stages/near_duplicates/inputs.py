@@ -63,7 +63,7 @@ class Table:
         return cls(of, ledger.upstream, {row.name: row for row in sorted(rows, key=lambda row: row.name)})
 
     @property
-    def listed(self) -> Input:
+    def as_input(self) -> Input:
         """The whole table as one input: its content is the digest of names and contents."""
         digest = digest_of([[row.name, row.content] for row in self.rows.values()]) if self.upstream else ""
         return Input(self.place.asset, self.place.snapshot, digest)
@@ -158,7 +158,7 @@ class ClusterInputs:
         Raises:
             DataError: they are not.
         """
-        known = [table.listed for table in self.fingerprints]
+        known = [table.as_input for table in self.fingerprints]
         for number, table in enumerate(self.earlier, start=1):
             made_from = {(i.asset, i.shard): i.content for row in table.rows.values() for i in row.inputs}
             for rank in self.order.of_round(number):
@@ -186,7 +186,7 @@ class ClusterInputs:
                     )
 
     @property
-    def new(self) -> list[int]:
+    def new_ranks(self) -> list[int]:
         """The ranks of this round."""
         return self.order.of_round(self.round)
 
@@ -200,8 +200,8 @@ class ClusterInputs:
         empty = {rank for rank, table in runs if not any(row.rows for row in table.rows.values())}
         families = families_of(self.order, self.round, self.dedupe.scope, empty)
         older = {member.rank for family in families for member in family if not member.keeps}
-        first = [rank for rank in self.new if rank not in older]
-        return [each for each in (first, *([rank] for rank in self.new if rank in older)) if each]
+        first = [rank for rank in self.new_ranks if rank not in older]
+        return [each for each in (first, *([rank] for rank in self.new_ranks if rank in older)) if each]
 
     @property
     def _editions(self) -> Iterator[Input]:
@@ -228,9 +228,9 @@ class ClusterInputs:
         yield from self.scores.values()
 
     @property
-    def listed(self) -> tuple[Input, ...]:
+    def as_inputs(self) -> tuple[Input, ...]:
         """All that the part is made from: the tables, and what is compared together."""
-        return (*(table.listed for table in self._tables), *self._editions)
+        return (*(table.as_input for table in self._tables), *self._editions)
 
     @property
     def upstream(self) -> tuple[Upstream, ...]:
@@ -248,7 +248,7 @@ class ClusterInputs:
         Raises:
             StoreError: one was replaced since.
         """
-        for now, then in zip_longest(self.listed, planned):
+        for now, then in zip_longest(self.as_inputs, planned):
             each = now or then
             if each and now != then:
                 raise StoreError(f"{each.asset} ({each.shard}): was made anew while it was being read; try again")

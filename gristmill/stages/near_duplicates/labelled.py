@@ -6,7 +6,7 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from gristmill.lake.identity import Pair, canonical
+from gristmill.lake.identity import Pair, canonical_bytes
 from gristmill.stages.fingerprints.repeated_unit import LARGEST, RepeatedUnit, most_repeated
 from gristmill.stages.near_duplicates.cluster_files import CLUSTER, MEMBER, Records
 from gristmill.stages.near_duplicates.grouping import Grouped
@@ -25,7 +25,7 @@ def cluster_number(pair: Pair) -> int:
     >>> cluster_number(("wiki", "d1")) < 2**52
     True
     """
-    return xxhash.xxh3_64_intdigest(canonical(pair)) >> 64 - _BITS
+    return xxhash.xxh3_64_intdigest(canonical_bytes(pair)) >> 64 - _BITS
 
 
 def free_numbers(wished: Nodes, taken: Nodes) -> Nodes:
@@ -100,7 +100,7 @@ def members_of(
 def _similarities(kept: Nodes, nodes: Nodes, known: SimilarPairs, similarity: Similarity) -> NDArray[np.float32]:
     found, is_known = known.find(kept, nodes)
     (rest,) = np.nonzero(~is_known)
-    found[rest] = similarity.of(kept[rest], nodes[rest])
+    found[rest] = similarity.similarities(kept[rest], nodes[rest])
     return found
 
 

@@ -100,10 +100,10 @@ def editions_of(order: Order) -> NDArray[np.int64]:
     return np.array([slot if entry.edition else -1 for slot, entry in firsts], np.int64)
 
 
-def stretches(values: NDArray[np.int64], offset: int = 0) -> Iterator[tuple[int, int]]:
+def equal_stretches(values: NDArray[np.int64], offset: int = 0) -> Iterator[tuple[int, int]]:
     """The begin and end of each stretch of equal values.
 
-    >>> list(stretches(np.array([7, 7, 2]))), list(stretches(np.array([], np.int64)))
+    >>> list(equal_stretches(np.array([7, 7, 2]))), list(equal_stretches(np.array([], np.int64)))
     ([(0, 2), (2, 3)], [])
     """
     edges = [0, *(np.flatnonzero(np.diff(values)) + 1).tolist(), len(values)]

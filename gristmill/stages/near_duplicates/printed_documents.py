@@ -16,7 +16,15 @@ from gristmill.lake.store.protocol import Store
 from gristmill.stages.fingerprints.binary_part import BinaryPartRecord, read_part_file
 from gristmill.stages.fingerprints.spans import SpanTable
 from gristmill.stages.near_duplicates.inputs import Table
-from gristmill.stages.near_duplicates.nodes import Nodes, document_of, node_at, part_of, rank_of, shard_of, stretches
+from gristmill.stages.near_duplicates.nodes import (
+    Nodes,
+    document_of,
+    equal_stretches,
+    node_at,
+    part_of,
+    rank_of,
+    shard_of,
+)
 
 _MOST = 1 << 34  # bytes that the ids of one shard may unpack to
 
@@ -109,6 +117,6 @@ class PrintedDocuments:
         return pairs
 
     def _parts(self, nodes: Nodes) -> Iterator[tuple[int, int, Shard, Table]]:
-        for first, last in stretches(part_of(nodes)):
+        for first, last in equal_stretches(part_of(nodes)):
             table = self._tables[int(rank_of(nodes[first : first + 1])[0])]
             yield first, last, table.row(int(shard_of(nodes[first : first + 1])[0])), table

@@ -11,7 +11,7 @@ from gristmill.lake.rows.attribute import parse_rows
 from gristmill.lake.rows.shard_file import rows_of
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.near_duplicates.inputs import Table
-from gristmill.stages.near_duplicates.nodes import Nodes, part_of, rank_of, shard_of, stretches
+from gristmill.stages.near_duplicates.nodes import Nodes, equal_stretches, part_of, rank_of, shard_of
 from gristmill.stages.near_duplicates.printed_documents import PrintedDocuments
 
 
@@ -38,7 +38,7 @@ class ScoreValues:
         self._fingerprints, self._sets = fingerprints, sets
         self._set, _, self._label = score.partition("__")
 
-    def of(self, nodes: Nodes) -> NDArray[np.float64]:
+    def scores_of(self, nodes: Nodes) -> NDArray[np.float64]:
         """The score of each document, ascending (n).
 
         Raises:
@@ -46,7 +46,7 @@ class ScoreValues:
         """
         rows = self._printed.rows(nodes)
         found = np.empty(len(nodes), np.float64)
-        for first, last in stretches(part_of(nodes)):
+        for first, last in equal_stretches(part_of(nodes)):
             rank = int(rank_of(nodes[first : first + 1])[0])
             scores = self._scores(rank, int(shard_of(nodes[first : first + 1])[0]))
             found[first:last] = scores[rows[first:last]]

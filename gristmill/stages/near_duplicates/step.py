@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import partial
 
-from gristmill.execution.one_asset import OneAssetStep, ShardPlan, wants_of
+from gristmill.execution.one_asset import OneAssetStep, ShardPlan, wanted_shards
 from gristmill.execution.plan import Target
 from gristmill.lake.address import attributes_asset, documents_asset
 from gristmill.lake.asset_kinds import CLUSTERS, FINGERPRINTS, HASH_RUNS, VERDICTS
@@ -66,7 +66,7 @@ class ClustersStep(OneAssetStep):
     def plan(self, store: Store) -> ShardPlan[ClustersItem]:
         """See Step. The hash runs and the verdicts of the round, and the clusters of those before, must be made."""
         inputs = ClusterInputs.read(store, self.dedupe, self.order, self.round)
-        bodies = {WHOLE: ClustersItem(inputs.listed)}
+        bodies = {WHOLE: ClustersItem(inputs.as_inputs)}
         spec = partial(
             ClustersSpec,
             dedupe=self.dedupe.name,
@@ -77,7 +77,7 @@ class ClustersStep(OneAssetStep):
             order=self.order,
             round=self.round,
         )
-        target = Target(self.made, self.recipe, inputs.upstream, wants_of(bodies))
+        target = Target(self.made_place, self.recipe, inputs.upstream, wanted_shards(bodies))
         return ShardPlan(target, spec, bodies, lambda _: inputs.weight)
 
 

@@ -13,7 +13,7 @@ from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.rows.document import Document
 from gristmill.recipes.code.digest import check_worker
 from gristmill.recipes.rows_recipe import recipe_type_of
-from gristmill.recipes.shelf import find, shelf_of
+from gristmill.recipes.shelf import find_recipe, shelf_of
 from gristmill.stages.packaged.kind import code_of_rows, ledger_recipe, row_line, rows_kind
 
 
@@ -43,7 +43,7 @@ class RowsGrinder(ShardGrinder[RowsSpec, RowsItem]):
         super().__init__(job)
         kind = self._spec.place.kind
         self._kind = rows_kind(kind)
-        self._recipe = find(shelf_of(kind), recipe_type_of(kind), self._shelves, self._spec.name)
+        self._recipe = find_recipe(shelf_of(kind), recipe_type_of(kind), self._shelves, self._spec.name)
         if ledger_recipe(kind, self._recipe).digest != self._spec.recipe:
             raise RecipeError(
                 f"{kind.name} {self._spec.name!r}: this worker has another recipe than the run; update it"
@@ -52,7 +52,7 @@ class RowsGrinder(ShardGrinder[RowsSpec, RowsItem]):
 
     def grind(self, item: Item, body: RowsItem) -> Outcome:
         output = AttributeOutput(self._store, self._spec, item.name, body.inputs, str)  # its rows have no ids
-        return self.ground(output, lambda: self._write(body.documents, output))
+        return self.grind_shard(output, lambda: self._write(body.documents, output))
 
     def _write(self, shard: Shard, output: AttributeOutput) -> None:
         file = shard_file(self._store, self._spec.documents, shard)

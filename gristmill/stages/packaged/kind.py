@@ -12,7 +12,7 @@ import orjson
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.execution.checks import Verdict
-from gristmill.execution.finding import Finding, differs
+from gristmill.execution.finding import Finding, difference_in_words
 from gristmill.lake.address import Place
 from gristmill.lake.asset_kind import AssetKind
 from gristmill.lake.ledger.adopted import shard_file
@@ -63,13 +63,15 @@ class RowsKind(KindBehaviour, ABC):
         partition, row = part.place, part.row
         counts = dict(self.counts(read_rows(part)))
         if row.counts != counts:
-            yield Finding(partition.table, None, f"shard {row.name}: {differs('its counts are', counts, row.counts)}")
+            yield Finding(
+                partition.table, None, f"shard {row.name}: {difference_in_words('its counts are', counts, row.counts)}"
+            )
         if row.ids or row.dropped or row.extra:
             yield Finding(
                 partition.table, None, f"shard {row.name} has ids, dropped or extra, but no shard of rows has"
             )
 
-    def held(self, part: KnownPart, wanted: WantedDocuments) -> Iterator[HeldDocument]:
+    def held_documents(self, part: KnownPart, wanted: WantedDocuments) -> Iterator[HeldDocument]:
         """The wanted documents that the rows of a shard were made from. See KindBehaviour."""
         path = part.place.shard(part.row.name)
         for pair, number in wanted.read_by(part.row):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from gristmill.execution.checks import Check
-from gristmill.execution.one_asset import OneAssetStep, ShardPlan, lean, wants_of
+from gristmill.execution.one_asset import OneAssetStep, ShardPlan, shard_for_workers, wanted_shards
 from gristmill.execution.plan import Target
 from gristmill.lake.address import documents_asset, place
 from gristmill.lake.asset_kind import AssetKind
@@ -47,8 +47,8 @@ class RowsStep(OneAssetStep):
         documents = place(self.reads[0], self.snapshot)
         ledger, shards = read_ledger(store, documents)
         inputs = {shard.name: (Input(documents.asset, shard.name, shard.content),) for shard in shards}
-        bodies = {shard.name: RowsItem(lean(shard), inputs[shard.name]) for shard in shards}
+        bodies = {shard.name: RowsItem(shard_for_workers(shard), inputs[shard.name]) for shard in shards}
         code = code_of_rows(self.kind, self.declared)
-        target = Target(self.made, self.recipe, (ledger.upstream,), wants_of(bodies), code)
+        target = Target(self.made_place, self.recipe, (ledger.upstream,), wanted_shards(bodies), code)
         spec = partial(RowsSpec, documents=documents, name=self.declared.name, code=code.digest)
         return ShardPlan(target, spec, bodies, lambda body: body.documents.length)

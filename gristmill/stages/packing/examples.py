@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gristmill.errors import DataError
 from gristmill.recipes.row_format import Chat, Format, Prebuilt
-from gristmill.stages.packing.packer import Packing, pack, packing_rule_of, refuse_misfit
+from gristmill.stages.packing.packer import Packing, pack_documents, packing_rule_of, refuse_misfit
 from gristmill.stages.packing.report import ids_of
 from gristmill.stages.token_cache.token_stream import TokenStream
 
@@ -91,7 +91,7 @@ def examples_of(
     if rule is None:
         ends = None if see_others else eos
         return _Rows(stream, form, ends) if isinstance(form, Prebuilt) else _Windows(stream, length, ends)
-    made = packed or pack(stream.lengths(*form.dtypes), rule, stream.path)
+    made = packed or pack_documents(stream.lengths(*form.dtypes), rule, stream.path)
     if made.rule != rule:
         raise DataError(
             f"{stream.path}: the plan was made by {made.rule}, but the format asks for {rule}; plan it again"
@@ -101,7 +101,7 @@ def examples_of(
     return _Packed(stream, made, masks, see_others=see_others)
 
 
-def causal(
+def causal_loss_weights(
     tokens: npt.NDArray[np.int32],
     weights: npt.NDArray[np.float32] | None,
     segments: npt.NDArray[np.int32] | None,
@@ -121,7 +121,7 @@ def causal(
     Example:
         Two tokens and two positions of padding:
 
-        >>> causal(np.array([7, 8, 0, 0], np.int32), None, np.array([0, 0, -1, -1], np.int32)).tolist()
+        >>> causal_loss_weights(np.array([7, 8, 0, 0], np.int32), None, np.array([0, 0, -1, -1], np.int32)).tolist()
         [1.0, 0.0, 0.0, 0.0]
     """
     loss = np.ones(len(tokens), np.float32) if weights is None else weights.astype(np.float32)
@@ -158,7 +158,7 @@ class _Windows:
         _check(number, len(self))
         start = number * self._length
         tokens = self._stream.elements("input_ids", start, start + self._length)
-        return TrainingExample(tokens, causal(tokens, None, None), _segments(tokens, self._eos))
+        return TrainingExample(tokens, causal_loss_weights(tokens, None, None), _segments(tokens, self._eos))
 
 
 class _Packed:
@@ -183,7 +183,7 @@ class _Packed:
         if self._masks is not None:
             masks, _ = self._field(self._masks, first, count)
             weights = np.roll(np.pad(masks, (0, length - len(masks))), -1).astype(np.float32)
-        loss = causal(padded, weights, segments)
+        loss = causal_loss_weights(padded, weights, segments)
         return TrainingExample(padded, loss, None if self._see_others else segments)
 
     def _field(self, field: str, first: int, count: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
@@ -221,7 +221,7 @@ class _Rows:
                     f"{self._stream.path}: row {number}: {len(tokens)} tokens, {len(weights)} loss weights; write a"
                     " weight for each token"
                 )
-        return TrainingExample(tokens, causal(tokens, weights, None), _segments(tokens, self._eos))
+        return TrainingExample(tokens, causal_loss_weights(tokens, weights, None), _segments(tokens, self._eos))
 
 
 Decode = Callable[[Sequence[int]], str]
@@ -243,7 +243,7 @@ def show_example(example: TrainingExample, decode: Decode) -> str:
 
     Example:
         >>> tokens, segments = np.array([97, 98, 99, 0], np.int32), np.array([0, 0, 0, -1], np.int32)
-        >>> example = TrainingExample(tokens, causal(tokens, None, segments), segments)
+        >>> example = TrainingExample(tokens, causal_loss_weights(tokens, None, segments), segments)
         >>> print(show_example(example, lambda ids: bytes(ids).decode()), end="")
         --- segment 0, tokens 0 to 3
         a⟦bc⟧

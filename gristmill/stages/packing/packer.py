@@ -116,7 +116,7 @@ def packing_rule_of(form: Format, length: int) -> PackingRule | None:
     return PackingRule(length, segments, form.slice_strategy)
 
 
-def pack(lengths: Iterable[Lengths], rule: PackingRule, path: str = "documents") -> Packing:
+def pack_documents(lengths: Iterable[Lengths], rule: PackingRule, path: str = "documents") -> Packing:
     """Packs all documents of a split.
 
     Memory holds one block and the plan itself (16 bytes per example).
@@ -136,17 +136,17 @@ def pack(lengths: Iterable[Lengths], rule: PackingRule, path: str = "documents")
         Five documents in two blocks, with one field. 4 + 4 + 2 tokens fill the first example; 5 + 3 are the second.
 
         >>> blocks = [[np.array([4, 4, 2])], [np.array([5, 3])]]
-        >>> made = pack(blocks, PackingRule(length=10, segments=64, slice="left"))
+        >>> made = pack_documents(blocks, PackingRule(length=10, segments=64, slice="left"))
         >>> made.first.tolist(), made.count.tolist()
         ([0, 3], [3, 2])
     """
-    blocks = [(first, count) for first, count, _ in packs(lengths, rule, path)]
+    blocks = [(first, count) for first, count, _ in pack_blocks(lengths, rule, path)]
     empty = np.empty(0, np.int64)
     firsts, counts = [first for first, _ in blocks], [count for _, count in blocks]
     return Packing(rule, np.concatenate([empty, *firsts]), np.concatenate([empty, *counts]))
 
 
-def packs(
+def pack_blocks(
     lengths: Iterable[Lengths], rule: PackingRule, path: str = "documents"
 ) -> Iterator[tuple[Integers, Integers, Integers]]:
     """Packs documents block by block; `plan` joins the result.
@@ -166,7 +166,7 @@ def packs(
         DataError: as for `plan`.
 
     Example:
-        >>> blocks = packs([[np.array([6, 5, 4])]], PackingRule(10, 64, "left"))
+        >>> blocks = pack_blocks([[np.array([6, 5, 4])]], PackingRule(10, 64, "left"))
         >>> [[column.tolist() for column in block] for block in blocks]
         [[[0], [1], [6]], [[1], [2], [9]]]
     """

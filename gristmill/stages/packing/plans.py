@@ -11,7 +11,7 @@ import numpy as np
 from gristmill.errors import DataError, RecipeError
 from gristmill.execution.work import Say
 from gristmill.lake.address import SPLITS, cache_asset, cache_index, cache_packing, packing_stem
-from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.index_ledger import IndexWriter
 from gristmill.lake.ledger.model import Upstream
 from gristmill.lake.ledger.schema import refuse_newer
@@ -23,7 +23,7 @@ from gristmill.recipes.row_format import Format
 from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.mixing.index import index_path, inputs_of, read_index
 from gristmill.stages.packing.packer import Packing, packing_rule_of, refuse_misfit
-from gristmill.stages.packing.report import Report, examine
+from gristmill.stages.packing.report import Report, report_on_packing
 from gristmill.stages.token_cache.token_stream import TokenStream, open_split
 
 MEND = "materialize the cache's packing again"
@@ -120,7 +120,7 @@ def plan_slices(
                 made = _plan_split(store, open_split(store, asset, split), stream.format, length, (asset, stem))
             if made.examples is not None:
                 writer.add(made.examples.path, made.examples.sha256)
-            writer.put(f"{stem}.json", dump(made) + b"\n")  # after the .npy file, because it names it
+            writer.put(f"{stem}.json", as_json(made) + b"\n")  # after the .npy file, because it names it
             planned.append(made)
             say(f"{stream.key} {split}: {made.report.documents} documents, {made.report.examples} examples")
     writer.close(slices)
@@ -154,7 +154,7 @@ def plan_of(
         RecipeError: the length is less than 1.
     """
     asset, stem = names
-    report, packing = examine(sequence, form, length)
+    report, packing = report_on_packing(sequence, form, length)
     stored = None
     if packing is not None:
         digest = hashlib.sha256()

@@ -7,8 +7,8 @@ import msgspec
 import numpy as np
 
 from gristmill.recipes.row_format import Format, Prebuilt, Slice
-from gristmill.reports.histogram import Histogram, Tallies, doubling, trimmed
-from gristmill.stages.packing.packer import Integers, Lengths, Packing, PackingRule, packing_rule_of, packs
+from gristmill.reports.histogram import Histogram, Tallies, doubling_edges, trim_histogram
+from gristmill.stages.packing.packer import Integers, Lengths, Packing, PackingRule, pack_blocks, packing_rule_of
 from gristmill.stages.token_cache.token_stream import TokenStream
 
 Kind = Literal["windows", "packed", "rows"]
@@ -95,7 +95,7 @@ def ids_of(form: Format) -> str:
     return form.input_ids_key if isinstance(form, Prebuilt) else "input_ids"
 
 
-def examine(stream: TokenStream, form: Format, length: int) -> tuple[Report, Packing | None]:
+def report_on_packing(stream: TokenStream, form: Format, length: int) -> tuple[Report, Packing | None]:
     """Reports on the examples that a split gives at one length. Reads the rows' lengths, not their tokens.
 
     Args:
@@ -115,7 +115,9 @@ def examine(stream: TokenStream, form: Format, length: int) -> tuple[Report, Pac
     if rule is not None:
         firsts: list[Integers] = []
         numbers: list[Integers] = []
-        for first, number, elements in packs(counts.packed(stream.lengths(*form.dtypes), rule), rule, stream.path):
+        for first, number, elements in pack_blocks(
+            counts.packed(stream.lengths(*form.dtypes), rule), rule, stream.path
+        ):
             firsts.append(first)
             numbers.append(number)
             counts.examples(elements)
@@ -134,7 +136,7 @@ class _Counts:
 
     def __init__(self, length: int) -> None:
         self._length = length
-        self._lengths = Tallies(doubling(LONGEST))
+        self._lengths = Tallies(doubling_edges(LONGEST))
         self._fill = Tallies(sorted({length * part // 20 for part in range(21)} | {length + 1}))
         self._documents = self._tokens = self._examples = self._filled = self._split = 0
         self._truncated, self._dropped, self._unfit = [0, 0], [0, 0], [0, 0]
@@ -209,6 +211,6 @@ class _Counts:
             split_documents=self._split,
             unfit_documents=self._unfit[0],
             unfit_tokens=self._unfit[1],
-            lengths=trimmed(self._lengths.done()),
-            fill=self._fill.done(),
+            lengths=trim_histogram(self._lengths.histogram()),
+            fill=self._fill.histogram(),
         )

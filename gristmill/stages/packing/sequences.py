@@ -13,7 +13,7 @@ from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.mixture.token_shares import Sequences
 from gristmill.stages.packing.packer import packing_rule_of
 from gristmill.stages.packing.plans import decode_plan
-from gristmill.stages.packing.report import Report, examine
+from gristmill.stages.packing.report import Report, report_on_packing
 from gristmill.stages.token_cache.merged_ledger import merge_slices
 from gristmill.stages.token_cache.token_stream import TokenStream
 
@@ -95,7 +95,7 @@ def _counted(store: Store, mix: Mix, tokenizer: str, stream: Stream, slices: Seq
     asset, length = cache_asset(mix.name, tokenizer, stream.key), mix.sequence_length or 0
     merged = merge_slices(store, asset, SPLITS[0], [each.snapshot for each in slices if each.asset == asset])
     path = f"{asset}/{SPLITS[0]}"
-    return examine(TokenStream(store, path, merged=dump_ledger(merged)), stream.format, length)[0]
+    return report_on_packing(TokenStream(store, path, merged=dump_ledger(merged)), stream.format, length)[0]
 
 
 def _sequences(stream: Stream, report: Report) -> Sequences:

@@ -21,7 +21,7 @@ from gristmill.lake.rows.document import Document
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.batch import Batch
 from gristmill.recipes.code.digest import check_worker, code_of
-from gristmill.recipes.shelf import find
+from gristmill.recipes.shelf import find_recipe
 from gristmill.recipes.tagger import Tagger, TaggerFailed
 from gristmill.stages.models.ledger import read_folder
 from gristmill.stages.models.local_copy import local_files
@@ -83,7 +83,7 @@ class _SetOutput(AttributeOutput):
                 error.add_note(f"{self.path}: tagger {tagger.name!r} failed {self._place(batch, first)}; {self._mend}")
             raise
         columns = [(f"{tagger.name}__{name}", labels[name], tagger.is_exact(name)) for name in sorted(labels)]
-        self.write(lines.of(columns))
+        self.write(lines.encode(columns))
         if tagger.searches:
             rows = zip(*labels.values(), strict=True)
             self.found += sum(any(spans is not None and len(spans) for spans in row) for row in rows)
@@ -164,7 +164,7 @@ class TaggingGrinder(ShardGrinder[TaggingSpec, TaggingItem]):
 
     def _found(self, spec: SetSpec) -> Tagger:
         """The tagger on this worker's shelves, which must be that of the run."""
-        tagger = find("taggers", Tagger, self._shelves, spec.tagger)
+        tagger = find_recipe("taggers", Tagger, self._shelves, spec.tagger)
         if tagger.recipe.digest != spec.recipe:
             raise RecipeError(f"tagger {tagger.name!r}: this worker has another recipe than the run; update it")
         check_worker(code_of(tagger), spec.code)

@@ -11,7 +11,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from gristmill.lake.rows.attribute import exact_spans, rounded, rounded_scores, written_spans
+from gristmill.lake.rows.attribute import exact_spans, round_score, rounded_scores, written_spans
 from gristmill.lake.rows.label_values import is_span_array, listed_spans
 from gristmill.recipes.tagger import Column
 
@@ -48,7 +48,7 @@ class LabelLines:
     >>> from gristmill.lake.rows.document import Document
     >>> from gristmill.recipes.batch import Batch
     >>> lines = LabelLines(Batch.of([Document(id="d1", text="mill", source="wiki")]))
-    >>> lines.of([("demo__length", np.array([4.0]), False)])
+    >>> lines.encode([("demo__length", np.array([4.0]), False)])
     b'{"id":"d1","source":"wiki","attributes":{"demo__length":[[0,4,4.0]]}}\n'
     """
 
@@ -60,7 +60,7 @@ class LabelLines:
         ]
         self._lengths = _texts(np.asarray(batch.lengths), b",")
 
-    def of(self, labels: Sequence[tuple[str, Column, bool]]) -> bytes:
+    def encode(self, labels: Sequence[tuple[str, Column, bool]]) -> bytes:
         """The lines, each with its line feed.
 
         Args:
@@ -137,7 +137,7 @@ def _spans(label: Any, length: int, *, exact: bool) -> bytes:
         parts = (listed_spans(label[start : start + _TOGETHER]) for start in range(0, len(label), _TOGETHER))
         written = [orjson.dumps(exact_spans(part) if exact else written_spans(part))[1:-1] for part in parts]
         return b"[%b]" % b",".join(written)
-    return orjson.dumps(exact_spans([(0, length, label)]) if exact else [[0, length, rounded(label)]])
+    return orjson.dumps(exact_spans([(0, length, label)]) if exact else [[0, length, round_score(label)]])
 
 
 def _where(chosen: NDArray[np.bool_], text: bytes) -> Sequence[bytes]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from gristmill.errors import DataError
 from gristmill.execution.checks import Check, aligned_with
 from gristmill.execution.plan import PartitionState, Target, Want
-from gristmill.execution.work import Item, raw
+from gristmill.execution.work import Item, encode_raw
 from gristmill.lake.address import Place, attributes_asset, documents_asset, place
 from gristmill.lake.asset_kinds import MODEL
 from gristmill.lake.ledger.files import read_ledger
@@ -60,7 +60,7 @@ class TaggingStep:
         [tagger] = self.taggers
         return tagger.labels
 
-    def apart(self) -> Iterator["TaggingStep"]:
+    def split_by_inputs(self) -> Iterator["TaggingStep"]:
         """The same work as steps of which each reads the same: one for the sets without models, and one for each other.
 
         So a model that is missing or made anew concerns its own sets alone.
@@ -149,6 +149,6 @@ class TaggingPlan:
             for want in todo.get(asset, ()):
                 missing.setdefault(want.name, []).append(tagger.name)
         return [
-            Item(name, self.shards[name].length, raw(TaggingItem(self.shards[name], tuple(taggers))))
+            Item(name, self.shards[name].length, encode_raw(TaggingItem(self.shards[name], tuple(taggers))))
             for name, taggers in sorted(missing.items())
         ]

@@ -146,7 +146,7 @@ class TokenCacheWriter:
             self._store.delete(self._uploads.objects)  # the objects that were complete already
 
 
-def verify(url: str, options: Mapping[str, str] | None = None) -> CacheLedger:
+def verify_cache(url: str, options: Mapping[str, str] | None = None) -> CacheLedger:
     """Verifies a cache from its bytes; see `gristmill.formats.levanter.checksums`.
 
     Args:

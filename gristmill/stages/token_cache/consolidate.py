@@ -23,7 +23,9 @@ def consolidated_folder(top: str, stream: Stream, merged: Mapping[str, CacheLedg
     return f"{top}{stream.key}-{digest}"
 
 
-def consolidate(store: Store, source: TokenStream, merged: CacheLedger, declared: Format, folder: str) -> CacheLedger:
+def consolidate_cache(
+    store: Store, source: TokenStream, merged: CacheLedger, declared: Format, folder: str
+) -> CacheLedger:
     """Copies the parts of a merged cache, in order, into one cache. A finished copy is kept.
 
     Args:

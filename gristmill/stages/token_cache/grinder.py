@@ -76,11 +76,11 @@ class TokenCacheGrinder(ShardGrinder[TokenCacheSpec, TokenCacheItem]):
 
         def write() -> None:
             for shard in body.shards:
-                part.begin()
+                part.begin_shard()
                 copied = self._copy(shard, old, part)
                 if not copied:
                     file = shard_file(self._store, self._spec.documents, shard)
-                    self._tokenizer.tokenize(file, part.writers, part.end)
+                    self._tokenizer.tokenize(file, part.writers, part.end_shard)
                 facts["shards copied" if copied else "shards tokenized"] += 1
 
         ground = write_shards(self._store, [part], write)
@@ -110,7 +110,7 @@ class TokenCacheGrinder(ShardGrinder[TokenCacheSpec, TokenCacheItem]):
             if rows:
                 reader = CacheReader(ranges_of(self._store), old.folders[split].rstrip("/"))
                 copy_range(reader, first, first + rows, part.writers[split])
-        part.end(shard, recorded.facts, recorded.dropped, recorded.held)
+        part.end_shard(shard, recorded.facts, recorded.dropped, recorded.held)
         return True
 
 

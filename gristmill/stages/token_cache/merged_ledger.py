@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from gristmill.errors import DataError
-from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, CacheLedger, load_ledger, merge
+from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, CacheLedger, load_ledger, merged_ledger
 from gristmill.lake.address import SPLITS, place
 from gristmill.lake.asset_kinds import TOKEN_CACHE, names_of
 from gristmill.lake.ledger.files import read_ledger
@@ -54,4 +54,4 @@ def merge_slices(store: Store, asset: str, split: str, snapshots: Sequence[str])
             ledger = load_ledger(tagged[0], path)
             metadata = ledger["metadata"]["preprocessor_metadata"]
             parts[folder.removeprefix(top).rstrip("/")] = ledger
-    return merge(parts, metadata)
+    return merged_ledger(parts, metadata)

@@ -265,11 +265,11 @@ class Part(PartOutput):
         self._shard_rows: dict[str, dict[str, int]] = {split: {} for split in splits}
         self._starts: dict[str, tuple[int, int]] = {}
 
-    def begin(self) -> None:
+    def begin_shard(self) -> None:
         """Starts a shard: the rows that are appended until `end` belong to it."""
         self._starts = {split: (writer.rows, writer.tokens) for split, writer in self.writers.items()}
 
-    def end(self, shard: Shard, facts: TokenStatistics, dropped: tuple[int, ...], held: str) -> None:
+    def end_shard(self, shard: Shard, facts: TokenStatistics, dropped: tuple[int, ...], held: str) -> None:
         """Ends the shard, after all its rows were appended.
 
         Args:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from gristmill.errors import DataError
-from gristmill.execution.checks import Verdict, counted
+from gristmill.execution.checks import Verdict, compared_counts
 from gristmill.execution.finding import Finding
 from gristmill.execution.part_output import other_objects
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, load_ledger
@@ -34,8 +34,11 @@ def cache_complete(store: Store, documents: Sequence[Shard], parts: Sequence[Sha
         StoreError: the lake does not answer.
     """
     claims = PartTable(store, place, parts)
-    wrong = [*claims.against(documents), *claims.parts_agree()]
-    facts = counted(documents) | {"parts": len(parts), "tokens": sum(part.counts.get("tokens", 0) for part in parts)}
+    wrong = [*claims.part_set_findings(documents), *claims.parts_agree()]
+    facts = compared_counts(documents) | {
+        "parts": len(parts),
+        "tokens": sum(part.counts.get("tokens", 0) for part in parts),
+    }
     if wrong:
         facts |= {"troubles": len(wrong), "first": wrong[0].what}
         text = f"{wrong[0]}; {MEND}"
@@ -54,7 +57,7 @@ class PartTable:
         self._store, self._place, self._parts = store, place, parts
         self._records = part_records(parts)
 
-    def against(self, documents: Sequence[Shard]) -> Iterator[Finding]:
+    def part_set_findings(self, documents: Sequence[Shard]) -> Iterator[Finding]:
         """Findings unless each shard of the documents is complete in exactly one part, and no other shard is."""
         table = self._place.table
         holders: dict[str, list[str]] = {}

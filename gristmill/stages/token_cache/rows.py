@@ -136,7 +136,7 @@ def apply_policy(rows: CacheRows, count: int, policy: OnTrouble, path: str, firs
         stays[trouble.row] &= stay
     if stays.all():
         return KeptRows(rows.fields, rows.sizes, stays, dropped, kept)
-    return KeptRows(chosen(rows.fields, stays), rows.sizes[stays], stays, dropped, kept)
+    return KeptRows(choose_rows(rows.fields, stays), rows.sizes[stays], stays, dropped, kept)
 
 
 def all_dropped(path: str, rows: int, dropped: Mapping[str, int]) -> str:
@@ -154,7 +154,7 @@ def all_dropped(path: str, rows: int, dropped: Mapping[str, int]) -> str:
     )
 
 
-def chosen(fields: Fields, flags: npt.NDArray[np.bool_]) -> Fields:
+def choose_rows(fields: Fields, flags: npt.NDArray[np.bool_]) -> Fields:
     """The fields of the rows whose flag is set, shape (n,) each."""
     flagged: Fields = {}
     for name, (flat, lengths) in fields.items():

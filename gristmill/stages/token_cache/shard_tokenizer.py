@@ -16,7 +16,7 @@ from gristmill.lake.rows.bitmap import pack_bits
 from gristmill.lake.rows.draw import VALIDATION_SEED, fraction
 from gristmill.recipes.row_format import OnTrouble
 from gristmill.stages.mixing.held_out import held_rows
-from gristmill.stages.token_cache.rows import Fields, RowEncoder, all_dropped, apply_policy, chosen
+from gristmill.stages.token_cache.rows import Fields, RowEncoder, all_dropped, apply_policy, choose_rows
 from gristmill.stages.token_cache.statistics import TokenCounter, TokenStatistics
 
 
@@ -122,5 +122,5 @@ class ShardTokenizer:
             return
         held = apart.flags & settled.stays
         apart.held.append(held)
-        takers["validation"].append_batch(chosen(settled.fields, held[settled.stays]))
-        takers["train"].append_batch(chosen(settled.fields, ~held[settled.stays]))
+        takers["validation"].append_batch(choose_rows(settled.fields, held[settled.stays]))
+        takers["train"].append_batch(choose_rows(settled.fields, ~held[settled.stays]))

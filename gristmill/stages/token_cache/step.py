@@ -9,7 +9,7 @@ import msgspec
 
 from gristmill.errors import RecipeError
 from gristmill.execution.checks import Check, Verdict
-from gristmill.execution.one_asset import OneAssetStep, ShardPlan, lean, wants_of
+from gristmill.execution.one_asset import OneAssetStep, ShardPlan, shard_for_workers, wanted_shards
 from gristmill.execution.plan import PartitionState, Target, Want
 from gristmill.execution.work import Item
 from gristmill.lake.address import Place, cache_asset, mix_asset, place, tokenizer_asset
@@ -122,9 +122,9 @@ class TokenCacheStep(OneAssetStep):
         for name, members in sorted(groups.items()):
             inputs = (*(Input(documents, s.name, s.identity) for s in members), tokenizer_input)
             folder, _ = folder_names(name, recipe.digest, inputs)
-            bodies[name] = TokenCacheItem(folder, tuple(map(lean, members)), inputs, None)
+            bodies[name] = TokenCacheItem(folder, tuple(map(shard_for_workers, members)), inputs, None)
         upstream = (ledger.upstream, Upstream(tokenizer_asset(self.tokenizer.name), "", tokenizer.fingerprint))
-        target = Target(self.made, recipe, upstream, wants_of(bodies))
+        target = Target(self.made_place, recipe, upstream, wanted_shards(bodies))
         spec = partial(
             TokenCacheSpec,
             documents=self.documents,

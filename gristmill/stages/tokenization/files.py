@@ -62,7 +62,7 @@ class TokenizerLedger(msgspec.Struct, frozen=True):
     declared: dict[str, list[str]] | UnsetType = UNSET
     digest: str = ""
 
-    def sealed(self) -> "TokenizerLedger":
+    def with_digest(self) -> "TokenizerLedger":
         """The same ledger with its digest."""
         fields = msgspec.to_builtins(msgspec.structs.replace(self, digest=""))
         return msgspec.structs.replace(self, digest=digest_of(fields))
@@ -78,7 +78,7 @@ class TokenizerLedger(msgspec.Struct, frozen=True):
         if recipe.draft or not self.digest:
             return self.recipe.draft and not recipe.draft
         draft = msgspec.structs.replace(self, recipe=msgspec.structs.replace(self.recipe, draft=True))
-        return draft.sealed().digest == self.digest
+        return draft.with_digest().digest == self.digest
 
 
 def tokenizer_path(name: str, file: str = "tokenizer.json") -> str:

@@ -21,7 +21,7 @@ from gristmill.execution.work import Say
 from gristmill.lake.address import mix_asset, place, tokenizer_asset
 from gristmill.lake.asset_kinds import TOKEN_CACHE
 from gristmill.lake.ledger.adopted import shard_file
-from gristmill.lake.ledger.files import dump, read_ledger, told_changes
+from gristmill.lake.ledger.files import as_json, read_ledger, told_changes
 from gristmill.lake.ledger.folders.whole_folder import is_whole, write_whole
 from gristmill.lake.ledger.model import Recipe
 from gristmill.lake.ledger.walk import ledger_folders
@@ -115,7 +115,7 @@ def make_tokenizer(
             )
         _, data = read_tokenizer(store, tokenizer.name)
         if old.is_to_seal(recipe) or (slices and old.declared != _declared(tokenizer)):  # protected, or chosen
-            old = msgspec.structs.replace(old, recipe=recipe, declared=_declared(tokenizer)).sealed()
+            old = msgspec.structs.replace(old, recipe=recipe, declared=_declared(tokenizer)).with_digest()
             _write_ledger(store, tokenizer.name, found, old)
         return _with_reference(store, tokenizer.name, old, data), False
     inputs: tuple[tuple[str, str, str], ...] = ()
@@ -167,7 +167,7 @@ def _with_reference(store: Store, name: str, old: TokenizerLedger, data: bytes) 
         pass  # the file is lost or changed; it is made again from the tokenizer
     facts = dump_reference(ask_reference(data))
     ledger = msgspec.structs.replace(old, files=old.files | {REFERENCE_FILE: hashlib.sha256(facts).hexdigest()})
-    ledger = ledger.sealed()
+    ledger = ledger.with_digest()
     _write_ledger(store, name, old, ledger, {REFERENCE_FILE: facts})
     return ledger
 
@@ -180,7 +180,7 @@ def _write_ledger(
     files: Mapping[str, bytes] = MappingProxyType({}),
 ) -> None:
     """Writes files of a tokenizer, and its new ledger over the old one."""
-    write_whole(store, tokenizer_asset(name), files, dump(new), lambda: read_tokenizer_ledger(store, name) == old)
+    write_whole(store, tokenizer_asset(name), files, as_json(new), lambda: read_tokenizer_ledger(store, name) == old)
 
 
 def _inputs(store: Store, training: Training, slices: Slices) -> tuple[tuple[str, str, str], ...]:
@@ -272,6 +272,6 @@ def _write(
         documents=counts["documents"],
         characters=counts["characters"],
         declared=_declared(tokenizer),
-    ).sealed()
+    ).with_digest()
     _write_ledger(store, tokenizer.name, old, ledger, files)
     return ledger

@@ -20,7 +20,7 @@ import zstandard
 from isal import isal_zlib
 
 from gristmill.lake.rows.shard_file import LEVEL, PACKINGS, suffix
-from gristmill.lake.rows.unpacking import bunzipped, gunzipped, unxz, unzstd
+from gristmill.lake.rows.unpacking import bunzip2, gunzip, unxz, unzstd
 
 _CRLF, _WARC = b"\r\n", b"WARC/"
 _BEHIND = 2 * len(_CRLF)
@@ -82,13 +82,13 @@ class _Packing(NamedTuple):
 
 _PLAIN = _Packing(lambda pieces, _path, _begins: iter(pieces), lambda _: _Unpacked())
 _PACKINGS: dict[Callable[..., Iterator[bytes]], _Packing] = {
-    gunzipped: _Packing(gunzipped, lambda _: isal_zlib.compressobj(LEVEL, zlib.DEFLATED, 16 + zlib.MAX_WBITS)),
+    gunzip: _Packing(gunzip, lambda _: isal_zlib.compressobj(LEVEL, zlib.DEFLATED, 16 + zlib.MAX_WBITS)),
     unzstd: _Packing(
         partial(unzstd, every=True),
         lambda size: zstandard.ZstdCompressor(write_checksum=True).compressobj(size=size),
         drops_empty=True,
     ),
-    bunzipped: _Packing(bunzipped, lambda _: bz2.BZ2Compressor()),
+    bunzip2: _Packing(bunzip2, lambda _: bz2.BZ2Compressor()),
     unxz: _Packing(unxz, lambda _: lzma.LZMACompressor()),
 }
 
@@ -113,7 +113,7 @@ def find_cuts(pieces: Iterable[bytes], path: str, size: int, records: Iterable[R
     asked, packing = sorted(records), _packing(path)
     begins: list[int] = []
     seen = _SeenUnits(_disjoint((start, end + _BEHIND) for start, end in asked), packing)
-    ranges = widened(seen.passed(packing.unpack(pieces, path, begins), begins, size), asked)
+    ranges = widen_cuts(seen.passed(packing.unpack(pieces, path, begins), begins, size), asked)
     units = [each for each in seen.units if _is_empty(each) or _within(ranges, each.plain)]
     return Cuts(ranges, units, seen.length - sum(end - start for start, end in ranges))
 
@@ -140,7 +140,7 @@ def without_cuts(pieces: Iterable[bytes], path: str, cuts: Cuts) -> Iterator[byt
         left = last - first - sum(end - start for start, end in own)
         if left:
             packer = packing.packer(left)
-            for kept in without(packing.unpack(packed, path, []), own):
+            for kept in bytes_outside(packing.unpack(packed, path, []), own):
                 yield packer.compress(kept)
             yield packer.flush()
 
@@ -221,7 +221,7 @@ def _disjoint(ranges: Iterable[Range]) -> list[Range]:
     return joined
 
 
-def widened(pieces: Iterable[bytes], cuts: Iterable[Range]) -> list[Range]:
+def widen_cuts(pieces: Iterable[bytes], cuts: Iterable[Range]) -> list[Range]:
     """Cuts that take the line end behind a record with it, if the record is a line of its own.
 
     Behind a record of WARC stand two line ends. They are taken too. A byte order mark before the first record stays,
@@ -257,14 +257,14 @@ def widened(pieces: Iterable[bytes], cuts: Iterable[Range]) -> list[Range]:
     return [(0, mark), *ranges] if only_mark else ranges
 
 
-def without(pieces: Iterable[bytes], cuts: Iterable[Range]) -> Iterator[bytes]:
+def bytes_outside(pieces: Iterable[bytes], cuts: Iterable[Range]) -> Iterator[bytes]:
     """The bytes outside of some ranges.
 
     Args:
         pieces: the bytes.
         cuts: the ranges, sorted.
 
-    >>> list(without([b"abc", b"def"], [(1, 2), (2, 4)]))
+    >>> list(bytes_outside([b"abc", b"def"], [(1, 2), (2, 4)]))
     [b'a', b'ef']
     """
     ranges, at = list(cuts), 0

@@ -13,7 +13,7 @@ from gristmill.lake.address import place
 from gristmill.lake.asset_kinds import MODEL, kind_of
 from gristmill.lake.identity import Pair, digest_of
 from gristmill.lake.ledger.derived import columns_path, examples_path
-from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.files import as_json
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.erasures import (
@@ -21,9 +21,9 @@ from gristmill.raw_data.erasures import (
     ErasedObject,
     ErasureRecord,
     MediaFile,
-    erasures,
     parse_erasure,
     read_erasure,
+    read_erasures,
 )
 from gristmill.takedowns.erasing.erasure_plan import ErasurePlan, NotErasable, ObjectPlan
 from gristmill.takedowns.erasing.named_media import WHY, still_there
@@ -56,7 +56,7 @@ def was_erased(store: Store, wanted: Wanted) -> bool:
     return read_erasure(store, record_path(wanted.reasons)) is not None
 
 
-def unfinished(store: Store, wanted: Wanted) -> dict[str, list[str]]:
+def unfinished_erasures(store: Store, wanted: Wanted) -> dict[str, list[str]]:
     """The records of erasures of these documents that have not ended, and what is left of each, in words.
 
     Such an erasure was killed, or could not replace every object. Raw objects that it has not replaced have the bytes
@@ -70,7 +70,7 @@ def unfinished(store: Store, wanted: Wanted) -> dict[str, list[str]]:
         DataError: a record is wrong.
     """
     found: dict[str, list[str]] = {}
-    for path, record in erasures(store):
+    for path, record in read_erasures(store):
         if record.done or not any(each[:2] in wanted.reasons for each in record.documents):
             continue
         now = _settled(store, record.objects, {each[:2] for each in record.documents})
@@ -80,7 +80,7 @@ def unfinished(store: Store, wanted: Wanted) -> dict[str, list[str]]:
     return found
 
 
-def erase(
+def erase_documents(
     store: Store, wanted: Wanted, search: Search, plan: ErasurePlan, say: Say, *, dry_run: bool = False
 ) -> list[NotErasable]:
     """Rewrites the raw objects of a plan, and removes derived files with the documents.
@@ -125,7 +125,7 @@ def erase(
         objects[name] = ErasedObject(made.before, made.after, made.records, stays=made.stays)
         left += _staying(name, objects[name], wanted)
         record.write(objects, left, done=False)
-        say(f"would erase {made.records} records of {name}" if dry_run else made.told)
+        say(f"would erase {made.records} records of {name}" if dry_run else made.summary)
     record.write(objects, left, done=not left)
     say(f"{'would write' if dry_run else 'record'}: {record.path}")
     return left
@@ -194,7 +194,7 @@ class _KeptRecord:
             return
         documents = tuple((*pair, reason) for pair, reason in self.wanted.reasons.items())
         words = tuple(dict.fromkeys(f"{each.where}: {each.why}" for each in left))
-        data = dump(ErasureRecord(1, documents, dict(objects), words, done, self._texts, self.media))
+        data = as_json(ErasureRecord(1, documents, dict(objects), words, done, self._texts, self.media))
         self._etag = self._store.put_if(self.path, data, self._etag).etag
 
 
@@ -237,7 +237,7 @@ def _settled(store: Store, objects: Mapping[str, ErasedObject], pairs: Collectio
         if now == old.coming:
             settled[path] = ErasedObject(old.before, now, old.records, stays=old.stays)
         elif now != old.before:
-            others = [record for _, record in erasures(store)] if others is None else others
+            others = [record for _, record in read_erasures(store)] if others is None else others
             settled[path] = _replaced_by_others(others, path, old, pairs)
     return settled
 

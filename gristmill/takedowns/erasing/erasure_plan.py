@@ -11,12 +11,12 @@ from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.erasures import MediaFile
 from gristmill.recipes.catalogue import read_catalogue
-from gristmill.recipes.shelf import find
+from gristmill.recipes.shelf import find_recipe
 from gristmill.recipes.source import Source
 from gristmill.takedowns.erasing.named_media import named_media
 from gristmill.takedowns.erasing.refused_records import refused_places
 from gristmill.takedowns.places import Search
-from gristmill.takedowns.raw_objects import unmade
+from gristmill.takedowns.raw_objects import unaccounted_raw_objects
 from gristmill.takedowns.wanted import Wanted
 from gristmill.tracing.raw import RawPlace, Shelves, raw_place
 from gristmill.tracing.rows import Partition, find_partition, row_with
@@ -126,7 +126,7 @@ def not_searched(store: Store, wanted: Wanted, search: Search, shelves: Shelves)
         StoreError: the lake does not answer.
     """
     paths: dict[str, list[str]] = {}
-    for path, why in unmade(store, read_catalogue(shelves.packages).sources.values()):
+    for path, why in unaccounted_raw_objects(store, read_catalogue(shelves.packages).sources.values()):
         paths.setdefault(why, []).append(path)
     found = [(f"{path[0]} and {len(path) - 1:,} more" if path[1:] else path[0], why) for why, path in paths.items()]
     found += [(each.what, "not searched") for each in search.unsearched if each.area in _FIRST]
@@ -176,7 +176,7 @@ def _add(store: Store, plan: ErasurePlan, documents: Partition, pair: Pair, foun
     name = names_of(documents.place.asset)["source"]
     where = found.path or found.object or found.asset
     try:
-        source = find("sources", Source, shelves.packages, name)
+        source = find_recipe("sources", Source, shelves.packages, name)
         why = _why_not(found, source) or why_bytes_stay(store, found.path)
     except GristmillError as error:
         why = str(error)

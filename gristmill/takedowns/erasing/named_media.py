@@ -59,7 +59,7 @@ def still_there(store: Store, files: Collection[MediaFile]) -> Iterator[MediaFil
     for each in files:
         try:
             media = open_media(store, each.root)
-            if media is not None and media.has(each.name, each.id):
+            if media is not None and media.has_file(each.name, each.id):
                 yield each
         except (DataError, StoreError):  # such as a disk that is not mounted
             yield each

@@ -19,8 +19,8 @@ from gristmill.lake.store.disk.old_file import OldFile
 from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.protocol import Entry, Store
 from gristmill.recipes.raw_object import Converted, Copied, LeftOut, RawObject, Refused
-from gristmill.stages.conversion.converter import spanned
-from gristmill.stages.conversion.quarantine import quarantined
+from gristmill.stages.conversion.converter import convert_with_spans
+from gristmill.stages.conversion.quarantine import quarantined_row
 from gristmill.takedowns.erasing.cut_units import find_cuts, without_cuts
 from gristmill.takedowns.erasing.erasure_plan import ObjectPlan, why_bytes_stay
 from gristmill.takedowns.refused_ids import own_pairs
@@ -47,7 +47,7 @@ class RewrittenObject(NamedTuple):
     stays: str = ""
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """A line for people."""
         what = "rewritten" if self.after else "removed, as nothing else was in it"
         return f"{'cut' if self.stays else 'erased'} {self.records} records of {self.path}: {what}"
@@ -158,12 +158,14 @@ def _outcomes(raw: RawObject, plan: ObjectPlan, wanted: Wanted) -> Iterator[tupl
 
     The last value is whether the row is to be erased.
     """
-    yield from (_outcome(row, plan, wanted, raw_span) for row, raw_span in spanned(plan.source, raw, plan.snapshot))
+    yield from (
+        _outcome(row, plan, wanted, raw_span) for row, raw_span in convert_with_spans(plan.source, raw, plan.snapshot)
+    )
 
 
 def _outcome(row: Converted, plan: ObjectPlan, wanted: Wanted, raw_span: RawSpan | None) -> tuple[Any, ...]:
     if isinstance(row, Refused):
-        own = own_pairs(quarantined(row, plan.name, raw_span), plan.source, wanted, plan.snapshot)
+        own = own_pairs(quarantined_row(row, plan.name, raw_span), plan.source, wanted, plan.snapshot)
         return "refused", row.id, row.raw, row.reason, bool(own)
     if isinstance(row, LeftOut):
         return "left out", row.id, row.source, (row.reason, row.records), (row.source, row.id) in wanted.reasons

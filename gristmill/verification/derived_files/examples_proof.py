@@ -17,7 +17,7 @@ from gristmill.lake.rows.attribute import parse_rows
 from gristmill.lake.rows.blocklists.blocklist import listed_pairs
 from gristmill.lake.store.protocol import Store
 from gristmill.scores.described import described_before
-from gristmill.scores.examples import Example, extremes, stated_examples
+from gristmill.scores.examples import Example, extreme_examples, stated_examples
 from gristmill.scores.excerpts import document_at, excerpt_of
 
 MEND = "delete it: `gristmill report` or `gristmill preview` makes it again"
@@ -44,7 +44,7 @@ def extreme_findings(store: Store, partition: Place, shards: Sequence[Shard], sa
     if described is None:
         say(f"{path}: not proven to be the extremes: columns of its set are missing; {MEND}")
         return
-    due = [(label.name, end, value, shard, row) for label, end, value, shard, row in extremes(described)]
+    due = [(label.name, end, value, shard, row) for label, end, value, shard, row in extreme_examples(described)]
     found = [(each.label, each.end, each.value, each.shard, each.row) for each in stated]
     lacking = [each for each in due if each not in found]
     if [each for each in due if each in found] != found:

@@ -38,18 +38,18 @@ def file_contradictions(ledger: IndexLedger, heads: Sequence[Ledger]) -> Iterato
     """
     kind = kind_of(ledger.asset)
     if kind and (files := behaviour_of(kind).files(ledger)) is not None:
-        yield from unlike(ledger, files)
+        yield from unexpected_files(ledger, files)
     elif kind is MIX_INDEX:
-        yield from unlike(ledger, {index_path(ledger.asset)})
+        yield from unexpected_files(ledger, {index_path(ledger.asset)})
     elif kind is TOKEN_CACHE_INDEX:
-        yield from unlike(ledger, *_of_cache(ledger, heads))
+        yield from unexpected_files(ledger, *_of_cache(ledger, heads))
     elif kind is CONSOLIDATED:
-        yield from unlike(ledger, *_of_copies(ledger, heads))
+        yield from unexpected_files(ledger, *_of_copies(ledger, heads))
     elif kind is PACKING:
-        yield from unlike(ledger, *_of_plans(ledger, heads))
+        yield from unexpected_files(ledger, *_of_plans(ledger, heads))
 
 
-def unlike(ledger: IndexLedger, due: Collection[str], may: Collection[str] = ()) -> Iterator[tuple[str, str]]:
+def unexpected_files(ledger: IndexLedger, due: Collection[str], may: Collection[str] = ()) -> Iterator[tuple[str, str]]:
     """Findings unless a ledger names all files that an index has, and no others: (path, what is wrong).
 
     Args:

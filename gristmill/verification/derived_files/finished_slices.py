@@ -43,7 +43,7 @@ def slice_findings(store: Store, ledger: IndexLedger, shelves: Sequence[str], sa
     if kind is None or kind.closes is None or kind.ordered:  # its marks are compared with its own order
         return
     slices = [(each.asset.rpartition("/")[2], each.snapshot) for each in ledger.inputs]
-    if disordered(slices):
+    if are_disordered(slices):
         yield OTHER_ORDER
     if kind is PACKING:  # plans name their merged ledgers
         return
@@ -96,7 +96,7 @@ def _is_whole(store: Store, head: Ledger) -> bool:
         return True
 
 
-def disordered(slices: Sequence[tuple[str, str]]) -> bool:
+def are_disordered(slices: Sequence[tuple[str, str]]) -> bool:
     """Whether slices are in another order than any index has: stream by stream, the snapshots of each by their keys.
 
     A trainer reads the parts of a stream in this order.
@@ -104,7 +104,7 @@ def disordered(slices: Sequence[tuple[str, str]]) -> bool:
     Args:
         slices: (stream, snapshot) of each.
 
-    >>> disordered([("b", "1"), ("b", "2"), ("a", "1")]), disordered([("b", "2"), ("b", "1")])
+    >>> are_disordered([("b", "1"), ("b", "2"), ("a", "1")]), are_disordered([("b", "2"), ("b", "1")])
     (False, True)
     """
     streams = list(dict.fromkeys(stream for stream, _ in slices))

@@ -9,7 +9,7 @@ import msgspec
 from gristmill.errors import DataError, RecipeError
 from gristmill.execution.finding import Finding
 from gristmill.execution.work import Say
-from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, CacheLedger, load_ledger, merge
+from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, CacheLedger, load_ledger, merged_ledger
 from gristmill.lake.address import cache_asset, cache_index, mix_asset, place, tokenizer_asset
 from gristmill.lake.asset_kinds import EXPORT, TOKEN_CACHE, is_product, kind_of, ledger_of_asset
 from gristmill.lake.ledger.folders.pinned_upload import RELEASES
@@ -21,15 +21,15 @@ from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from gristmill.recipes.mixture.token_shares import Reading
 from gristmill.releases.card import DataCard, card_of
 from gristmill.releases.card_files import CARD, CARD_FILES, card_files
-from gristmill.releases.moved import directed
+from gristmill.releases.moved import redirected_file
 from gristmill.releases.pinned import PinnedLedger, PinnedRelease, pinned_path
 from gristmill.releases.pinned_objects import objects_of_slice
 from gristmill.releases.pinning import pinned_ledger, trainer_files, trainer_reading
 from gristmill.stages.export.index import release_folder
 from gristmill.stages.token_cache.levanter_config import CATALOG, DATA_YAML, cache_catalog
-from gristmill.verification.derived_files.finished_slices import disordered
+from gristmill.verification.derived_files.finished_slices import are_disordered
 from gristmill.verification.derived_files.pinned_chain import pinned_beside
-from gristmill.verification.trainer_config import misconfigured
+from gristmill.verification.trainer_config import first_wrong_value
 
 _MEND = "restore it from a copy: a release never changes"
 _PROSE = frozenset({"because", "description", "homepage", "owners"})
@@ -108,7 +108,7 @@ class _Proof:
             yield self._wrong("its slices are not those of its ledgers")
         if self._of_index is not None and set(self._of_index) != pinned_slices:
             yield self._wrong("its slices are not those of the index that it names")
-        elif disordered(self._release.slices) or (self._of_index is not None and self._of_index != named):
+        elif are_disordered(self._release.slices) or (self._of_index is not None and self._of_index != named):
             yield self._wrong("its slices are in another order than those of the index that it names")
         yield from (self._wrong(what) for what in pinned_beside(self._release))
         gone = [
@@ -204,7 +204,7 @@ class _Proof:
         caches = {stream: self._cache(stream) for stream in streams}
         of_index = json.dumps(config, indent=2).encode() + b"\n"
         try:
-            wrong = misconfigured(of_index, self._store.url, index, caches, heads)
+            wrong = first_wrong_value(of_index, self._store.url, index, caches, heads)
         except RecipeError as error:
             wrong = str(error)
         if wrong:
@@ -291,7 +291,7 @@ class _Proof:
                     ledger = load_ledger(self._store.read(path), path)
                     metadata = ledger["metadata"]["preprocessor_metadata"]
                     parts[path.removeprefix(top).removesuffix(f"/{LEDGER_NAME}")] = ledger
-        return merge(parts, metadata)
+        return merged_ledger(parts, metadata)
 
     def _cache(self, stream: str) -> str:
         return cache_asset(self._release.mix, self._release.tokenizer, stream)
@@ -301,7 +301,7 @@ class _Proof:
         path = f"{self._folder}/{name}"
         tagged = self._store.read_tagged(path)
         digest = self._release.files.get(path)
-        return directed(tagged[0], path, digest, self._store.url) if tagged and digest else None
+        return redirected_file(tagged[0], path, digest, self._store.url) if tagged and digest else None
 
     def _of_file(self, name: str, what: str) -> Finding:
         return Finding(f"{self._folder}/{name}", None, what, _MEND)

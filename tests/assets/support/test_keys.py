@@ -1,6 +1,6 @@
 import pytest
 
-from assets.support.keys import address_of, key_of, plain, snapshots_of
+from assets.support.keys import address_of, key_of, plain_name, snapshots_of
 
 
 @pytest.mark.parametrize(
@@ -12,7 +12,7 @@ from assets.support.keys import address_of, key_of, plain, snapshots_of
     ],
 )
 def test_an_address_is_a_name_that_dagster_takes(address: str, name: str) -> None:
-    assert plain(address) == name
+    assert plain_name(address) == name
 
 
 def test_a_key_is_its_address_split_at_its_slashes() -> None:

@@ -5,7 +5,16 @@ from collections.abc import Iterator
 import dagster as dg
 import pytest
 
-from assets.support.last_reading import AS_OF, FINDINGS, NEVER, WRONG, is_news, keep_shown, last_reading, repeated
+from assets.support.last_reading import (
+    AS_OF,
+    FINDINGS,
+    NEVER,
+    WRONG,
+    is_news,
+    keep_shown,
+    last_reading,
+    repeat_last_result,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -55,7 +64,7 @@ def test_a_newer_reading_wins_over_an_older_one_that_was_reported_later(instance
     """A run looks for the last reading, another one ends its audit, and the first reports what it has found."""
     make(instance, "2024")
     read(instance, "a" * 36, passed=True)
-    late = repeated(instance, KEY)
+    late = repeat_last_result(instance, KEY)
     read(instance, "b" * 36, passed=False)
     instance.report_runless_asset_event(
         dg.AssetCheckEvaluation(KEY.asset_key, KEY.name, late.passed, late.metadata, description=late.description)

@@ -2,7 +2,15 @@
 
 import pytest
 
-from assets.support.next_steps import OF_AUDIT, OF_CHECK, OF_CHECKSUMS, OF_KIND, beside_result, next_of_check, told
+from assets.support.next_steps import (
+    OF_AUDIT,
+    OF_CHECK,
+    OF_CHECKSUMS,
+    OF_KIND,
+    beside_result,
+    failure_metadata,
+    next_of_check,
+)
 from assets.support.step_ops import CLAIMS
 from gristmill.errors import (
     Conflict,
@@ -46,9 +54,12 @@ def test_what_comes_after_the_mend_also_fits_code_and_the_configuration_of_a_run
     ],
 )
 def test_each_failure_has_one_of_the_kinds_that_people_are_told(error: Exception, kind: str) -> None:
-    assert told(error) == {"kind": kind, "run next": OF_KIND[kind]}
+    assert failure_metadata(error) == {"kind": kind, "run next": OF_KIND[kind]}
 
 
 def test_a_partition_that_checks_refuse_says_what_the_checks_say() -> None:
     error = NotPublished("not published", ["row_alignment", "ids_stable"])
-    assert told(error) == {"kind": "DataError", "run next": f"{OF_CHECK['row_alignment']}; {OF_CHECK['ids_stable']}"}
+    assert failure_metadata(error) == {
+        "kind": "DataError",
+        "run next": f"{OF_CHECK['row_alignment']}; {OF_CHECK['ids_stable']}",
+    }

@@ -21,11 +21,11 @@ from panics import panic
 from steered import before_any
 from testkit import SNAPSHOT, Mill, lines
 
-from assets.support.report import cache_facts, failures
+from assets.support.report import cache_facts, convert_errors
 from definitions import build
 from gristmill.environment import read_environment
 from gristmill.errors import DataError, RecipeError, Superseded
-from gristmill.execution.claim import claimed_by
+from gristmill.execution.claim import claim_token
 from gristmill.lake.address import place
 from gristmill.lake.ledger.files import read_table
 from resources.lake import lake_resource
@@ -77,7 +77,7 @@ def test_a_raw_object_that_comes_back_in_time_is_no_failure(works: Works, monkey
     tokens: list[str | None] = []
 
     def disturb() -> None:
-        tokens.append(claimed_by(works.store, place(LETTERS_V0, "2024")))
+        tokens.append(claim_token(works.store, place(LETTERS_V0, "2024")))
         if len(tokens) == 1:
             raw.rename(aside)
             before_any(monkeypatch, "list", "sources/letters/raw/2024/", lambda: aside.rename(raw))
@@ -98,7 +98,7 @@ def test_a_raw_object_that_comes_back_in_time_is_no_failure(works: Works, monkey
     "error", [DataError("wrong"), RecipeError("wrong"), Superseded("wrong"), ZeroDivisionError("wrong")]
 )
 def test_what_a_retry_cannot_mend_is_never_tried_again(works: Works, error: Exception) -> None:
-    with pytest.raises(dg.Failure, match="wrong") as told, failures(lake_resource(environment_of(works.root))):
+    with pytest.raises(dg.Failure, match="wrong") as told, convert_errors(lake_resource(environment_of(works.root))):
         raise error
     assert not told.value.allow_retries
 
@@ -169,10 +169,10 @@ def test_a_failed_run_shows_the_reasons_with_the_place_of_one_example_each(works
 
 def test_a_panic_of_native_code_is_a_failure_without_retries_and_an_interrupt_goes_through() -> None:
     lake = lake_resource(read_environment())
-    with pytest.raises(dg.Failure, match=r"PanicException: Onig.*a bug") as failed, failures(lake):
+    with pytest.raises(dg.Failure, match=r"PanicException: Onig.*a bug") as failed, convert_errors(lake):
         panic()
     assert failed.value.allow_retries is False
-    with pytest.raises(DagsterExecutionInterruptedError), failures(lake):
+    with pytest.raises(DagsterExecutionInterruptedError), convert_errors(lake):
         raise DagsterExecutionInterruptedError
 
 

@@ -4,7 +4,7 @@ from testkit import SHELVES, SNAPSHOT, Mill
 from wholelake import CACHE, even, make_cache, table
 
 from gristmill.__main__ import main
-from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.files import as_json
 from gristmill.lake.store.s3 import BucketStore
 from gristmill.releases.pinned import PinnedRelease
 from gristmill.reports.sizes import size_in_words
@@ -94,10 +94,10 @@ def test_gc_removes_nothing_while_a_ledger_or_a_release_cannot_be_read(
 def test_gc_removes_nothing_while_a_release_is_edited(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
     (old,) = old_parts(whole)
     bare = PinnedRelease(1, "first", "even", "tiny-1", "", (), (), {f"{old}/a": ("00", 1)}, {})
-    whole.store.put("releases/first.json", dump(bare.sealed))
+    whole.store.put("releases/first.json", as_json(bare.with_digest))
     assert main(["gc", str(whole.root)]) == 0
     assert objects(whole, old)
-    whole.store.put("releases/first.json", dump(replace(bare.sealed, objects={})))
+    whole.store.put("releases/first.json", as_json(replace(bare.with_digest, objects={})))
     capsys.readouterr()
     assert main(["gc", str(whole.root)]) == 2
     assert "releases/first.json: it was edited: it has not the digest that it names" in capsys.readouterr().err
@@ -109,7 +109,7 @@ def test_gc_names_a_withdrawn_release_that_was_put_back_until_it_is_withdrawn(
 ) -> None:
     (old,) = old_parts(whole)
     path = "releases/first.json"
-    data = dump(PinnedRelease(1, "first", "even", "tiny-1", "", (), (), {f"{old}/a": ("00", 1)}, {}).sealed)
+    data = as_json(PinnedRelease(1, "first", "even", "tiny-1", "", (), (), {f"{old}/a": ("00", 1)}, {}).with_digest)
     whole.store.put(path, data)
     assert main(["erase", str(whole.root), "--release", "first"]) == 0
     whole.store.put(path, data)

@@ -7,7 +7,7 @@ from testkit import Mill
 from wholelake import STREAM, reseal, table
 
 from gristmill.__main__ import main
-from gristmill.lake.ledger.files import dump, read_ledger
+from gristmill.lake.ledger.files import as_json, read_ledger
 from gristmill.recipes.mix import Stream
 from gristmill.recipes.rules import Rule, field
 
@@ -112,6 +112,6 @@ def test_a_sample_of_what_is_not_there_exits_with_2(
 def test_a_ledger_of_another_recipe_is_not_sampled(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
     head, _ = read_ledger(whole.store, STREAM)
     recipe = msgspec.structs.replace(head.recipe, parameters={**head.recipe.parameters, "rate": 0.5})
-    whole.store.put(STREAM.ledger, dump(msgspec.structs.replace(head, recipe=recipe)))
+    whole.store.put(STREAM.ledger, as_json(msgspec.structs.replace(head, recipe=recipe)))
     assert main(["sample", str(whole.root), "even", *SHELF]) == 2
     assert "rate was 0.5, is 1.0" in capsys.readouterr().err

@@ -11,11 +11,11 @@ import yaml  # type: ignore[import-untyped]
 from paths import ROOT
 
 from gristmill.dashboard.home import (
-    alone,
     child_variables,
     chosen_environment,
     database_in_words,
-    outdated,
+    lock_home,
+    missing_settings,
     prepare_home,
 )
 from gristmill.environment import Environment, read_environment
@@ -54,22 +54,22 @@ def test_the_settings_of_the_project_win_over_ours(tmp_path: Path, monkeypatch: 
 def test_settings_of_an_earlier_version_are_named_with_the_mend_and_stay(tmp_path: Path, text: str) -> None:
     settings = tmp_path / "dagster.yaml"
     settings.write_text(text)
-    said = outdated(tmp_path)
+    said = missing_settings(tmp_path)
     assert said.startswith(f"{settings} is of an earlier Gristmill: below `concurrency:` add the line `pools: {{")
     assert "\n" not in said
     assert settings.read_text() == text
     mended = yaml.safe_load(text)
     mended.setdefault("concurrency", {}).update(yaml.safe_load(said.split("`")[3]))
     settings.write_text(yaml.safe_dump(mended))
-    assert outdated(tmp_path) == ""
+    assert missing_settings(tmp_path) == ""
 
 
 def test_settings_of_today_lack_nothing(tmp_path: Path) -> None:
     for text in (ROOT / "dagster.yaml", TEMPLATES / "dagster.yaml.template", ROOT / "docs/production/dagster.yaml"):
         (tmp_path / "dagster.yaml").write_text(text.read_text())
-        assert outdated(tmp_path) == ""
+        assert missing_settings(tmp_path) == ""
     (tmp_path / "dagster.yaml").write_text("a: [")  # Dagster names the fault
-    assert outdated(tmp_path) == ""
+    assert missing_settings(tmp_path) == ""
 
 
 def test_a_home_in_the_lake_is_refused(tmp_path: Path) -> None:
@@ -111,10 +111,10 @@ def test_a_second_command_says_that_it_waits_and_then_goes_on(tmp_path: Path) ->
         waits.set()
 
     def second() -> None:
-        with alone(tmp_path, tell):
+        with lock_home(tmp_path, tell):
             done.append("second")
 
-    with alone(tmp_path, said.append):
+    with lock_home(tmp_path, said.append):
         thread = threading.Thread(target=second)
         thread.start()
         assert waits.wait(20)

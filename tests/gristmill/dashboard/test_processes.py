@@ -37,7 +37,7 @@ def test_a_child_that_is_killed_is_told_by_its_signal_without_old_lines(tmp_path
     while not child.log.read_text():
         time.sleep(0.02)
     child.process.kill()
-    first, then = str(child.ended("start it again")).splitlines()
+    first, then = str(child.end_error("start it again")).splitlines()
     assert first.startswith("the daemon was ended by signal 9 (SIGKILL): ")
     assert first.endswith(f"; its log is {tmp_path}/daemon.log")
     assert then == "start it again"
@@ -48,7 +48,7 @@ def test_shown_lines_have_no_colours_and_are_not_empty(tmp_path: Path) -> None:
     child = Child("daemon", [sys.executable, "-c", words], tmp_path, {})
     assert child.process.wait() == 3
     assert "\x1b[32m" in child.log.read_text()
-    assert str(child.ended()).splitlines()[1:] == ["2026-11-23 - ERROR - no disk"]
+    assert str(child.end_error()).splitlines()[1:] == ["2026-11-23 - ERROR - no disk"]
 
 
 def test_all_children_are_asked_to_end_before_one_is_waited_for(tmp_path: Path) -> None:
@@ -95,9 +95,9 @@ print("second", flush=True)
     child = Child("daemon", [sys.executable, "-c", writer], tmp_path, {})
     while child.log.read_text() != "first\n":
         time.sleep(0.02)
-    child.trim(most=6)  # as long as allowed
+    child.trim_log(most=6)  # as long as allowed
     assert child.log.read_text() == "first\n"
-    child.trim(most=5)
+    child.trim_log(most=5)
     go.touch()
     child.process.wait()
     assert child.log.read_text() == "second\n"
@@ -108,8 +108,8 @@ def test_a_log_that_cannot_be_put_aside_or_is_gone_does_not_end_the_ui(tmp_path:
     child = Child("daemon", [sys.executable, "-c", "print('first')"], tmp_path, {})
     child.process.wait()
     (tmp_path / "daemon.log.1").mkdir()  # nothing can be copied there, as on a full disk
-    child.trim(most=5)
+    child.trim_log(most=5)
     assert child.log.read_text() == ""
     child.log.unlink()
-    child.trim(most=5)
-    assert str(child.ended()).endswith("it cannot be read: No such file or directory")
+    child.trim_log(most=5)
+    assert str(child.end_error()).endswith("it cannot be read: No such file or directory")

@@ -14,7 +14,7 @@ from wholelake import CACHE, DOCUMENTS, REVISED, STREAM, WORDS, table
 from gristmill.__main__ import main
 from gristmill.derivation.derived_share import DerivedShare, derived_share
 from gristmill.lake.address import Place, mix_asset, place
-from gristmill.lake.ledger.files import compose, dump, pack_table, read_ledger
+from gristmill.lake.ledger.files import as_json, compose_ledger, pack_table, read_ledger
 from gristmill.verification.audit import audited_ledgers
 
 CHAIN = (DOCUMENTS, WORDS, REVISED, STREAM, CACHE)
@@ -106,7 +106,7 @@ def read_nothing(mill: Mill, there: Place) -> None:
     head, rows = read_ledger(mill.store, there)
     rows = [msgspec.structs.replace(row, inputs=()) for row in rows]
     mill.store.put(there.table, pack_table(rows))
-    mill.store.put(there.ledger, dump(compose(there, head.recipe, (), rows)))
+    mill.store.put(there.ledger, as_json(compose_ledger(there, head.recipe, (), rows)))
 
 
 TOKENS = """from gristmill.recipes.mix import Mix, Stream
@@ -174,7 +174,7 @@ def test_tokens_and_exports_of_another_recipe_are_not_derived(
 def test_forged_partitions_that_read_each_other_are_not_derived(whole: Mill) -> None:
     revised, _ = read_ledger(whole.store, REVISED)
     reads_itself = msgspec.structs.replace(revised, inputs=(*revised.inputs, revised.upstream))
-    whole.store.put(REVISED.ledger, dump(reads_itself))
+    whole.store.put(REVISED.ledger, as_json(reads_itself))
     assert shares(whole, *CHAIN).derived == {
         "documents": size(whole, DOCUMENTS),
         "attributes": size(whole, WORDS),

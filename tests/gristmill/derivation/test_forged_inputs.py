@@ -14,7 +14,7 @@ from gristmill.derivation.partitions import Derivation
 from gristmill.execution.finding import Finding
 from gristmill.execution.step import Step
 from gristmill.lake.address import Place
-from gristmill.lake.ledger.files import compose, dump, read_ledger
+from gristmill.lake.ledger.files import as_json, compose_ledger, read_ledger
 from gristmill.lake.ledger.model import Input
 from gristmill.lake.ledger.shard_sample import ShardSample
 from gristmill.stages.mixing.step import revision_step, stream_step
@@ -60,7 +60,7 @@ def test_inputs_that_the_recipe_does_not_read_are_findings_and_the_shard_is_not_
         findings, derivation = derived(whole, step(whole))
         assert {each.path for each in findings} == {where.table}
         assert all(each.what.startswith("shard a") for each in findings)
-        assert {name for _, _, name in derivation.proven} == {"b"}
+        assert {name for _, _, name in derivation.proven_shards} == {"b"}
         assert not whole.said or "not proven" not in whole.said[-1]
 
 
@@ -79,7 +79,7 @@ def test_a_forged_label_is_found_though_from_is_empty(whole: Mill) -> None:
 
 def test_partitions_that_a_head_names_are_those_that_the_recipe_reads(whole: Mill) -> None:
     head, rows = read_ledger(whole.store, STREAM)
-    whole.store.put(STREAM.ledger, dump(compose(STREAM, head.recipe, head.inputs[:0], rows)))
+    whole.store.put(STREAM.ledger, as_json(compose_ledger(STREAM, head.recipe, head.inputs[:0], rows)))
     [finding, *_] = derived(whole, STEPS["mix"][1](whole))[0]
     assert (finding.path, finding.what) == (STREAM.ledger, f"it does not name as an input {REVISED.asset} 2024")
 

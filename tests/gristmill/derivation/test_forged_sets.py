@@ -106,7 +106,7 @@ def test_all_of_a_good_dedupe_recipe_is_as_its_steps_make_it(repeated: Mill, nam
         assert found(repeated, step) == []
         derivation = Derivation(repeated.lake, step, ShardSample(1), repeated.said.append)
         assert list(derivation.findings()) == []
-        assert derivation.proven
+        assert derivation.proven_shards
 
 
 def test_labels_of_duplicates(repeated: Mill) -> None:

@@ -25,7 +25,7 @@ from gristmill.energon.recipes.exports import EnergonJsonl
 from gristmill.lake.address import place
 from gristmill.lake.identity import HASH_BYTES
 from gristmill.lake.ledger.derived import examples_path
-from gristmill.lake.ledger.files import dump, read_ledger
+from gristmill.lake.ledger.files import as_json, read_ledger
 from gristmill.lake.ledger.index_ledger import compose_index, content_digest, read_index_ledger
 from gristmill.lake.ledger.lake_id import LAKE_FILE, LakeId
 from gristmill.lake.store.hashing import sha256_of
@@ -71,7 +71,7 @@ def invented_erasure(mill: Mill) -> None:
     erased = {raw: ErasedObject("0" * 64, sha256_of(mill.store, raw), 1)}
     stranger = ("pages", "of a stranger")
     record = ErasureRecord(1, ((*stranger, "asked"),), erased, (), done=True)
-    mill.store.put(record_path({stranger: "asked"}), dump(record))
+    mill.store.put(record_path({stranger: "asked"}), as_json(record))
     mill.store.put(withdrawn_path("strange"), b'{"objects":"of a stranger"}')
 
 
@@ -91,7 +91,7 @@ def notes_and_drafts(mill: Mill) -> None:
     note = json.loads(mill.store.read(STREAM.run))
     mill.store.put(STREAM.run, json.dumps({**note, "about": {"commit": "of a stranger"}}).encode())
     head = read_ledger(mill.store, STREAM)[0]
-    mill.store.put(STREAM.ledger, dump(head).replace(b'"draft":false', b'"draft":true'))
+    mill.store.put(STREAM.ledger, as_json(head).replace(b'"draft":false', b'"draft":true'))
     assert read_ledger(mill.store, STREAM)[0].recipe.draft
 
 
@@ -140,7 +140,7 @@ def sealed_again(mill: Mill, name: str, old: bytes, new: bytes) -> None:
     mill.store.put(path, data.replace(old, new))
     release = read_pinned(mill.store, "first")
     files = release.files | {path: content_digest(data.replace(old, new), path, mill.store.url)}
-    mill.store.put(pinned_path("first"), dump(replace_fields(release, files=files).sealed))
+    mill.store.put(pinned_path("first"), as_json(replace_fields(release, files=files).with_digest))
 
 
 def old_release(mill: Mill) -> None:
@@ -162,8 +162,8 @@ def no_digests(mill: Mill) -> None:
     write_whole(mill)
     tokenizer = read_tokenizer_ledger(mill.store, TOKENIZER.name)
     assert tokenizer is not None
-    mill.store.put(ledger_path(TOKENIZER.name), dump(replace_fields(tokenizer, digest="")))
-    mill.store.put(pinned_path("first"), dump(replace_fields(read_pinned(mill.store, "first"), digest="")))
+    mill.store.put(ledger_path(TOKENIZER.name), as_json(replace_fields(tokenizer, digest="")))
+    mill.store.put(pinned_path("first"), as_json(replace_fields(read_pinned(mill.store, "first"), digest="")))
 
 
 LINES = Export(name="lines", mixes=("even",), format=EnergonJsonl(file_bytes=1_000_000))
@@ -211,12 +211,12 @@ def older_card(mill: Mill) -> None:
 def absent(mill: Mill) -> None:
     top = "mixes/even/index"
     index_mix(mill.store, even(), {"pages": mill.source()}, {"pages": ["2024"]})
-    data = dump({**json.loads(mill.store.read(f"{top}/index.json")), "absent": ["pages/2030"]})
+    data = as_json({**json.loads(mill.store.read(f"{top}/index.json")), "absent": ["pages/2030"]})
     mill.store.put(f"{top}/index.json", data)
     ledger = read_index_ledger(mill.store, f"{top}/ledger.json")
     assert ledger is not None
     digests = ledger.files | {f"{top}/index.json": content_digest(data, f"{top}/index.json", mill.store.url)}
-    mill.store.put(f"{top}/ledger.json", dump(compose_index(ledger.asset, ledger.inputs, digests)))
+    mill.store.put(f"{top}/ledger.json", as_json(compose_index(ledger.asset, ledger.inputs, digests)))
 
 
 def old_index(mill: Mill) -> None:
@@ -252,7 +252,7 @@ def less_metadata(mill: Mill) -> None:
 
 
 def other_id(mill: Mill) -> None:
-    mill.store.put(LAKE_FILE, dump(LakeId("0" * 32)))
+    mill.store.put(LAKE_FILE, as_json(LakeId("0" * 32)))
 
 
 FORGED: dict[str, tuple[Callable[[Mill], None], str]] = {

@@ -11,7 +11,7 @@ from testkit import SHELVES, Mill, make_documents, packed
 from wholelake import CACHE, DOCUMENTS, REVISED, STREAM, WORDS, reseal, reseal_shard, table
 
 from gristmill.__main__ import main
-from gristmill.derivation.tasks import DerivationResult, DerivationTask, derive, tasks_of
+from gristmill.derivation.tasks import DerivationResult, DerivationTask, derive_task, tasks_of
 from gristmill.execution.finding import Finding
 from gristmill.lake.identity import HASH_BYTES, ROW_BYTES
 from gristmill.lake.ledger.shard_sample import ShardSample
@@ -29,7 +29,7 @@ def findings(mill: Mill, sample: ShardSample = ALL) -> dict[str, list[str]]:
     paths = audited_ledgers(mill.store)
     tasks = tasks_of(mill.lake, SHELVES, paths, dict.fromkeys(SAMPLES, sample), mill.said.append, [])
     found: dict[str, list[str]] = {}
-    for result in (derive(mill.lake, SHELVES, task, first_only=False) for task in tasks):
+    for result in (derive_task(mill.lake, SHELVES, task, first_only=False) for task in tasks):
         found[result.task.assets[0]] = [str(each) for each in result.findings]
         mill.said += result.notes
     return found
@@ -38,7 +38,7 @@ def findings(mill: Mill, sample: ShardSample = ALL) -> dict[str, list[str]]:
 def half() -> ShardSample:
     """The first sample of a half that has shard b, and not shard a."""
     samples = (ShardSample(0.5, seed) for seed in range(99))
-    return next(each for each in samples if each.has("2024", "b") and not each.has("2024", "a"))
+    return next(each for each in samples if each.contains_shard("2024", "b") and not each.contains_shard("2024", "a"))
 
 
 def test_a_good_lake_has_no_findings_and_says_what_no_shelf_makes(whole: Mill) -> None:
@@ -65,7 +65,7 @@ def test_one_seed_draws_the_same_shards_of_all_assets(whole: Mill) -> None:
     tasks = tasks_of(
         whole.lake, SHELVES, audited_ledgers(whole.store), dict.fromkeys(SAMPLES, half()), whole.said.append, []
     )
-    results = [derive(whole.lake, SHELVES, task, first_only=False) for task in tasks]
+    results = [derive_task(whole.lake, SHELVES, task, first_only=False) for task in tasks]
     assert [each.drawn for each in results] == [1, 1, 1, 1]
     assert {name for each in results for _, _, name in each.proven} == {"b"}
 
@@ -161,7 +161,11 @@ def test_a_proof_of_nothing_is_none(whole: Mill, capsys: pytest.CaptureFixture[s
 
 def test_a_draw_is_shown_and_repeated(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
     seed = str(
-        next(n for n in range(99) if ShardSample(0.5, n).has("2024", "b") > ShardSample(0.5, n).has("2024", "a"))
+        next(
+            n
+            for n in range(99)
+            if ShardSample(0.5, n).contains_shard("2024", "b") > ShardSample(0.5, n).contains_shard("2024", "a")
+        )
     )
     main(["verify", str(whole.root), *HERE, "--retag", "0.5", "--seed", seed])
     said = capsys.readouterr().out
@@ -187,4 +191,4 @@ def test_a_set_that_differs_leaves_its_neighbours_proven() -> None:
         (WORDS.table, {WORDS.ledger}),
         ("/elsewhere/a.jsonl.gz", {WORDS.ledger, STREAM.ledger}),
     ):
-        assert DerivationResult(task, [], [Finding(path, None, "")], 1, frozenset()).unproven == ledgers
+        assert DerivationResult(task, [], [Finding(path, None, "")], 1, frozenset()).unproven_ledgers == ledgers

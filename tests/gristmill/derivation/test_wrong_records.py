@@ -12,13 +12,13 @@ from wholelake import reseal_shard, table
 
 from gristmill.derivation.partitions import Derivation
 from gristmill.errors import GristmillError
-from gristmill.execution.finding import guarded
+from gristmill.execution.finding import guard_proof
 from gristmill.execution.step import Step
 from gristmill.lake.address import place
 from gristmill.lake.asset_kinds import VERDICTS
 from gristmill.lake.ledger.shard_sample import ShardSample
 from gristmill.stages.dedupe.labels.step import DedupeLabelsStep
-from gristmill.stages.dedupe.resolution import composed, read_order, steps_of_resolution
+from gristmill.stages.dedupe.resolution import compose_resolution, read_order, steps_of_resolution
 from gristmill.stages.fingerprints.step import FingerprintStep
 
 pytestmark = pytest.mark.slow
@@ -82,7 +82,7 @@ def test_a_wrong_record_of_a_part_is_an_error_that_names_its_table(mill: Mill, n
         for what, change in WRONG.items():
             reseal_shard(mill, where, row.name, extra=change(msgspec.to_builtins(row.extra)))
             acts: list[Callable[[], object]] = [partial(step.plan, mill.store) for step in all_steps]
-            acts.append(partial(composed, mill.store, name, order))
+            acts.append(partial(compose_resolution, mill.store, name, order))
             told = [each for act in acts for each in foreign(act)]
             found += [f"{where.asset}, {what}: {each}" for each in told]
             for path, data in before.items():
@@ -98,6 +98,6 @@ def test_a_round_whose_table_lacks_a_file_is_derived_without_a_trace(mill: Mill)
     reseal_shard(mill, round_, row.name, extra=first_lost("contents")(msgspec.to_builtins(row.extra)))
     for step in steps(mill, "texts-1"):
         derivation = Derivation(mill.lake, step, ShardSample(1), mill.said.append)
-        found = [str(each) for each in guarded(mill.store, round_.ledger, derivation.findings())]
+        found = [str(each) for each in guard_proof(mill.store, round_.ledger, derivation.findings())]
         assert all(round_.table in each and "Error" not in each for each in found)
         assert len(found) == (round_.asset in (*step.makes, *step.reads)), step

@@ -4,7 +4,7 @@ from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gristmill.drift.comparison import Measure, compare
+from gristmill.drift.comparison import Measure, compare_levels
 from gristmill.drift.levels import Levels
 from gristmill.recipes.drift.bounds import NO_BOUNDS, Bounds
 
@@ -14,11 +14,11 @@ def of_rows(*rows: int, **shares: float) -> list[Levels]:
 
 
 def measured(now: Levels, before: list[Levels], bounds: Bounds = NO_BOUNDS) -> dict[str, Measure]:
-    return {each.name: each for each in compare(now, before, bounds)}
+    return {each.name: each for each in compare_levels(now, before, bounds)}
 
 
 def verdict(measure: Measure) -> str:
-    return "blocked" if measure.blocked else "warned" if measure.wrong else "passed"
+    return "blocked" if measure.is_blocked else "warned" if measure.is_wrong else "passed"
 
 
 def test_half_and_double_of_the_median_pass_and_less_and_more_are_warned_of() -> None:
@@ -65,7 +65,10 @@ def test_the_largest_share_blocks_from_the_first_snapshot_on() -> None:
     bounds = Bounds(dropped={"dull": 0.3, "*": 0.5}, removed={"edits": 0.2}, duplicates=0.1)
     shares = {"rows dropped: dull": 0.31, "rows dropped": 0.5, "characters removed: edits": 0.21, "duplicates": 0.1}
     found = measured(Levels("1", {}, shares), [], bounds)
-    assert [name for name, each in found.items() if each.blocked] == ["rows dropped: dull", "characters removed: edits"]
+    assert [name for name, each in found.items() if each.is_blocked] == [
+        "rows dropped: dull",
+        "characters removed: edits",
+    ]
 
 
 def test_a_share_within_its_bound_is_warned_of_all_the_same() -> None:
@@ -99,7 +102,7 @@ def test_a_verdict_on_sizes_depends_on_ratios_alone(before: list[int], now: int,
     other = measured(of_rows(now * times)[0], of_rows(*(each * times for each in reversed(before))))["rows"]
     assert verdict(one) == verdict(other)
     assert one.level == median(before)
-    assert one.wrong == (2 * now < median(before) or now > 2 * median(before))
+    assert one.is_wrong == (2 * now < median(before) or now > 2 * median(before))
 
 
 @settings(max_examples=draws(100))
@@ -107,4 +110,4 @@ def test_a_verdict_on_sizes_depends_on_ratios_alone(before: list[int], now: int,
 def test_a_bound_of_a_share_is_never_passed_by_more(before: list[float], now: float, most: float) -> None:
     seen = [Levels(str(number), {}, {"rows dropped": each}) for number, each in enumerate(before)]
     measure = measured(Levels("x", {}, {"rows dropped": now}), seen, Bounds(dropped={"*": most}))["rows dropped"]
-    assert measure.blocked == (now > most)
+    assert measure.is_blocked == (now > most)

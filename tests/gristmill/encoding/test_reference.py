@@ -13,7 +13,7 @@ from gristmill.encoding import encoder as encoding
 from gristmill.encoding.encoder import Encoder
 from gristmill.encoding.probes import probes
 from gristmill.encoding.reference import REFERENCE_FILE, ask_reference, dump_reference
-from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.files import as_json
 from gristmill.recipes.tokenizer import TokenizerOptions
 from gristmill.stages.tokenization.files import ledger_path, read_reference, read_tokenizer, tokenizer_path
 
@@ -57,6 +57,6 @@ def test_caches_are_the_same_with_and_without_them(tmp_path: Path) -> None:
     bare = msgspec.structs.replace(
         found, files={name: sha for name, sha in found.files.items() if name != REFERENCE_FILE}
     )
-    other.store.put(ledger_path(TOKENIZER.name), dump(bare))
+    other.store.put(ledger_path(TOKENIZER.name), as_json(bare))
     make_cache(other)
     assert table(one, CACHE) == table(other, CACHE)

@@ -22,11 +22,11 @@ from gristmill.errors import AtWork, Conflict, DataError, StoreError, Superseded
 from gristmill.execution.claim import (
     Claimant,
     check_claim,
-    claimed_by,
-    is_left,
-    let_go,
-    named_loss,
+    claim_token,
+    error_or_superseded,
+    has_leftovers,
     others_at_work,
+    release_claims,
     write_claim,
 )
 from gristmill.execution.runner import Inline, raise_failures
@@ -37,7 +37,7 @@ from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.protocol import Store
 from gristmill.process import Process, this_process
-from gristmill.stages.dedupe.resolution import resolve
+from gristmill.stages.dedupe.resolution import resolve_duplicates
 from gristmill.stages.fingerprints.step import FingerprintStep
 
 
@@ -66,11 +66,11 @@ def test_a_store_error_of_the_run_that_was_taken_over_is_named_so(mill: Mill) ->
     there = mill.documents()
     older = plan(mill.conversion(), mill.lake, "older")
     lost = StoreError(f"{there.ledger}: another run wrote it meanwhile; run again")
-    assert named_loss(mill.store, there, "older", lost) is lost
-    assert named_loss(mill.store, there, "older", DataError("a row is wrong")).args == ("a row is wrong",)
-    newer = plan(mill.conversion(), mill.lake, "newer", by=Claimant.here(takes_over=True))
+    assert error_or_superseded(mill.store, there, "older", lost) is lost
+    assert error_or_superseded(mill.store, there, "older", DataError("a row is wrong")).args == ("a row is wrong",)
+    newer = plan(mill.conversion(), mill.lake, "newer", by=Claimant.of_this_process(takes_over=True))
     told = rf"the newer one is .*{this_process().pid}"
-    assert re.search(told, str(named_loss(mill.store, there, "older", lost)))
+    assert re.search(told, str(error_or_superseded(mill.store, there, "older", lost)))
     grind(newer, Inline(), mill.said.append)
     publish_one(newer, there.asset, assemble_one(mill.conversion(), newer, there.asset, {}))
     with pytest.raises(Superseded) as raised:
@@ -91,9 +91,9 @@ def test_what_fails_a_plan_before_it_has_claimed_anything_is_told_as_it_is(mill:
 
     away = Away(**{field.name: getattr(step, field.name) for field in fields(step)})
     with pytest.raises(StoreError, match="the disk does not answer") as told:
-        plan(away, mill.lake, "next", by=Claimant.here(takes_over=False))
+        plan(away, mill.lake, "next", by=Claimant.of_this_process(takes_over=False))
     assert not isinstance(told.value, Superseded)
-    assert claimed_by(mill.store, there) == "killed"
+    assert claim_token(mill.store, there) == "killed"
 
 
 def test_of_two_runs_that_claim_several_sets_in_turn_one_gets_them_all(mill: Mill) -> None:
@@ -106,7 +106,7 @@ def test_of_two_runs_that_claim_several_sets_in_turn_one_gets_them_all(mill: Mil
     newer = plan(step, mill.lake, "newer")
     with pytest.raises(Superseded, match=f"{first.asset}.*a newer run has taken it over"):
         write_claim(mill.store, second, "older", earlier=[first])
-    assert [claimed_by(mill.store, each) for each in (first, second)] == ["newer", "newer"]
+    assert [claim_token(mill.store, each) for each in (first, second)] == ["newer", "newer"]
     assert not grind(newer, Inline(), mill.said.append).failed
 
 
@@ -119,7 +119,7 @@ def test_a_shard_that_the_store_failed_for_a_run_that_was_taken_over_tells_that(
 
         def map(self, job: Job, items: Iterable[Item]) -> Iterator[Done]:
             assert job is older.job
-            plan(mill.conversion(), mill.lake, "newer", by=Claimant.here(takes_over=True))
+            plan(mill.conversion(), mill.lake, "newer", by=Claimant.of_this_process(takes_over=True))
             for item in items:
                 yield Done(item.name, item.weight, Outcome((), failed=(Failed("StoreError", "no such object"),)), 0.0)
 
@@ -143,14 +143,14 @@ def test_the_loser_of_a_resolution_tells_that_it_was_taken_over(mill: Mill) -> N
         """An engine during whose work another run takes the partition over, and removes what this one reads."""
 
         def map(self, job: Job, items: Iterable[Item]) -> Iterator[Done]:
-            write_claim(mill.store, runs, "newer", Claimant.here(takes_over=True))
+            write_claim(mill.store, runs, "newer", Claimant.of_this_process(takes_over=True))
             for item in items:
                 raise StoreError(f"an object of {job.stage} for {item.name} is gone")
             yield from ()
 
-    by = Claimant.here(takes_over=False)
+    by = Claimant.of_this_process(takes_over=False)
     with pytest.raises(Superseded, match=r"dedupe/texts-1/runs/pages \(b\): a newer run .* the newer one is"):
-        resolve(mill.lake, recipe, (), SHELVES, Lost(), "older", mill.said.append, by=by)
+        resolve_duplicates(mill.lake, recipe, (), SHELVES, Lost(), "older", mill.said.append, by=by)
 
 
 def test_of_two_runs_that_publish_the_later_claim_wins(mill: Mill) -> None:
@@ -207,7 +207,7 @@ def test_a_claim_that_is_torn_or_gone_is_nobodys(lake: FolderStore, data: bytes 
     here = place(documents_asset("wiki", "v0"), "2024")
     if data is not None:
         lake.put(here.claim, data)
-    assert claimed_by(lake, here) == token
+    assert claim_token(lake, here) == token
     if token == "mine":
         check_claim(lake, here, "mine")
     with pytest.raises(Superseded, match=r"sources/wiki/v0/documents \(2024\): a newer run has taken it over"):
@@ -248,7 +248,7 @@ def test_a_partition_is_left_to_a_process_that_runs_and_the_error_names_it(lake:
     words = rf"wiki/v0/documents \(2024\): process 1 on {host} has been making it since 2026-01-02 03:04:05 UTC\. Wait"
     with pytest.raises(AtWork, match=words):
         write_claim(lake, WIKI, "second", Claimant(this_process()))
-    assert claimed_by(lake, WIKI) == "first"
+    assert claim_token(lake, WIKI) == "first"
     write_claim(lake, WIKI, "second", Claimant(this_process(), takes_over=True))
     with pytest.raises(Superseded, match=rf"this one stops here: the newer one is {this_process()}$"):
         check_claim(lake, WIKI, "first")
@@ -264,7 +264,7 @@ def test_a_dead_holder_is_taken_over_at_once(lake: FolderStore) -> None:
     for holder in (dead(), msgspec.structs.replace(living(), boot="the one before the power cut")):
         write_claim(lake, WIKI, "first", Claimant(holder))
         write_claim(lake, WIKI, "second", Claimant(this_process()))
-        assert claimed_by(lake, WIKI) == "second"
+        assert claim_token(lake, WIKI) == "second"
 
 
 def test_a_run_of_dagster_names_no_process_never_asks_and_is_never_asked_about(lake: FolderStore) -> None:
@@ -273,7 +273,7 @@ def test_a_run_of_dagster_names_no_process_never_asks_and_is_never_asked_about(l
     assert lake.read(WIKI.claim) == b'{"token":"run-0"}'  # as it always was
     write_claim(lake, WIKI, "run-1")
     write_claim(lake, WIKI, "by hand again", Claimant(this_process()))
-    assert claimed_by(lake, WIKI) == "by hand again"
+    assert claim_token(lake, WIKI) == "by hand again"
     assert set(msgspec.json.decode(lake.read(WIKI.claim), type=dict[str, str])) >= {"token", "pid"}  # 0.2 reads it so
 
 
@@ -289,19 +289,19 @@ def test_a_claim_that_can_never_be_written_is_an_error_and_no_endless_loop(lake:
     write_claim(lake, WIKI, "run-0")
     with pytest.raises(Conflict, match=r"\.claim"):
         write_claim(WrongEtags(lake.url), WIKI, "run-1")
-    assert claimed_by(lake, WIKI) == "run-0"
+    assert claim_token(lake, WIKI) == "run-0"
 
 
 def test_a_claim_is_left_behind_if_its_process_has_ended_and_not_if_nobody_can_tell(lake: FolderStore) -> None:
-    assert is_left(lake, WIKI)  # asked only of files beside a ledger: without a claim no run needs them
+    assert has_leftovers(lake, WIKI)  # asked only of files beside a ledger: without a claim no run needs them
     write_claim(lake, WIKI, "first", Claimant(dead()))
-    assert is_left(lake, WIKI)
+    assert has_leftovers(lake, WIKI)
     write_claim(lake, WIKI, "of Dagster")
-    assert not is_left(lake, WIKI)
+    assert not has_leftovers(lake, WIKI)
     for holder in (living(), msgspec.structs.replace(dead(), host="far")):
         lake.delete([WIKI.claim])
         write_claim(lake, WIKI, "second", Claimant(holder))
-        assert not is_left(lake, WIKI)
+        assert not has_leftovers(lake, WIKI)
 
 
 def run_of_dagster(root: str, claimed: Event, ends: Event) -> None:
@@ -329,14 +329,14 @@ def test_a_claim_of_dagster_is_left_behind_if_the_process_of_its_run_has_ended(l
     number = numbers.get(timeout=60)
     server.kill()
     server.join()
-    assert not is_left(lake, WIKI)
+    assert not has_leftovers(lake, WIKI)
     os.kill(number, signal.SIGKILL)
     deadline = time.monotonic() + 60
-    while not is_left(lake, WIKI):  # the system takes a killed process away when it gets to it
+    while not has_leftovers(lake, WIKI):  # the system takes a killed process away when it gets to it
         assert time.monotonic() < deadline
         time.sleep(0.01)
     write_claim(lake, WIKI, "second", Claimant(this_process()))  # nobody is asked about it
-    assert claimed_by(lake, WIKI) == "second"
+    assert claim_token(lake, WIKI) == "second"
 
 
 def test_a_run_whose_steps_have_processes_of_their_own_names_none(lake: FolderStore) -> None:
@@ -356,15 +356,15 @@ def test_of_two_that_claim_at_the_same_moment_one_is_told_of_the_other(lake: Fol
 
     with pytest.raises(AtWork):
         write_claim(Late(lake.url), WIKI, "second", Claimant(this_process()))
-    assert claimed_by(lake, WIKI) == "first"
+    assert claim_token(lake, WIKI) == "first"
 
 
 def test_who_gives_up_and_lives_on_is_not_asked_about(lake: FolderStore) -> None:
-    with let_go(lake, [WIKI.asset], "2024", "first"):
+    with release_claims(lake, [WIKI.asset], "2024", "first"):
         write_claim(lake, WIKI, "first", Claimant(living()))
     assert lake.read(WIKI.claim) == b'{"ended":"yes","token":"first"}'  # receipts have an owner still
-    assert is_left(lake, WIKI)
-    with let_go(lake, [WIKI.asset], "2024", "first"):
+    assert has_leftovers(lake, WIKI)
+    with release_claims(lake, [WIKI.asset], "2024", "first"):
         write_claim(lake, WIKI, "second", Claimant(living()))
     with pytest.raises(AtWork):
         write_claim(lake, WIKI, "third", Claimant(this_process()))
@@ -376,7 +376,7 @@ def test_all_sets_of_a_step_are_let_go_if_one_is_held(mill: Mill) -> None:
     step = mill.tagging("words-1", "length-1")
     first, second = (place(asset, step.snapshot) for asset in step.makes)
     write_claim(mill.store, second, "other", Claimant(living()))
-    with pytest.raises(AtWork), let_go(mill.store, step.makes, step.snapshot, "mine"):
+    with pytest.raises(AtWork), release_claims(mill.store, step.makes, step.snapshot, "mine"):
         plan(step, mill.lake, "mine", by=Claimant(this_process()))
     assert mill.store.read(first.claim) == b'{"ended":"yes","token":"mine"}'
-    assert claimed_by(mill.store, second) == "other"
+    assert claim_token(mill.store, second) == "other"

@@ -12,12 +12,12 @@ from steered import before, before_any
 from testkit import Mill, Stopping, make_documents
 
 from gristmill.errors import Conflict, DataError, GristmillError, RecipeError, StoreError, Superseded
-from gristmill.execution.claim import claimed_by
-from gristmill.execution.commit import Assembled, claim_and_plan, publish, release
+from gristmill.execution.claim import claim_token
+from gristmill.execution.commit import Assembled, claim_and_plan, publish, release_claim
 from gristmill.execution.runner import Inline
 from gristmill.execution.step import StoredPlan, assemble_one, grind, plan, publish_one
-from gristmill.execution.survey import survey
-from gristmill.lake.ledger.files import dump, read_ledger
+from gristmill.execution.survey import survey_step
+from gristmill.lake.ledger.files import as_json, read_ledger
 from gristmill.lake.ledger.receipts import Receipt, read_run_note
 
 
@@ -75,7 +75,7 @@ def test_the_shard_of_a_vanished_raw_object_goes_everywhere(mill: Mill) -> None:
     mill.raw_shards(3)
     journey(mill)
     mill.store.delete(["sources/pages/raw/2024/b.jsonl.gz"])
-    (found,) = survey(mill.conversion(), mill.store)
+    (found,) = survey_step(mill.conversion(), mill.store)
     assert (found.finished, found.kept, found.missing, found.gone) == (False, 2, (), ("b",))
     assert journey(mill) == everywhere()
     for where in (mill.documents(), mill.attributes("words-1"), mill.documents("v1"), mill.stream()):
@@ -214,10 +214,10 @@ def test_a_run_that_ends_leaves_the_claim_and_the_receipts_of_a_newer_one(mill: 
     where = mill.documents()
     mill.store.put(where.claim, b'{"token":"newer"}')
     before = mill.stamps()
-    release(mill.store, planned.partition(asset))
+    release_claim(mill.store, planned.partition(asset))
     assert mill.stamps() == before
     mill.store.put(where.claim, b'{"token":"one"}')
-    release(mill.store, planned.partition(asset))
+    release_claim(mill.store, planned.partition(asset))
     assert list(mill.store.list(where.receipts)) == []
 
 
@@ -231,7 +231,7 @@ def test_a_receipt_that_names_an_object_of_another_partition_is_not_published(mi
     receipt = msgspec.json.decode(mill.store.read(where.receipt("a")), type=Receipt)
     raw = "sources/pages/raw/2024/a.jsonl.gz"
     row = msgspec.structs.replace(receipt.row, extra={"objects": {raw: ["0" * 64, 1]}})
-    mill.store.put(where.receipt("a"), dump(msgspec.structs.replace(receipt, row=row)))
+    mill.store.put(where.receipt("a"), as_json(msgspec.structs.replace(receipt, row=row)))
     with pytest.raises(DataError, match=f"v0/documents .2024.: a receipt names {raw}, which is not of it; run again"):
         publish_one(planned, where.asset, assemble_one(step, planned, where.asset, {}))
     assert mill.store.read(where.shard("a")) == before
@@ -256,7 +256,7 @@ def test_a_run_of_another_recipe_leaves_the_claim_of_the_run_at_work(mill: Mill)
     other = structs.replace(target, recipe=structs.replace(target.recipe, parameters={"other": 1}))
     with pytest.raises(RecipeError):
         claim_and_plan(mill.store, other, "other", [])
-    assert claimed_by(mill.store, target.place) == "at work"
+    assert claim_token(mill.store, target.place) == "at work"
 
 
 def test_a_run_removes_the_unfinished_files_of_dead_writers(mill: Mill) -> None:
@@ -352,7 +352,7 @@ def test_the_claim_goes_last_so_that_no_receipt_is_without_an_owner(mill: Mill, 
     where, store = mill.documents(), mill.lake.store()
     left: list[str] = []
     before(store, "delete", where.claim, lambda: left.extend(e.path for e in mill.store.list(where.receipts)))
-    release(store, planned.partition(asset), named)
+    release_claim(store, planned.partition(asset), named)
     assert left == [where.claim]
     assert list(mill.store.list(where.receipts)) == []
 

@@ -1,4 +1,4 @@
-from gristmill.execution.finding import Finding, differs
+from gristmill.execution.finding import Finding, difference_in_words
 
 
 def test_a_finding_names_its_row_where_it_has_one() -> None:
@@ -7,8 +7,8 @@ def test_a_finding_names_its_row_where_it_has_one() -> None:
 
 
 def test_a_comparison_shows_numbers_in_thousands_and_cuts_long_texts() -> None:
-    assert differs("its rows are", 1234567, 12) == "its rows are 1,234,567, but its ledger says 12"
-    found = differs("it is", "x" * 500, "short")
+    assert difference_in_words("its rows are", 1234567, 12) == "its rows are 1,234,567, but its ledger says 12"
+    found = difference_in_words("it is", "x" * 500, "short")
     assert found == f"it is {'x' * 117}..., but its ledger says short"
 
 

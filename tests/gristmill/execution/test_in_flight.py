@@ -2,7 +2,7 @@ import msgspec
 import pytest
 from testkit import Mill, Stopping
 
-from gristmill.execution.in_flight import in_flight, not_ground
+from gristmill.execution.in_flight import items_to_grind, paths_in_flight
 from gristmill.execution.runner import Inline
 from gristmill.execution.step import grind, plan
 from gristmill.execution.work import Item
@@ -12,14 +12,14 @@ from gristmill.lake.ledger.receipts import leave_receipt, read_receipts
 def test_the_objects_of_a_killed_run_are_those_of_its_receipts_and_of_its_plan(mill: Mill) -> None:
     mill.raw_shards(3)
     here = mill.documents()
-    assert in_flight(mill.store, here) == set()
+    assert paths_in_flight(mill.store, here) == set()
     with pytest.raises(KeyboardInterrupt):
         mill.convert(engine=Stopping(1))
-    named = in_flight(mill.store, here)
+    named = paths_in_flight(mill.store, here)
     assert named >= {path(name) for name in "abc" for path in (here.shard, here.index, here.quarantine)}
     assert len(list(mill.store.list(here.folder))) == 1  # and two are only planned
     mill.convert()
-    assert in_flight(mill.store, here) == set()
+    assert paths_in_flight(mill.store, here) == set()
 
 
 def test_files_that_are_no_receipts_and_no_plans_name_nothing(mill: Mill) -> None:
@@ -28,7 +28,7 @@ def test_files_that_are_no_receipts_and_no_plans_name_nothing(mill: Mill) -> Non
     here = mill.documents()
     for name in ("junk", "x.json", ".plan-x.gz", ".claim"):
         mill.store.put(f"{here.receipts}{name}", b"x")
-    assert in_flight(mill.store, here) == set()
+    assert paths_in_flight(mill.store, here) == set()
 
 
 def test_a_shard_is_ground_unless_this_run_has_left_a_receipt_of_it_that_can_be_read(mill: Mill) -> None:
@@ -39,7 +39,7 @@ def test_a_shard_is_ground_unless_this_run_has_left_a_receipt_of_it_that_can_be_
     items = [Item(name, 1, msgspec.Raw()) for name in "abc"]
 
     def left(run: str) -> list[str]:
-        return [item.name for item in not_ground(mill.store, [here], run, items)]
+        return [item.name for item in items_to_grind(mill.store, [here], run, items)]
 
     assert (left("run"), left("another")) == ([], ["a", "b", "c"])
     leave_receipt(mill.store, here, "another", receipts["a"])

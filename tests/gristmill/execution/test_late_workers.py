@@ -13,7 +13,7 @@ from gristmill.energon.recipes.exports import EnergonWebdataset
 from gristmill.errors import GristmillError, Superseded
 from gristmill.execution.runner import Inline
 from gristmill.execution.step import Step, StoredPlan, assemble_one, grind, plan, publish_one
-from gristmill.execution.survey import survey
+from gristmill.execution.survey import survey_step
 from gristmill.lake.address import export_asset, place
 from gristmill.lake.ledger.receipts import leave_receipt, read_receipts
 from gristmill.lake.store.folder import FolderStore
@@ -50,7 +50,7 @@ def test_a_shard_that_is_late_is_ground_by_the_newer_run(mill: Mill, monkeypatch
         mill.convert()
     finish(mill, mill.conversion(), planned[0])
     assert len(mill.ids(mill.documents(), "a")) == 7
-    assert survey(mill.conversion(), mill.store)[0].finished
+    assert survey_step(mill.conversion(), mill.store)[0].finished
 
 
 def test_a_late_receipt_does_not_count_as_that_of_the_newer_run(mill: Mill) -> None:

@@ -1,7 +1,7 @@
 import pytest
 
 from gristmill.execution.finding import Finding
-from gristmill.execution.mend import reindex, remake, replace, with_arguments, with_mend
+from gristmill.execution.mend import how_to_reindex, how_to_remake, how_to_replace, with_arguments, with_mend
 from gristmill.lake.store.folder import FolderStore
 
 TYPED = {
@@ -21,13 +21,13 @@ TYPED = {
 
 @pytest.mark.parametrize("path", TYPED)
 def test_an_object_is_made_again_by_a_command_that_one_can_paste(lake: FolderStore, path: str) -> None:
-    assert remake(lake, path) == f"run `python -m gristmill make {lake.url} {TYPED[path]}`"
-    assert replace(lake, path) == f"remove {path}, then {remake(lake, path)}"
+    assert how_to_remake(lake, path) == f"run `python -m gristmill make {lake.url} {TYPED[path]}`"
+    assert how_to_replace(lake, path) == f"remove {path}, then {how_to_remake(lake, path)}"
 
 
 def test_the_lake_s_address_is_quoted_for_the_shell(lake: FolderStore) -> None:
     spaced = FolderStore(f"{lake.url}/my lake")
-    assert f"make '{spaced.url}' mixes/blend" in remake(spaced, "mixes/blend/index")
+    assert f"make '{spaced.url}' mixes/blend" in how_to_remake(spaced, "mixes/blend/index")
 
 
 def test_a_mend_repeats_the_arguments_that_were_typed(lake: FolderStore) -> None:
@@ -40,23 +40,23 @@ def test_a_mend_repeats_the_arguments_that_were_typed(lake: FolderStore) -> None
 
 
 def test_what_no_command_makes_says_what_else_to_do(lake: FolderStore) -> None:
-    assert remake(lake, "tokenizers/neox-1/tokenizer.json").startswith("restore it from a copy, or bring it as")
-    assert remake(lake, "releases/first.json") == "restore it"
+    assert how_to_remake(lake, "tokenizers/neox-1/tokenizer.json").startswith("restore it from a copy, or bring it as")
+    assert how_to_remake(lake, "releases/first.json") == "restore it"
 
 
 def test_an_index_is_written_again_and_copies_and_plans_by_hand(lake: FolderStore) -> None:
     index = "token_caches/two-words/neox-1/index"
-    assert reindex(lake, f"{index}/ledger.json") == f"run `python -m gristmill make {lake.url} mixes/two-words`"
-    assert f"remove {index}/consolidated/; " in reindex(lake, f"{index}/consolidated/ledger.json")
-    assert "the job two_words_index in Dagster" in reindex(lake, f"{index}/consolidated/ledger.json")
-    assert reindex(lake, f"{index}/packing/4096.json") == (
+    assert how_to_reindex(lake, f"{index}/ledger.json") == f"run `python -m gristmill make {lake.url} mixes/two-words`"
+    assert f"remove {index}/consolidated/; " in how_to_reindex(lake, f"{index}/consolidated/ledger.json")
+    assert "the job two_words_index in Dagster" in how_to_reindex(lake, f"{index}/consolidated/ledger.json")
+    assert how_to_reindex(lake, f"{index}/packing/4096.json") == (
         f"materialize {index}/packing in Dagster with `length: 4096`, or remove its files of this length"
     )
 
 
 def test_a_finding_gets_the_mend_of_its_object_unless_it_has_its_own(lake: FolderStore) -> None:
     path = "mixes/blend/documents/pages/2024/a.jsonl.gz"
-    assert with_mend(lake, Finding(path, 3, "wrong")) == Finding(path, 3, "wrong", remake(lake, path))
+    assert with_mend(lake, Finding(path, 3, "wrong")) == Finding(path, 3, "wrong", how_to_remake(lake, path))
     lake.put(path, b"")
-    assert with_mend(lake, Finding(path, 3, "wrong")) == Finding(path, 3, "wrong", replace(lake, path))
+    assert with_mend(lake, Finding(path, 3, "wrong")) == Finding(path, 3, "wrong", how_to_replace(lake, path))
     assert with_mend(lake, Finding(path, 3, "wrong", "wait")) == Finding(path, 3, "wrong", "wait")

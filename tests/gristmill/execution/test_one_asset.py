@@ -8,7 +8,14 @@ import msgspec
 import pytest
 from testkit import Mill
 
-from gristmill.execution.one_asset import OneAssetPlan, OneAssetSpec, OneAssetStep, ShardPlan, lean, wants_of
+from gristmill.execution.one_asset import (
+    OneAssetPlan,
+    OneAssetSpec,
+    OneAssetStep,
+    ShardPlan,
+    shard_for_workers,
+    wanted_shards,
+)
 from gristmill.execution.plan import PartitionState, Target, Want
 from gristmill.execution.work import Item
 from gristmill.lake.address import place
@@ -46,18 +53,18 @@ class LettersStep(OneAssetStep):
     def plan(self, store: Store) -> ShardPlan[Letters]:
         del store
         bodies = {name: Letters(size, (Input("raw/pages", name, "0"),)) for name, size in BYTES.items()}
-        target = Target(self.made, self.recipe, (), wants_of(bodies))
+        target = Target(self.made_place, self.recipe, (), wanted_shards(bodies))
         return ShardPlan(target, partial(LettersSpec, alphabet="abc"), bodies, lambda body: body.bytes)
 
 
 def test_a_step_names_its_one_asset_its_partition_and_its_recipe(mill: Mill) -> None:
     step = LettersStep("2024")
     assert step.makes == (ASSET,)
-    assert step.made == place(ASSET, "2024")
+    assert step.made_place == place(ASSET, "2024")
     assert step.code_version(ASSET) == step.recipe.digest
     assert step.checks(ASSET) == {}
     (target,) = step.plan(mill.store).targets
-    assert (target.place, target.recipe) == (step.made, step.recipe)
+    assert (target.place, target.recipe) == (step.made_place, step.recipe)
     assert [(want.name, want.inputs) for want in target.wants] == [
         (name, (Input("raw/pages", name, "0"),)) for name in "abc"
     ]
@@ -68,7 +75,7 @@ def test_the_spec_has_the_partition_the_token_and_the_digest_of_the_recipe_besid
 ) -> None:
     step = LettersStep("2024")
     assert step.plan(mill.store).spec("token-7") == LettersSpec(
-        place=step.made, token="token-7", recipe=step.recipe.digest, alphabet="abc"
+        place=step.made_place, token="token-7", recipe=step.recipe.digest, alphabet="abc"
     )
 
 
@@ -101,6 +108,6 @@ def test_what_workers_get_of_a_shard_lacks_its_long_lists_and_nothing_else(mill:
     mill.convert()
     (shard,) = mill.table(place("sources/pages/v0/documents", "2024")).values()
     assert shard.inputs
-    short = lean(shard)
+    short = shard_for_workers(shard)
     assert (short.inputs, short.members) == ((), ())
     assert msgspec.structs.replace(short, inputs=shard.inputs, members=shard.members) == shard

@@ -11,9 +11,9 @@ from testkit import SHELVES, SNAPSHOT, Mill, lines, make_documents
 
 from gristmill.errors import RecipeError, StoreError
 from gristmill.execution.plan import Target, Want, is_finished, plan_changes, read_state
-from gristmill.execution.survey import survey
+from gristmill.execution.survey import survey_step
 from gristmill.lake.address import raw_folder
-from gristmill.lake.ledger.files import dump, read_ledger
+from gristmill.lake.ledger.files import as_json, read_ledger
 from gristmill.lake.ledger.model import TableDigest, Upstream
 from gristmill.lake.ledger.receipts import Receipt, leave_receipt, read_run_note
 from gristmill.recipes.mix import Mix, Stream
@@ -119,7 +119,7 @@ def test_a_draft_replaces_nothing_that_was_made_by_no_draft_not_even_in_two_step
     mill.mix(EVEN)
     before = mill.stamps()
     marked = stream_step(Mix(name="blend", streams=(EVEN,), draft=True), "pages", SNAPSHOT, SHELVES)
-    assert [found.finished for found in survey(marked, mill.store)] == [True]
+    assert [found.finished for found in survey_step(marked, mill.store)] == [True]
     mill.mix(EVEN, draft=True)  # the same recipe, now marked: nothing to do
     assert mill.stamps() == before
     with pytest.raises(RecipeError, match="a draft replaces only what a draft made"):
@@ -319,7 +319,7 @@ def test_a_ledger_of_other_inputs_or_another_table_is_not_finished(mill: Mill) -
 def test_a_head_that_names_a_table_of_another_run_is_put_again(mill: Mill) -> None:
     mill.raw_shards(2)
     ledger = mill.convert()
-    torn = dump(replace(ledger, table=TableDigest(2, "0" * 64)))
+    torn = as_json(replace(ledger, table=TableDigest(2, "0" * 64)))
     mill.store.put(mill.documents().ledger, torn)
     assert read_state(mill.store, mill.documents()).table == []
     assert mill.convert() == ledger

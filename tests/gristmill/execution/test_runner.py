@@ -5,16 +5,16 @@ import pytest
 
 from gristmill.errors import Conflict, DataError, GristmillError, RecipeError, StoreError, Superseded
 from gristmill.execution.runner import Inline, grind_all, grind_one, raise_failures
-from gristmill.execution.work import Done, Failed, Ground, Item, Job, Outcome, raw
+from gristmill.execution.work import Done, Failed, Ground, Item, Job, Outcome, encode_raw
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.ledger.receipts import Receipt
 from gristmill.lake.store.open import Lake
 
-JOB = Job("no_such_stage", Lake("nowhere"), (), raw({}))
+JOB = Job("no_such_stage", Lake("nowhere"), (), encode_raw({}))
 
 
 def item(name: str, weight: int = 1) -> Item:
-    return Item(name, weight, raw({}))
+    return Item(name, weight, encode_raw({}))
 
 
 def failed(error: str, name: str) -> Failed:

@@ -6,13 +6,13 @@ from testkit import SHELVES, SNAPSHOT, Mill, make_documents
 from wholelake import DOCUMENTS, WORDS, reseal, table
 
 from gristmill.execution.step import Step
-from gristmill.execution.survey import survey
+from gristmill.execution.survey import survey_step
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.stages.mixing.step import stream_step
 
 
 def why(mill: Mill, step: Step) -> tuple[str, ...]:
-    (found,) = survey(step, mill.store)
+    (found,) = survey_step(step, mill.store)
     return found.why
 
 

@@ -9,22 +9,22 @@ from faulty import shards, work
 from testkit import Mill
 
 from gristmill.execution.work import Done
-from gristmill.execution.worker import HEADER, JOB, receive, send
+from gristmill.execution.worker import HEADER, JOB, receive_message, send_message
 
 
 def test_messages_come_back_as_they_went_one_by_one() -> None:
     stream = io.BytesIO()
     for message in (b"job {}", b"", b"x" * 70_000):
-        send(stream, message)
+        send_message(stream, message)
     stream.seek(0)
-    assert [receive(stream) for _ in range(4)] == [b"job {}", b"", b"x" * 70_000, None]
+    assert [receive_message(stream) for _ in range(4)] == [b"job {}", b"", b"x" * 70_000, None]
 
 
 @pytest.mark.parametrize("kept", [0, 1, HEADER - 1, HEADER, HEADER + 2])
 def test_a_message_that_is_cut_off_is_the_end(kept: int) -> None:
     stream = io.BytesIO()
-    send(stream, b"abc")
-    assert receive(io.BytesIO(stream.getvalue()[:kept])) is None
+    send_message(stream, b"abc")
+    assert receive_message(io.BytesIO(stream.getvalue()[:kept])) is None
 
 
 def test_a_worker_that_is_asked_nothing_ends_in_good_order() -> None:
@@ -38,8 +38,8 @@ def started(mill: Mill) -> tuple["subprocess.Popen[bytes]", bytes]:
     """A worker, and the messages for it: the job of the faulty tagger, and its first item."""
     planned, items = work(mill)
     stream = io.BytesIO()
-    send(stream, JOB + msgspec.json.encode(planned.job))
-    send(stream, msgspec.json.encode(items[0]))
+    send_message(stream, JOB + msgspec.json.encode(planned.job))
+    send_message(stream, msgspec.json.encode(items[0]))
     worker = subprocess.Popen(
         [sys.executable, "-m", "gristmill.execution.worker"],
         stdin=subprocess.PIPE,
@@ -65,7 +65,7 @@ def test_what_a_recipe_prints_is_no_part_of_the_answer(mill: Mill) -> None:
     assert isinstance(worker.stdout, io.BufferedReader)
     worker.stdin.write(sent)
     worker.stdin.flush()
-    answer = receive(worker.stdout)
+    answer = receive_message(worker.stdout)
     assert answer is not None
     assert msgspec.json.decode(answer, type=Done).outcome.failed == ()
     out, printed = worker.communicate()

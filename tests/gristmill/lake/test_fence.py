@@ -6,7 +6,7 @@ import pytest
 from steered import before
 
 from gristmill.errors import Conflict, Superseded
-from gristmill.lake.fence import fenced
+from gristmill.lake.fence import fence_writes
 from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.protocol import Store
 
@@ -23,7 +23,7 @@ def test_nothing_is_written_after_the_answer_no(store: Store) -> None:
     store.put(CLAIM, b"ours")
     upload = store.upload("large")
     upload.write(b"rows")
-    with fenced(lambda: has(store, b"ours")):
+    with fence_writes(lambda: has(store, b"ours")):
         store.put("a", b"1")
         store.put(CLAIM, b"theirs")
         with pytest.raises(Superseded):
@@ -52,7 +52,7 @@ def test_a_folder_asks_under_the_lock_that_a_claim_needs(tmp_path: Path) -> None
     store, others = FolderStore(str(tmp_path)), FolderStore(str(tmp_path))
     store.put(CLAIM, b"ours")
     before(store, "unchanged", "a", lambda: others.put(CLAIM, b"theirs"))
-    with fenced(lambda: has(store, b"ours")), pytest.raises(Superseded):
+    with fence_writes(lambda: has(store, b"ours")), pytest.raises(Superseded):
         store.put("a", b"1")
     assert store.head("a") is None
 
@@ -60,9 +60,13 @@ def test_a_folder_asks_under_the_lock_that_a_claim_needs(tmp_path: Path) -> None
 def test_a_block_within_a_block_asks_both_questions(store: Store) -> None:
     store.put(CLAIM, b"theirs")
     asked: list[str] = []
-    with fenced(lambda: has(store, b"ours")), fenced(lambda: asked.append("inner")), pytest.raises(Superseded):
+    with (
+        fence_writes(lambda: has(store, b"ours")),
+        fence_writes(lambda: asked.append("inner")),
+        pytest.raises(Superseded),
+    ):
         store.put("a", b"1")
     store.put(CLAIM, b"ours")
-    with fenced(lambda: has(store, b"ours")), fenced(lambda: asked.append("inner")):
+    with fence_writes(lambda: has(store, b"ours")), fence_writes(lambda: asked.append("inner")):
         store.put("a", b"1")
     assert asked == ["inner"]

@@ -7,11 +7,11 @@ import msgspec
 import pytest
 
 from gristmill.errors import AtWork, Conflict, StoreError
-from gristmill.execution.claim import Claim, Claimant, claimed_by, claimed_by_run, is_left, write_claim
+from gristmill.execution.claim import Claim, Claimant, claim_token, has_leftovers, is_claimed_by_run, write_claim
 from gristmill.lake.address import documents_asset, place
-from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.files import as_json
 from gristmill.lake.store.disk.old_file import OldFile
-from gristmill.lake.store.disk.os_errors import reported
+from gristmill.lake.store.disk.os_errors import raise_store_errors
 from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.protocol import Entry
 from gristmill.maintenance.gc_hold import held_by_gc, let_go_of_left
@@ -35,7 +35,7 @@ def is_free() -> bool:
 def leave(lake: FolderStore, process: Process) -> None:
     """The claim of a gc of this process."""
     claim = Claim(**msgspec.structs.asdict(process), token="gc-1", work="gc")
-    lake.put(PAGES.claim, dump(claim))
+    lake.put(PAGES.claim, as_json(claim))
 
 
 RUNS = {
@@ -52,18 +52,18 @@ def test_every_run_leaves_a_place_to_a_gc_that_runs(lake: FolderStore, run: str)
         words = rf"\(2024\): gc \(process {HERE.pid} on .*\) has been removing .* there since 20.* Wait until it ends$"
         with pytest.raises(AtWork, match=words):
             write_claim(lake, PAGES, "mine", RUNS[run])
-        assert not claimed_by_run(lake, PAGES.claim)
+        assert not is_claimed_by_run(lake, PAGES.claim)
     write_claim(lake, PAGES, "mine", RUNS[run])
-    assert claimed_by(lake, PAGES) == "mine"
-    assert claimed_by_run(lake, PAGES.claim)
+    assert claim_token(lake, PAGES) == "mine"
+    assert is_claimed_by_run(lake, PAGES.claim)
 
 
 @pytest.mark.parametrize("run", RUNS)
 def test_every_run_takes_the_claim_of_a_gc_that_was_killed(lake: FolderStore, run: str) -> None:
     leave(lake, DEAD)
-    assert is_left(lake, PAGES)
+    assert has_leftovers(lake, PAGES)
     write_claim(lake, PAGES, "mine", RUNS[run])
-    assert claimed_by(lake, PAGES) == "mine"
+    assert claim_token(lake, PAGES) == "mine"
 
 
 def test_a_gc_of_another_machine_is_waited_for_until_the_next_gc(lake: FolderStore) -> None:
@@ -72,7 +72,7 @@ def test_a_gc_of_another_machine_is_waited_for_until_the_next_gc(lake: FolderSto
         with pytest.raises(AtWork, match="whether it still runs: if not, run `gristmill gc` again"):
             write_claim(lake, PAGES, "mine", RUNS[run])
     write_claim(lake, PAGES, "mine", RUNS["make --take-over"])
-    assert claimed_by(lake, PAGES) == "mine"
+    assert claim_token(lake, PAGES) == "mine"
     leave(lake, FAR)
     let_go_of_left(lake, PAGES.claim, "pages")
     assert lake.head(PAGES.claim) is None
@@ -103,14 +103,14 @@ def test_of_gc_and_a_run_of_dagster_at_the_same_moment_one_gets_the_claim(lake: 
 
     with pytest.raises(AtWork):
         write_claim(Late(lake.url), PAGES, "run-0")
-    assert claimed_by(lake, PAGES) == "gc-1"
+    assert claim_token(lake, PAGES) == "gc-1"
 
 
 def test_gc_that_was_taken_over_while_it_deleted_does_not_end_well(lake: FolderStore) -> None:
     words = "pages: another process took it over while .* run gristmill make, then"
     with pytest.raises(StoreError, match=words), held_by_gc(lake, PAGES.claim, "pages", is_free):
         lake.put(PAGES.claim, b'{"token":"an older Gristmill"}')
-    assert claimed_by(lake, PAGES) == "an older Gristmill"
+    assert claim_token(lake, PAGES) == "an older Gristmill"
 
 
 def test_gc_that_fails_lets_go(lake: FolderStore) -> None:
@@ -123,7 +123,7 @@ class FullStore(FolderStore):
     """A lake on a disk that is full: every write fails."""
 
     def put_if(self, path: str, data: bytes, etag: str | None, like: OldFile | None = None) -> Entry:  # noqa: ARG002
-        with reported(path):
+        with raise_store_errors(path):
             raise OSError(errno.ENOSPC, "No space left on device")
 
 
@@ -142,7 +142,7 @@ def test_a_full_disk_holds_nothing_but_lets_gc_delete_what_is_free(tmp_path: Pat
         with pytest.raises(Conflict, match="old/b"):
             full.delete(["old/b"], held)
     assert [entry.path for entry in run.list("old/")] == ["old/b", "old/c"]
-    assert claimed_by(run, PAGES) == "mine"
+    assert claim_token(run, PAGES) == "mine"
     with held_by_gc(full, PAGES.claim, "pages", is_free) as held:
         assert held is None
     leave(run, DEAD)
@@ -155,7 +155,7 @@ def test_a_full_disk_holds_nothing_but_lets_gc_delete_what_is_free(tmp_path: Pat
 def test_another_error_of_the_store_is_no_full_disk(tmp_path: Path) -> None:
     class Broken(FolderStore):
         def put_if(self, path: str, data: bytes, etag: str | None, like: OldFile | None = None) -> Entry:  # noqa: ARG002
-            with reported(path):
+            with raise_store_errors(path):
                 raise OSError(errno.EROFS, "Read-only file system")
 
     with (

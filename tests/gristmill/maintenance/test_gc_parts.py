@@ -11,7 +11,7 @@ from wholelake import CACHE, make_cache, reseal_shard, table
 from gristmill.errors import AtWork, DataError, StoreError
 from gristmill.execution.claim import Claim
 from gristmill.lake.address import part_at
-from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.files import as_json
 from gristmill.lake.store.folder import FolderStore
 from gristmill.maintenance.gc import check_unnamed, find_unnamed, let_go, remove_unnamed
 from gristmill.process import this_process
@@ -116,7 +116,7 @@ def test_no_run_makes_a_part_between_the_last_look_and_the_deletion(whole: Mill,
                         make_cache(whole)
                     said.append(str(waits.value))
                 else:
-                    whole.store.put("releases/spring.json", dump({"parts": [found.name]}))
+                    whole.store.put("releases/spring.json", as_json({"parts": [found.name]}))
             super().delete(paths, still)
 
     late = Late(whole.lake.url)
@@ -137,12 +137,12 @@ def test_gc_goes_on_where_a_gc_was_killed(whole: Mill) -> None:
     ledger = whole.store.read(CACHE.ledger)
     whole.store.delete([CACHE.ledger])
     killed = Claim(**asdict(replace(this_process(), started="1")), token="gc-1", work="gc")
-    whole.store.put(CACHE.claim, dump(killed))
+    whole.store.put(CACHE.claim, as_json(killed))
     (part,) = find_unnamed(whole.store, whole.said.append)
     assert remove_unnamed(whole.store, part)
     assert (folders(whole), whole.store.head(CACHE.claim)) == ([], None)
     whole.store.put(CACHE.ledger, ledger)
-    whole.store.put(CACHE.claim, dump(killed))
+    whole.store.put(CACHE.claim, as_json(killed))
     let_go(whole.store)
     assert whole.store.head(CACHE.claim) is None
     whole.store.put(CACHE.claim, ANOTHER)

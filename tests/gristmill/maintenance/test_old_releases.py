@@ -11,7 +11,7 @@ from testkit import SHELVES, SNAPSHOT, Mill
 from gristmill.__main__ import main
 from gristmill.errors import AtWork, StoreError
 from gristmill.execution.claim import Claim
-from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.files import as_json
 from gristmill.lake.store.folder import FolderStore
 from gristmill.maintenance.old_releases import find_old_releases, remove_release
 from gristmill.process import this_process
@@ -85,7 +85,7 @@ def test_a_release_that_is_being_written_or_is_current_again_is_kept(mill: Mill)
     mill.store.put(f"{INDEX}/{WRITING}", b"{}")
     assert not remove_release(mill.store, first)
     other = Claim(**asdict(this_process()), token="gc-1", work="gc")
-    mill.store.put(f"{INDEX}/{WRITING}", dump(other))
+    mill.store.put(f"{INDEX}/{WRITING}", as_json(other))
     assert not remove_release(mill.store, first)
     mill.store.put(f"{INDEX}/{WRITING}", b"{}")
     close(mill)
@@ -95,7 +95,7 @@ def test_a_release_that_is_being_written_or_is_current_again_is_kept(mill: Mill)
 
 def pin(mill: Mill, folder: str) -> None:
     """Another command writes a release of the lake that has a release of the export."""
-    mill.store.put("releases/spring.json", dump({"objects": [f"{folder}x.jsonl.gz"]}))
+    mill.store.put("releases/spring.json", as_json({"objects": [f"{folder}x.jsonl.gz"]}))
 
 
 def test_a_release_that_a_release_of_the_lake_names_since_is_kept(mill: Mill) -> None:

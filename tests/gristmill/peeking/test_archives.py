@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from gristmill.peeking.archives import endings
-from gristmill.peeking.formats import recognise
+from gristmill.peeking.archives import count_endings
+from gristmill.peeking.formats import recognise_format
 from gristmill.peeking.head import Head, Inside
 
 TEXT, CODE, PAGE = b"Some words.\n", b"import os\n", b"<!doctype html><html></html>"
@@ -38,11 +38,11 @@ def archive(files: dict[str, bytes | None]) -> Head:
 def test_an_archive_is_what_most_of_its_files_are(
     files: dict[str, bytes | None], format_: str, options: dict[str, str]
 ) -> None:
-    found, facts = recognise(archive(files))
+    found, facts = recognise_format(archive(files))
     assert (found.name, facts.options) == (format_, options)
 
 
 def test_an_archive_tells_its_endings() -> None:
     head = archive({"a.py": CODE, "b.py": CODE, "README": TEXT})
-    assert endings(head) == {"py": 2, "": 1}
-    assert recognise(head)[1].fields == ("3 files: 2 .py, 1 without an ending",)
+    assert count_endings(head) == {"py": 2, "": 1}
+    assert recognise_format(head)[1].fields == ("3 files: 2 .py, 1 without an ending",)

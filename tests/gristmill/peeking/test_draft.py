@@ -1,6 +1,6 @@
 import pytest
 
-from gristmill.peeking.draft import Call, name_of, source_text, written
+from gristmill.peeking.draft import Call, name_of, python_literal, source_text
 from gristmill.readers.jsonl import JsonLines
 from gristmill.recipes.row_format import Text
 from gristmill.recipes.source import Everything, Source
@@ -18,9 +18,9 @@ def test_a_call_is_text_and_object() -> None:
     "value", ["a", 'say "x"', "it's", "both ' and \"", r"\.gz$", "ends\\", "\n", "é", ("a",), {"a": ()}]
 )
 def test_a_value_is_written_as_python(value: object) -> None:
-    assert eval(written(value)) == value
+    assert eval(python_literal(value)) == value
     if isinstance(value, str):
-        assert written(value).lstrip("r").startswith('"')
+        assert python_literal(value).lstrip("r").startswith('"')
 
 
 def test_a_draft_is_a_module_that_declares_the_source() -> None:

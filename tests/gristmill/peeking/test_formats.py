@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gristmill.peeking.formats import FORMATS
-from gristmill.peeking.look import drafts, files_of, guess, read
+from gristmill.peeking.look import draft_sources, files_of, guess_format, read_first_documents
 from gristmill.peeking.sniffers import Facts
 
 DATA = os.environ.get("GRISTMILL_SAMPLE_DATA", "")
@@ -55,7 +55,7 @@ def test_every_file_of_the_sample_data_is_recognised() -> None:
     for top in ("raw", "dolma"):
         for path in files_of(Path(DATA, top)):
             name = path.relative_to(DATA).as_posix()
-            found = guess(path)
+            found = guess_format(path)
             expected = next(format_ for begin, format_ in SAMPLES.items() if name.startswith(begin))
             seen += 1
             if found.format.name != expected or found.head.name != path.name:
@@ -71,9 +71,9 @@ def test_every_file_of_the_sample_data_is_recognised() -> None:
 def test_the_draft_of_every_sample_file_reads_it() -> None:
     for top in ("raw", "dolma"):
         for path in files_of(Path(DATA, top)):
-            found = guess(path)
-            for draft in drafts(path, [found]):
-                results = read(draft)
+            found = guess_format(path)
+            for draft in draft_sources(path, [found]):
+                results = read_first_documents(draft)
                 assert results.error == "", path
                 assert results.documents or results.left_out, path  # the WAT sample is about requests alone
                 assert not results.refused, path

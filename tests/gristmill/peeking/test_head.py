@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gristmill.errors import DataError
-from gristmill.peeking.head import READ, decoded, encoding_of, head_of
+from gristmill.peeking.head import READ, decode_head, encoding_of, head_of
 
 WORDS = "Grüße, naïve façade — „ja“"
 
@@ -33,8 +33,8 @@ def test_an_encoding_is_found_by_its_bytes(data: bytes, encoding: str) -> None:
 
 
 def test_a_character_that_is_cut_off_is_left_out() -> None:
-    assert decoded("aé".encode()[:2], "utf-8") == "a"
-    assert decoded(b"a", "no-such-encoding") == "a"
+    assert decode_head("aé".encode()[:2], "utf-8") == "a"
+    assert decode_head(b"a", "no-such-encoding") == "a"
 
 
 def test_the_first_files_of_an_archive_are_listed_and_read(tmp_path: Path) -> None:

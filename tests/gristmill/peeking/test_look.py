@@ -17,7 +17,15 @@ import pytest
 
 from gristmill.lake.store.folder import FolderStore
 from gristmill.peeking.draft import name_of
-from gristmill.peeking.look import MANY, SMALL, chosen, drafts, files_of, guess, read
+from gristmill.peeking.look import (
+    MANY,
+    SMALL,
+    draft_sources,
+    files_of,
+    files_to_open,
+    guess_format,
+    read_first_documents,
+)
 from gristmill.readers.jsonl import JsonLines
 from gristmill.recipes.adopted.dataset import Adopted
 from gristmill.recipes.raw_object import RawObject
@@ -114,10 +122,10 @@ def test_content_counts_and_not_a_name_that_misleads(tmp_path: Path, name: str) 
     data, format_, right_name, made = MISLEADING[name]
     path = tmp_path / name
     path.write_bytes(data())
-    found = guess(path)
+    found = guess_format(path)
     assert (found.format.name, found.head.name) == (format_, right_name)
-    [draft] = drafts(path, [found])
-    seen = read(draft)
+    [draft] = draft_sources(path, [found])
+    seen = read_first_documents(draft)
     assert (len(seen.documents), seen.error) == (min(made, 3), "")
     path.rename(tmp_path / right_name)  # as `peek` asks for
     source = declared(draft.text)
@@ -140,10 +148,10 @@ def test_content_counts_and_not_a_name_that_misleads(tmp_path: Path, name: str) 
 def test_what_is_not_known_is_said_to_be_so(tmp_path: Path, data: bytes, format_: str) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(data)
-    found = guess(path)
+    found = guess_format(path)
     assert found.format.name == format_
     if format_ in {"unknown", "XML"}:
-        assert drafts(path, [found]) == []
+        assert draft_sources(path, [found]) == []
 
 
 def test_a_folder_gives_a_draft_for_each_format_with_a_pattern_for_its_files(tmp_path: Path) -> None:
@@ -160,8 +168,8 @@ def test_a_folder_gives_a_draft_for_each_format_with_a_pattern_for_its_files(tmp
         (tmp_path / name).write_bytes(data)
     files = files_of(tmp_path)
     assert len(files) == 6
-    found = [guess(path) for path in chosen(files)]
-    first, second = drafts(tmp_path, found)
+    found = [guess_format(path) for path in files_to_open(files)]
+    first, second = draft_sources(tmp_path, found)
     sources = [declared(draft.text) for draft in (first, second)]
     assert [source.name for source in sources] == [name_of(tmp_path.name), "notes"]
     assert [source.select for source in sources] == [r"(\.json|\.jsonl\.gz)$", r"\.parquet$"]
@@ -183,14 +191,14 @@ def test_first_folders_are_snapshots_if_they_look_so(tmp_path: Path, names: list
     for name in names:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(lines())
-    [draft] = drafts(tmp_path, map(guess, files_of(tmp_path)))
+    [draft] = draft_sources(tmp_path, map(guess_format, files_of(tmp_path)))
     assert declared(draft.text).partition == rule
 
 
 def test_two_formats_never_share_a_name_or_a_file(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_bytes(lines())
     (tmp_path / "b.json").write_bytes(json.dumps(ROWS).encode())
-    first, second = (declared(draft.text) for draft in drafts(tmp_path, map(guess, files_of(tmp_path))))
+    first, second = (declared(draft.text) for draft in draft_sources(tmp_path, map(guess_format, files_of(tmp_path))))
     assert first.name != second.name
     assert (first.select, second.select) == (r"(^|/)a\.json$", r"(^|/)b\.json$")
     assert [documents(first), documents(second)] == [5, 5]
@@ -199,19 +207,19 @@ def test_two_formats_never_share_a_name_or_a_file(tmp_path: Path) -> None:
 def test_a_reader_that_fails_is_told_and_refused_rows_are_counted(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(b'{"id": 1, "text": "x"}\n// no\n' + lines())
-    [draft] = drafts(path, [guess(path)])
-    seen = read(draft)
+    [draft] = draft_sources(path, [guess_format(path)])
+    seen = read_first_documents(draft)
     assert [document.id for document in seen.documents] == ["1", "d0", "d1"]
     assert seen.refused == {"invalid JSON": 1}
     path.write_bytes(gzip.compress(lines(), mtime=0)[:-8])
     path.rename(tmp_path / "a.jsonl.gz")
-    [draft] = drafts(path, [guess(tmp_path / "a.jsonl.gz")])
-    assert "truncated" in read(draft, 99).error
+    [draft] = draft_sources(path, [guess_format(tmp_path / "a.jsonl.gz")])
+    assert "truncated" in read_first_documents(draft, 99).error
 
 
 def test_many_files_are_sampled_by_folder_and_ending(tmp_path: Path) -> None:
     files = [tmp_path / f"{number:03}.txt" for number in range(500)] + [tmp_path / "one.csv", tmp_path / "x" / "a.txt"]
-    picked = chosen(files)
+    picked = files_to_open(files)
     assert len(picked) == 60
     assert {tmp_path / "one.csv", tmp_path / "x" / "a.txt"} <= set(picked)
 
@@ -220,13 +228,13 @@ def test_many_small_files_are_drafted_with_shards_of_many_and_few_or_large_ones_
     for number in range(MANY):
         (tmp_path / f"{number:03}.txt").write_bytes(b"A tale.\n")
     files = files_of(tmp_path)
-    [draft] = drafts(tmp_path, map(guess, chosen(files)), files)
+    [draft] = draft_sources(tmp_path, map(guess_format, files_to_open(files)), files)
     assert declared(draft.text).shards == Hashed(1)
-    [draft] = drafts(tmp_path, map(guess, chosen(files)), files[1:])
+    [draft] = draft_sources(tmp_path, map(guess_format, files_to_open(files)), files[1:])
     assert "shards" not in draft.options
     with (tmp_path / "000.txt").open("ab") as large:
         large.truncate(MANY * SMALL + 1)  # a hole, which takes no room
-    [draft] = drafts(tmp_path, map(guess, chosen(files[1:])), files)
+    [draft] = draft_sources(tmp_path, map(guess_format, files_to_open(files[1:])), files)
     assert "shards" not in draft.options
 
 
@@ -235,7 +243,7 @@ def write(root: Path, files: dict[str, bytes]) -> list[Source]:
     for name, data in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_bytes(data)
-    return [declared(draft.text) for draft in drafts(root, map(guess, chosen(files_of(root))))]
+    return [declared(draft.text) for draft in draft_sources(root, map(guess_format, files_to_open(files_of(root))))]
 
 
 LABELS = b'{"id": "d0", "attributes": {"pii__email": [[0, 1, 1.0]]}}\n'
@@ -252,8 +260,8 @@ def test_documents_with_integer_ids_are_adopted_with_their_attributes_and_read_w
     numbered, labels = DOCUMENT.replace(b'"d0"', b"7"), LABELS.replace(b'"d0"', b"7")
     [source] = write(tmp_path / "a", {"documents/a.jsonl": numbered, "attributes/pii/a.jsonl": labels})
     assert isinstance(source, Adopted)
-    [draft] = drafts(tmp_path / "a", map(guess, chosen(files_of(tmp_path / "a"))))
-    assert [document.id for document in read(draft).documents] == ["7"]
+    [draft] = draft_sources(tmp_path / "a", map(guess_format, files_to_open(files_of(tmp_path / "a"))))
+    assert [document.id for document in read_first_documents(draft).documents] == ["7"]
     [alone] = write(tmp_path / "b", {"a.jsonl": numbered})
     assert isinstance(alone.convert, JsonLines)
 
@@ -277,7 +285,7 @@ def test_a_few_files_that_no_reader_knows_are_left_out_by_name_and_files_that_we
     [source] = write(tmp_path / "a", {**texts, "bad.txt": bytes(range(256))})
     assert (source.wants("t99.txt"), source.wants("x/t99.txt")) == (True, True)
     assert (source.wants("bad.txt"), source.wants("x/bad.txt")) == (False, False)
-    [draft] = drafts(tmp_path / "a", map(guess, files_of(tmp_path / "a")))
+    [draft] = draft_sources(tmp_path / "a", map(guess_format, files_of(tmp_path / "a")))
     assert draft.notes[0] == "`select` leaves out bad.txt, which no reader knows"
     [half] = write(tmp_path / "b", {"a.txt": b"A tale of mills.\n", "bad.txt": bytes(range(256))})
     assert half.select == r"(^|/)a\.txt$"
@@ -286,8 +294,8 @@ def test_a_few_files_that_no_reader_knows_are_left_out_by_name_and_files_that_we
 def test_a_tree_of_code_is_read_as_code_with_the_ids_of_a_run(tmp_path: Path) -> None:
     root = tmp_path / "mills"
     write(root, {"one/src/a.py": b"import os\n", "one/README.md": b"# One\n", "two/b.rs": b"fn main() {}\n"})
-    [draft] = drafts(root, map(guess, chosen(files_of(root))))
-    seen = read(draft)
+    [draft] = draft_sources(root, map(guess_format, files_to_open(files_of(root))))
+    seen = read_first_documents(draft)
     assert {"one/src/a.py", "two/b.rs"} <= {document.id for document in seen.documents}
     assert seen.files == [document.id for document in seen.documents]
 
@@ -296,8 +304,8 @@ def test_ids_are_those_of_a_run_below_the_snapshot(tmp_path: Path) -> None:
     for name in ("2024/en/a.txt", "2025/de/b.txt"):
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).write_text("Words about mills.\n")
-    [draft] = drafts(tmp_path, map(guess, files_of(tmp_path)))
-    assert [document.id for document in read(draft).documents] == ["en/a.txt", "de/b.txt"]
+    [draft] = draft_sources(tmp_path, map(guess_format, files_of(tmp_path)))
+    assert [document.id for document in read_first_documents(draft).documents] == ["en/a.txt", "de/b.txt"]
 
 
 @pytest.mark.parametrize(
@@ -316,9 +324,9 @@ def test_names_that_repeat_in_first_folders_are_no_equal_ids(
         (tmp_path / folder).mkdir()
         (tmp_path / folder / name).write_bytes(data)
     files = files_of(tmp_path)
-    [draft] = drafts(tmp_path, map(guess, chosen(files)), files)
+    [draft] = draft_sources(tmp_path, map(guess_format, files_to_open(files)), files)
     assert declared(draft.text).partition == (Everything() if one else Folders())
-    ids = [document.id for document in read(draft, 99).documents]
+    ids = [document.id for document in read_first_documents(draft, 99).documents]
     assert not one or len(set(ids)) == len(ids)
     [note] = draft.notes
     assert ("would give equal ids" if one else "becomes its snapshot (austen, dickens)") in note
@@ -330,9 +338,9 @@ def test_a_name_that_repeats_counts_though_its_file_was_not_opened(tmp_path: Pat
         (tmp_path / name).write_bytes(b"A tale of mills.\n")
     files = files_of(tmp_path)
     opened = [files[0], files[-1]]
-    [draft] = drafts(tmp_path, map(guess, opened), opened)
+    [draft] = draft_sources(tmp_path, map(guess_format, opened), opened)
     [note] = draft.notes
     assert declared(draft.text).partition == Folders()
     assert "files of one name in several folders would have equal ids" in note
-    [draft] = drafts(tmp_path, map(guess, opened), files)
+    [draft] = draft_sources(tmp_path, map(guess_format, opened), files)
     assert declared(draft.text).partition == Everything()

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gristmill.peeking.head import Head, Inside
-from gristmill.peeking.media import media_lines, webdataset
+from gristmill.peeking.media import sniff_media_lines, sniff_webdataset
 
 
 def lines(*rows: dict[str, Any]) -> Head:
@@ -17,21 +17,21 @@ def tar(*names: str) -> Head:
 
 
 def test_the_draft_of_lines_with_media_names_their_fields() -> None:
-    facts = media_lines(lines({"image": "1.jpg", "caption": "One."}, {"image": "2.jpg", "caption": "Two."}))
+    facts = sniff_media_lines(lines({"image": "1.jpg", "caption": "One."}, {"image": "2.jpg", "caption": "Two."}))
     assert facts is not None
     assert facts.options == {"text": ("caption",), "media": ("image",)}
-    facts = media_lines(lines({"id": "a", "v": ["1.MP4", "b/2.mp4"], "text": "x"}))
+    facts = sniff_media_lines(lines({"id": "a", "v": ["1.MP4", "b/2.mp4"], "text": "x"}))
     assert facts is not None
     assert facts.options == {"id_key": "id", "media": ("v",)}
 
 
 @pytest.mark.parametrize("value", ["http://a.org/1.jpg", "/1.jpg", "x", [], None, 7, ["1.jpg", "x"], {"a": "1.jpg"}])
 def test_other_lines_are_not_taken(value: object) -> None:
-    assert media_lines(lines({"image": value, "text": "x"})) is None
+    assert sniff_media_lines(lines({"image": value, "text": "x"})) is None
 
 
 def test_samples_have_the_same_parts_of_which_one_is_text() -> None:
-    facts = webdataset(tar("1.jpg", "1.txt", "2.jpg", "2.txt", "3.jpg"))
+    facts = sniff_webdataset(tar("1.jpg", "1.txt", "2.jpg", "2.txt", "3.jpg"))
     assert facts is not None
     assert facts.fields[:2] == ("samples of the parts jpg, txt", "media by name: jpg")
 
@@ -48,4 +48,4 @@ def test_samples_have_the_same_parts_of_which_one_is_text() -> None:
     ],
 )
 def test_other_archives_are_not_taken(names: list[str]) -> None:
-    assert webdataset(tar(*names)) is None
+    assert sniff_webdataset(tar(*names)) is None

@@ -14,7 +14,7 @@ import pytest
 
 from gristmill.__main__ import main
 from gristmill.errors import DataError
-from gristmill.peeking.look import files_of, guess, passed_over
+from gristmill.peeking.look import files_of, guess_format, irregular_files
 
 ROWS = [{"id": f"r{n}", "text": f"The mill {n} grinds, naïve as it is."} for n in range(9)]
 LINES = b"".join(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in ROWS)
@@ -118,11 +118,11 @@ def test_what_is_no_file_is_an_error_or_passed_over(tmp_path: Path, capsys: pyte
     (folder / "me").symlink_to(".")
     (folder / "loop").symlink_to("loop")
     assert files_of(folder) == [folder / "a.txt"]
-    assert passed_over(folder) == [folder / "fifo", folder / "loop"]
+    assert irregular_files(folder) == [folder / "fifo", folder / "loop"]
     assert main(["peek", str(folder)]) == 0
     capsys.readouterr()
     with pytest.raises(DataError, match="fifo: neither a regular file nor a folder"):
-        guess(folder / "fifo")
+        guess_format(folder / "fifo")
     assert main(["peek", str(folder / "loop")]) == 2
     assert capsys.readouterr().err == f"{folder}/loop: nothing is there; give a file or a folder\n"
 

@@ -4,14 +4,14 @@ import re
 
 import pytest
 
-from gristmill.peeking.selection import ending, selection
+from gristmill.peeking.selection import name_ending, name_pattern
 
 
 @pytest.mark.parametrize(
     ("name", "end"), [("a.b.jsonl.gz", ".jsonl.gz"), ("a", ""), ("a.2024", ""), ("v1.5.txt", ".txt")]
 )
 def test_the_ending_of_a_name(name: str, end: str) -> None:
-    assert ending(name) == end
+    assert name_ending(name) == end
 
 
 @pytest.mark.parametrize(
@@ -25,5 +25,5 @@ def test_the_ending_of_a_name(name: str, end: str) -> None:
     ],
 )
 def test_names_that_are_read(names: list[str], shared: set[str] | None, bad: set[str], read: str, other: str) -> None:
-    pattern = re.compile(selection(names, shared, bad))
+    pattern = re.compile(name_pattern(names, shared, bad))
     assert [name for name in (read, other) if pattern.search(name)] == [read]

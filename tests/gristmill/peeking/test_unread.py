@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from gristmill.peeking.formats import recognise
+from gristmill.peeking.formats import recognise_format
 from gristmill.peeking.head import Head
 
 MAIL = "From ann@a.org Mon May  6 10:00:00 2024\nFrom: Ann <ann@a.org>\nSubject: x\n\nHi\n\n"
@@ -19,7 +19,7 @@ MAIL = "From ann@a.org Mon May  6 10:00:00 2024\nFrom: Ann <ann@a.org>\nSubject:
     ],
 )
 def test_what_no_reader_reads_is_named_and_what_is_like_it_is_not_taken_for_it(data: str, name: str, told: str) -> None:
-    found, facts = recognise(Head(Path("a"), "", data.encode(), whole=True))
+    found, facts = recognise_format(Head(Path("a"), "", data.encode(), whole=True))
     assert found.name == name
     assert told in (facts.fields or ("",))[0]
     assert bool(found.module) == (not facts.notes)

@@ -8,7 +8,7 @@ from blendlake import Blend
 from talklake import BYTES, row, started
 from testkit import SHELVES, Mill, make_documents
 
-from gristmill.lake.ledger.files import dump, read_ledger
+from gristmill.lake.ledger.files import as_json, read_ledger
 from gristmill.pipeline.dry_run import Prospects, survey_steps
 from gristmill.pipeline.indexes import MixIndexes
 from gristmill.recipes.mix import Mix, Stream
@@ -59,7 +59,7 @@ def test_a_recipe_that_changed_under_its_name_is_refused_unless_both_are_drafts(
     mill.tag("words-1")
     head = read_ledger(mill.store, mill.attributes("words-1"))[0]
     recipe = before.recipe
-    mill.store.put(mill.attributes("words-1").ledger, dump(msgspec.structs.replace(head, recipe=recipe)))
+    mill.store.put(mill.attributes("words-1").ledger, as_json(msgspec.structs.replace(head, recipe=recipe)))
     assert Prospects(mill.store).step(here)[0].state == "finished"
     changed = replace(before, parameters={"other": 1}, draft=is_draft)
     (found,) = Prospects(mill.store).step(replace(here, taggers=(changed,)))
@@ -99,7 +99,7 @@ def test_a_tokenizer_waits_for_a_person_and_one_that_was_damaged_or_changed_is_t
     assert (state(BYTES), state(larger), state(replace(larger, draft=True))) == ("finished", "refused", "refused")
     ledger = read_tokenizer(store, BYTES.name)[0]
     draft = msgspec.structs.replace(ledger, recipe=msgspec.structs.replace(ledger.recipe, draft=True))
-    store.put(ledger_path(BYTES.name), dump(draft))
+    store.put(ledger_path(BYTES.name), as_json(draft))
     assert (state(BYTES), state(larger), state(replace(larger, draft=True))) == ("finished", "refused", "wait")
     (path,) = (entry.path for entry in store.list("tokenizers/") if entry.path.endswith("tokenizer.json"))
     store.put(path, b"{}")

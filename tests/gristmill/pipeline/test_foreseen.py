@@ -11,7 +11,7 @@ from testkit import SHELVES, Mill
 from gristmill.energon.recipes.exports import EnergonJsonl, EnergonWebdataset
 from gristmill.execution.runner import Inline
 from gristmill.lake.address import mix_asset
-from gristmill.pipeline.foreseen import without_packages
+from gristmill.pipeline.foreseen import refused_without_packages
 from gristmill.pipeline.make import Maker
 from gristmill.pipeline.planner import Planner
 from gristmill.readers.files.html_files import HtmlFiles
@@ -161,7 +161,7 @@ def test_what_lacks_a_package_is_told_and_all_else_is_made(mill: Mill, monkeypat
         "exports": {"packed": media},
     }
     catalogue = recipes(sources={**recipes().sources, "web": web}, **more)
-    assert list(without_packages(catalogue)) == []
+    assert list(refused_without_packages(catalogue)) == []
     for package in ("resiliparse", "fasttext", "av"):
         monkeypatch.setitem(sys.modules, package, None)
     told = [
@@ -169,7 +169,7 @@ def test_what_lacks_a_package_is_told_and_all_else_is_made(mill: Mill, monkeypat
         ("exports/blend/packed/pages", "av", "energon"),
         ("models/rude-1", "fasttext", "models"),
     ]
-    assert list(without_packages(catalogue)) == [
+    assert list(refused_without_packages(catalogue)) == [
         (asset, f"it needs the package {package}, which is not installed: `pip install 'gristmill[{extra}]'`")
         for asset, package, extra in told
     ]

@@ -202,7 +202,7 @@ def test_what_was_ground_before_a_stop_is_kept_and_told(mill: Mill, make: Make, 
     maker = Maker(planner, mill.lake, Stopping(2), mill.said.append)
     with pytest.raises(KeyboardInterrupt):
         list(maker.run())
-    assert maker.kept() == ["0 partitions made", f"{V0} (2024): 2 shards are kept"]
+    assert maker.report_kept() == ["0 partitions made", f"{V0} (2024): 2 shards are kept"]
     make("pages")
     assert f"{V0} (2024): never made; 2 shards have their receipts from an interrupted run" in mill.said
     assert not [entry.path for entry in mill.store.list("") if entry.path.endswith(".claim")]

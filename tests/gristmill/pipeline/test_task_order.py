@@ -17,7 +17,7 @@ from gristmill.__main__ import main
 from gristmill.errors import RecipeError
 from gristmill.lake.asset_kinds import RESOLUTION
 from gristmill.lake.store.open import Lake
-from gristmill.pipeline.models import made_of
+from gristmill.pipeline.models import inputs_of_folder
 from gristmill.pipeline.planner import Planner
 from gristmill.pipeline.tasks import FolderTask, IndexTask, ResolutionTask, Task, TokenizerTask
 from gristmill.recipes.catalogue import Catalogue
@@ -99,7 +99,7 @@ def check_order(tasks: Sequence[Task]) -> None:
             read += [(number, node) for node in task.fingerprints]
         elif isinstance(task, FolderTask):
             made[address_of(task.recipe), ""] = number
-            read += [(number, node) for node in made_of(task.recipe)]
+            read += [(number, node) for node in inputs_of_folder(task.recipe)]
         elif not isinstance(task, TokenizerTask | IndexTask):
             made |= {(each, task.snapshot): number for each in task.makes}
             read += [(number, (each, key)) for each in task.reads for key in (task.snapshot, "")]

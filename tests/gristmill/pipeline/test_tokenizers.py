@@ -11,7 +11,7 @@ from testkit import SNAPSHOT, Mill
 from wholelake import TOKENIZER
 
 from gristmill.errors import RecipeError
-from gristmill.pipeline.tokenizers import look_at
+from gristmill.pipeline.tokenizers import tokenizer_state
 from gristmill.recipes.tokenizer import Tokenizer, Training
 from gristmill.stages.tokenization.files import OTHER_TEMPLATE, ledger_path, read_template, tokenizer_path
 from gristmill.stages.tokenization.training import make_tokenizer
@@ -21,7 +21,7 @@ FILE, LEDGER = tokenizer_path("tiny-1"), ledger_path("tiny-1")
 
 def told(mill: Mill, tokenizer: Tokenizer = TOKENIZER) -> tuple[str, str]:
     """The state of a tokenizer, and the reasons."""
-    found = look_at(mill.store, tokenizer)
+    found = tokenizer_state(mill.store, tokenizer)
     return found.state, "; ".join(found.why)
 
 

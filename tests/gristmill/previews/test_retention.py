@@ -36,7 +36,7 @@ def test_thresholds_are_found_where_a_column_is_compared_with_a_number(
 
 def test_a_curve_falls_from_all_to_the_share_of_the_greatest_number() -> None:
     numbers = np.arange(1000.0) / 8
-    curve = curve_of(Sketch.of(numbers, floored=True), 10)
+    curve = curve_of(Sketch.from_numbers(numbers, floored=True), 10)
     assert (curve[0], curve[-1][0]) == ((0.0, 1.0), 124.0)
     assert 10 <= len(curve) <= 13
     for threshold, share in curve:
@@ -45,13 +45,13 @@ def test_a_curve_falls_from_all_to_the_share_of_the_greatest_number() -> None:
 
 def test_the_shares_of_negative_numbers_are_those_at_or_above_each_threshold() -> None:
     likely = np.array([-0.5, -1.5, -2.0, -2.01])
-    curve = curve_of(Sketch.of(likely, floored=True))
+    curve = curve_of(Sketch.from_numbers(likely, floored=True))
     assert curve == [(-2.03125, 1.0), (-2.0, 0.75), (-1.5, 0.5), (-0.5, 0.25)]
     for seed in range(draws(60)):
         dice = np.random.default_rng(seed)
         scale = 10.0 ** dice.integers(-14, 20)
         numbers = np.concatenate([dice.normal(0, scale, 200), dice.integers(-9, 9, 20)])
-        for threshold, share in curve_of(Sketch.of(numbers, floored=True), 12):
+        for threshold, share in curve_of(Sketch.from_numbers(numbers, floored=True), 12):
             assert share == (numbers >= threshold).mean(), (seed, threshold)
 
 

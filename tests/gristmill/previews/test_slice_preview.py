@@ -30,7 +30,7 @@ def preview_of(mill: Mill, stream: Stream) -> SlicePreview:
 def check_equal_to_build(mill: Mill, stream: Stream) -> None:
     """The preview counts what the build then makes: rows, bytes, characters, reasons; the rows are the same."""
     preview = preview_of(mill, stream)
-    tally = preview.tally(100)
+    tally = preview.tally_rows(100)
     ledger = mill.make(stream_step(mix_of(stream), "pages", SNAPSHOT, SHELVES))
     built = [row for shard in "abc" for row in mill.rows(mill.stream().shard(shard))]
     assert tally.kept == (ledger.totals["rows"], ledger.totals["length"], sum(len(row["text"]) for row in built))
@@ -58,7 +58,7 @@ def test_a_rule_that_fails_names_the_row_that_the_build_names(mill: Mill) -> Non
     number = field("metadata.number", "BIGINT")
     sums = Stream(source="pages", version="v0", columns=(number,), exclude=(Rule("odd", "7 % (number - 5) = 1", "x"),))
     with pytest.raises(DataError) as told:
-        preview_of(mill, sums).tally(0)
+        preview_of(mill, sums).tally_rows(0)
     row = next(
         row for row, each in enumerate(mill.rows(mill.documents().shard("a"))) if each["metadata"]["number"] == 5
     )
@@ -75,7 +75,7 @@ def test_a_key_that_holds_documents_out_must_be_there_as_in_the_build(mill: Mill
     )
     step = stream_step(mix, "pages", SNAPSHOT, SHELVES)
     with pytest.raises(DataError, match=r"none of its 20 rows has metadata\.host"):
-        SlicePreview(mill.store, step, KINDS).tally(0)
+        SlicePreview(mill.store, step, KINDS).tally_rows(0)
 
 
 @pytest.mark.slow

@@ -21,14 +21,14 @@ def test_each_rule_is_counted_alone_and_with_others() -> None:
 
 
 def test_a_curve_has_the_rows_that_are_kept_beside_all() -> None:
-    curve = ScoreCurve.of(np.array([-3.0, -2.0, 1.0]), np.array([True, False, True]), 4)
+    curve = ScoreCurve.from_numbers(np.array([-3.0, -2.0, 1.0]), np.array([True, False, True]), 4)
     assert (list(map(floor_of, curve.rows.counts)), list(map(floor_of, curve.kept.counts))) == ([-3, -2, 1], [-3, 1])
     assert (curve.rows.total, curve.kept.total, curve.missing) == (3, 2, 4)
 
 
 def test_tallies_are_added_and_keep_the_first_examples() -> None:
     rows = [ExampleRow(number, "2024", "a", number) for number in range(4)]
-    curve = ScoreCurve(Sketch.of(np.array([1.0])), Sketch(), 2)
+    curve = ScoreCurve(Sketch.from_numbers(np.array([1.0])), Sketch(), 2)
     one = SliceTally(Amount(1, 1, 1), dropped={"short": Amount(1, 1, 1)}, examples={"": rows[1::2]})
     other = SliceTally(Amount(2, 2, 2), Amount(1, 1, 1), curves={"words": curve}, examples={"": rows[::2]})
     both = one.plus(other, 3).plus(counted(), 3).plus(counted(), 3)

@@ -9,9 +9,9 @@ from wholelake import WORDS, table
 
 from gristmill.errors import DataError, GristmillError, RecipeError, StoreError
 from gristmill.lake.ledger.derived import columns_path
-from gristmill.queries.session import named_tables, query
+from gristmill.queries.session import named_tables, run_query
 from gristmill.reading.opened_lake import OpenedLake
-from gristmill.scores.described import describe
+from gristmill.scores.described import describe_set
 from gristmill.verification.derived_files.findings import derived_findings
 
 KINDS = {"count": "score", "first": "spans", "silent": "score"}
@@ -19,7 +19,7 @@ KINDS = {"count": "score", "first": "spans", "silent": "score"}
 
 def rows(mill: Mill, sql: str, said: list[str] | None = None, **options: Any) -> list[tuple[Any, ...]]:
     lake = OpenedLake(str(mill.root), {}, shelves=SHELVES)
-    with query(lake, sql, say=(said if said is not None else []).append, **options) as reader:
+    with run_query(lake, sql, say=(said if said is not None else []).append, **options) as reader:
         return [tuple(row.values()) for batch in reader for row in batch.to_pylist()]
 
 
@@ -42,7 +42,7 @@ def test_columns_beside_the_ledger_are_used_if_they_are_fresh_and_never_if_not(w
         "sources/pages/v0/attributes/words-1: shards without columns are read; `gristmill report` keeps columns"
     ]
     assert {entry.path for entry in whole.store.list("")} == before
-    describe(whole.store, WORDS, table(whole, WORDS), KINDS)
+    describe_set(whole.store, WORDS, table(whole, WORDS), KINDS)
     said.clear()
     assert (rows(whole, sql, said), said) == ([(120.0,)], [])
     write_labels(whole, WORDS, "a", [{"words-1__count": 1.0}] * 20)
@@ -121,7 +121,7 @@ def test_temporary_files_are_gone_after_a_query(whole: Mill, tmp_path: Path, mon
 
 
 def test_damaged_columns_end_the_query_with_their_name_and_the_mend(whole: Mill) -> None:
-    describe(whole.store, WORDS, table(whole, WORDS), KINDS)
+    describe_set(whole.store, WORDS, table(whole, WORDS), KINDS)
     path = columns_path(WORDS, "a")
     good = whole.store.read(path)
     whole.store.put(path, good[:4] + bytes(200) + good[204:])
@@ -134,7 +134,7 @@ def test_damaged_columns_end_the_query_with_their_name_and_the_mend(whole: Mill)
 
 def test_columns_that_state_other_kinds_than_the_tagger_declares_are_not_read(whole: Mill) -> None:
     expected = rows(whole, "select sum(count) from pages_v0_words_1")
-    describe(whole.store, WORDS, table(whole, WORDS), None)  # by who has not the shelf: all labels are spans
+    describe_set(whole.store, WORDS, table(whole, WORDS), None)  # by who has not the shelf: all labels are spans
     assert rows(whole, "select sum(count) from pages_v0_words_1") == expected
 
 

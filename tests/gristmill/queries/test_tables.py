@@ -6,8 +6,8 @@ from tracelake import even, in_mix, make_trace_lake
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import SPLITS
-from gristmill.queries.session import query
-from gristmill.queries.tables import NamedTable, Tables, plain, tables_of
+from gristmill.queries.session import run_query
+from gristmill.queries.tables import NamedTable, Tables, plain_table_name, tables_of
 from gristmill.reading.opened_lake import OpenedLake
 
 CACHE = ("even", "tiny-1", "pages")
@@ -38,7 +38,7 @@ def test_names_that_are_alike_must_be_addresses(whole: Mill) -> None:
     for source, version in (("a-v1", "v0"), ("a", "v1_v0")):
         whole.store.put(f"sources/{source}/{version}/documents/2024/x.jsonl.gz", b"")
     tables = Tables(OpenedLake(str(whole.root), {}, shelves=SHELVES), None, whole.said.append)
-    assert plain("a-v1/v0") == plain("a/v1_v0")
+    assert plain_table_name("a-v1/v0") == plain_table_name("a/v1_v0")
     with pytest.raises(RecipeError, match="may be sources/a-v1/v0/documents or sources/a/v1_v0/documents: write one"):
         tables.open("a_v1_v0")
     tables.close()
@@ -54,7 +54,7 @@ def test_streams_of_mixes_and_token_caches_are_tables(tmp_path: Path) -> None:
     lake = OpenedLake(str(mill.root), {}, shelves=SHELVES)
 
     def ask(sql: str, snapshots: list[str] | None = None) -> list[tuple[object, ...]]:
-        with query(lake, sql, snapshots=snapshots) as reader:
+        with run_query(lake, sql, snapshots=snapshots) as reader:
             return [tuple(row.values()) for batch in reader for row in batch.to_pylist()]
 
     with pytest.raises(DataError, match="mixes/even/index: does not exist yet"):
@@ -76,6 +76,6 @@ def test_streams_of_mixes_and_token_caches_are_tables(tmp_path: Path) -> None:
 def test_a_token_cache_of_a_mix_that_holds_nothing_out_is_a_table_of_one_split(tmp_path: Path) -> None:
     mill = make_trace_lake(tmp_path / "lake", even(validation=0.0))
     lake = OpenedLake(str(mill.root), {}, shelves=SHELVES)
-    with query(lake, "select split, count(*) as rows from even_tiny_1_pages group by split") as reader:
+    with run_query(lake, "select split, count(*) as rows from even_tiny_1_pages group by split") as reader:
         rows = [row for batch in reader for row in batch.to_pylist()]
     assert rows == [{"split": "train", "rows": len(list(in_mix()))}]

@@ -7,7 +7,7 @@ from testkit import SHELVES, SNAPSHOT, Mill, make_documents, packed
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.execution.checks import Verdict
-from gristmill.execution.survey import survey
+from gristmill.execution.survey import survey_step
 from gristmill.lake.address import raw_folder
 from gristmill.raw_data.checksums import compare_checksums
 from gristmill.raw_data.listing import list_raw
@@ -158,10 +158,10 @@ def test_a_checksum_file_counts_for_the_folders_below_and_for_no_other(mill: Mil
 def test_a_changed_checksum_file_alone_is_compared_again(mill: Mill, source: Source) -> None:
     """Whatever the algorithm: the digests of the files are compared, and no object is read for it."""
     mill.make(step(source))
-    assert survey(step(source), mill.store)[0].finished
+    assert survey_step(step(source), mill.store)[0].finished
     lines = sums(*NAMES, algorithm="sha384", below="")
     mill.raw("checksum.sha384", b"0" * 96 + lines[96:])
-    (found,) = survey(step(source), mill.store)
+    (found,) = survey_step(step(source), mill.store)
     assert (found.finished, found.kept, found.why) == (False, 4, ("the checksum files changed; compare again",))
     before = mill.store.read(mill.documents().ledger)
     with pytest.raises(DataError, match=r"not published: checksums_match: .*en_part_1\.jsonl\.gz has sha384"):
@@ -169,17 +169,17 @@ def test_a_changed_checksum_file_alone_is_compared_again(mill: Mill, source: Sou
     mill.raw("checksum.sha384", lines)
     mill.make(step(source))
     assert (mill.ground, mill.store.read(mill.documents().ledger)) == ([], before)
-    assert survey(step(source), mill.store)[0].finished
+    assert survey_step(step(source), mill.store)[0].finished
 
 
 def test_checksums_that_are_new_in_the_recipe_are_compared(mill: Mill, source: Source) -> None:
     without = replace(source, checksums=None, select=r"\.gz$")
     mill.make(step(without))
     asked = replace(source, select=r"\.gz$")
-    assert survey(step(asked), mill.store)[0].why == ("not compared with checksum files yet",)
+    assert survey_step(step(asked), mill.store)[0].why == ("not compared with checksum files yet",)
     mill.make(step(asked))
-    assert survey(step(asked), mill.store)[0].finished
-    assert survey(step(without), mill.store)[0].finished
+    assert survey_step(step(asked), mill.store)[0].finished
+    assert survey_step(step(without), mill.store)[0].finished
 
 
 def test_a_changed_checksum_file_is_another_raw_version(mill: Mill, source: Source) -> None:

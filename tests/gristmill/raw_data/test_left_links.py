@@ -9,7 +9,7 @@ from testkit import SNAPSHOT, Mill
 
 from gristmill.errors import GristmillError
 from gristmill.raw_data.scan import scan_raw
-from gristmill.recipes.shelf import find
+from gristmill.recipes.shelf import find_recipe
 from gristmill.recipes.source import Source
 from gristmill.stages.conversion.step import ConversionStep
 
@@ -34,7 +34,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def step_of(shelf: str) -> ConversionStep:
-    return ConversionStep(find("sources", Source, (shelf,), "code"), SNAPSHOT, (shelf,))
+    return ConversionStep(find_recipe("sources", Source, (shelf,), "code"), SNAPSHOT, (shelf,))
 
 
 @pytest.mark.parametrize("link", ["", SNAPSHOT, f"{SNAPSHOT}/owner"])

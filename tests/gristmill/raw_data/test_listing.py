@@ -9,7 +9,7 @@ from gristmill.errors import DataError
 from gristmill.lake.address import raw_folder
 from gristmill.lake.store.folder import FolderStore
 from gristmill.raw_data.listing import by_shard, list_raw
-from gristmill.raw_data.scan import present, scan_raw
+from gristmill.raw_data.scan import present_snapshots, scan_raw
 from gristmill.recipes.source import Everything, Folders, Matching
 
 
@@ -64,7 +64,7 @@ def test_snapshots_are_found_by_the_sources_rule(
         mill.store.put(raw_folder("pages") + name, b"")
     source = replace(mill.source(), partition=rule)
     found = scan_raw(source, mill.store)
-    assert {key: each.objects for key, each in present(source, found).items()} == snapshots
+    assert {key: each.objects for key, each in present_snapshots(source, found).items()} == snapshots
     assert found.invalid == {}
     listed = {key: list(list_raw(source, mill.store, key).entries) for key in snapshots}
     assert {key: len(names) for key, names in listed.items()} == snapshots

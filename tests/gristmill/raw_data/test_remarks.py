@@ -6,7 +6,7 @@ import pytest
 from testkit import Mill, make_documents
 
 from gristmill.lake.store.protocol import Entry
-from gristmill.raw_data.remarks import remarks
+from gristmill.raw_data.remarks import raw_remarks
 from gristmill.raw_data.scan import RawScan, Seen, scan_raw
 from gristmill.raw_data.snapshots import Stray, raw_snapshots
 from gristmill.recipes.source import Everything, Hashed, OneToOne, Source
@@ -103,14 +103,14 @@ def test_many_small_objects_ask_for_few_shards(
     mill: Mill, objects: int, size: int, rule: OneToOne | Hashed, words: str
 ) -> None:
     source = replace(mill.source(), shards=rule)
-    found = list(remarks(source, scanned(objects, size), mill.store, RAW))
+    found = list(raw_remarks(source, scanned(objects, size), mill.store, RAW))
     assert [words in each for each in found] == ([True] if words else [])
     if objects == 40_000:
         assert "shards=Hashed(30)" in found[0]  # 8 GB in shards of 256 MiB
 
 
 def test_what_was_made_is_not_asked_to_be_made_otherwise(mill: Mill) -> None:
-    assert len(list(remarks(mill.source(), scanned(2001, 9), mill.store, RAW))) == 1
+    assert len(list(raw_remarks(mill.source(), scanned(2001, 9), mill.store, RAW))) == 1
     mill.raw_shards(1)
     mill.convert()
-    assert list(remarks(mill.source(), scanned(2001, 9), mill.store, RAW)) == []
+    assert list(raw_remarks(mill.source(), scanned(2001, 9), mill.store, RAW)) == []

@@ -9,7 +9,7 @@ from testkit import Mill, make_documents
 from gristmill.lake.address import raw_folder
 from gristmill.raw_data import rewritten
 from gristmill.raw_data.rewritten import Look
-from gristmill.raw_data.scan import Seen, present, scan_raw
+from gristmill.raw_data.scan import Seen, present_snapshots, scan_raw
 
 YEARS = ("2023", "2024", "2025")
 
@@ -27,7 +27,7 @@ def rewrite(path: Path) -> None:
 
 
 def seen(mill: Mill) -> dict[str, Seen]:
-    return present(mill.source(), scan_raw(mill.source(), mill.store))
+    return present_snapshots(mill.source(), scan_raw(mill.source(), mill.store))
 
 
 def versions(mill: Mill, look: Look, *, late: bool = False) -> dict[str, str]:

@@ -7,7 +7,7 @@ import pytest
 from testkit import SHELVES, Mill, make_documents, packed
 
 from gristmill.errors import RecipeError, StoreError
-from gristmill.raw_data.roots import open_raw, raw_address, raw_store, reach
+from gristmill.raw_data.roots import open_raw, raw_access, raw_address, raw_store
 from gristmill.raw_data.scan import scan_raw
 from gristmill.raw_data.snapshots import raw_snapshots
 from gristmill.recipes.source import RawRoot, Source
@@ -106,13 +106,15 @@ def test_a_root_takes_nothing_from_the_lake_but_its_region(mill: Mill, monkeypat
     for name, value in MINIO.items():
         monkeypatch.setenv(name, value)
     lake = {"endpoint": "http://lake:9000", "region": "eu-north-1"}
-    plain, none = reach(pages(mill, "s3://corpus/texts"), lake)
+    plain, none = raw_access(pages(mill, "s3://corpus/texts"), lake)
     assert (plain, none) == (lake, None)
-    options, access = reach(pages(mill, RawRoot("s3://corpus/texts", anonymous=True)), lake)
+    options, access = raw_access(pages(mill, RawRoot("s3://corpus/texts", anonymous=True)), lake)
     assert options["endpoint"] == "https://s3.eu-north-1.amazonaws.com"
     assert access is not None
     assert (access.anonymous, access.key) == (True, "")
-    options, access = reach(pages(mill, RawRoot("s3://corpus/texts", endpoint="http://b:1", credentials="MINIO")), lake)
+    options, access = raw_access(
+        pages(mill, RawRoot("s3://corpus/texts", endpoint="http://b:1", credentials="MINIO")), lake
+    )
     assert options["endpoint"] == "http://b:1"
     assert access is not None
     assert (access.key, access.secret, access.token) == ("key-b", "secret-of-b", "")

@@ -28,7 +28,7 @@ from gristmill.lake.store.protocol import Entry, Store
 from gristmill.lake.store.s3 import BucketStore
 from gristmill.raw_data import scan as raw_pass
 from gristmill.raw_data.listing import by_shard, list_raw
-from gristmill.raw_data.scan import EMPTY, RawScan, Seen, present, scan_raw
+from gristmill.raw_data.scan import EMPTY, RawScan, Seen, present_snapshots, scan_raw
 from gristmill.raw_data.watch import Watch, dump_watch, load_watch
 from gristmill.readers.jsonl import JsonLines
 from gristmill.recipes.raw_object import Converted, RawObject
@@ -116,10 +116,10 @@ def test_the_marker_is_no_data_and_without_it_a_snapshot_does_not_count(mill: Mi
     source = replace(PAGES, marker="_SUCCESS")
     for name in ("2023/a", "2024/a", "2024/_SUCCESS", "2025/_SUCCESS"):
         mill.store.put(TOP + name, b"1")
-    found = present(source, scan_raw(source, mill.store))
+    found = present_snapshots(source, scan_raw(source, mill.store))
     assert {key: each.objects for key, each in found.items()} == {"2024": 1}
     mill.store.put(f"{TOP}2024/_SUCCESS", b"again")
-    assert present(source, scan_raw(source, mill.store)) == found
+    assert present_snapshots(source, scan_raw(source, mill.store)) == found
     assert source.conversion_parameters() == PAGES.conversion_parameters()
 
 
@@ -244,7 +244,7 @@ def test_what_is_no_file_holds_back_its_snapshot_alone_and_is_never_waited_on(
     odd(mill, "t/b", kind)
     found = scan_raw(PAGES, mill.store)
     assert found.held == {"t": f"t/{words}"}
-    assert list(present(PAGES, found)) == ["s"]
+    assert list(present_snapshots(PAGES, found)) == ["s"]
     assert (found.seen["t"].objects, found.hidden) == (2, "")
     assert list(list_raw(PAGES, mill.store, "s").entries) == ["a", "b", "c"]
     with pytest.raises(GristmillError, match=re.escape(f"{TOP}t/{words}")):

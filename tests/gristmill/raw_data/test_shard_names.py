@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from gristmill.raw_data.shard_names import MOST, NameWatch, clash, twins
+from gristmill.raw_data.shard_names import MOST, NameWatch, name_clash, names_equal_on_disk
 from gristmill.recipes.source import OneToOne
 
 WORDS = ("a", "a.json", "a.jsonl", "b", "a.json.gz", "a.xxh128")
@@ -24,7 +24,7 @@ def test_a_scan_in_order_finds_a_clash_wherever_a_look_at_all_names_finds_one(se
         shards[shard] = name
         other = watch.look("2024", shard, f"2024/{name}", f"2024/{shard}")
         found += [other] if other else []
-    assert bool(found) == (same or clash(shards) is not None)
+    assert bool(found) == (same or name_clash(shards) is not None)
 
 
 def test_little_is_remembered() -> None:
@@ -45,4 +45,4 @@ def test_little_is_remembered() -> None:
     ],
 )
 def test_names_that_are_one_on_some_disks_are_found(names: list[str], same: dict[str, str]) -> None:
-    assert twins(names) == same
+    assert names_equal_on_disk(names) == same

@@ -4,18 +4,18 @@ import pytest
 from testkit import SHELVES, Mill
 
 from gristmill.__main__ import main
-from gristmill.raw_data.unclaimed import beside_raw, unclaimed
+from gristmill.raw_data.unclaimed import beside_raw, remarks_on_unclaimed
 from gristmill.recipes.catalogue import read_catalogue
 
 
 def test_a_folder_without_a_recipe_is_told_with_the_near_names(mill: Mill) -> None:
     catalogue = read_catalogue(SHELVES)
     mill.raw_shards(1)
-    assert list(unclaimed(mill.store, catalogue)) == []
+    assert list(remarks_on_unclaimed(mill.store, catalogue)) == []
     mill.store.put("sources/pagse/raw/2024/a.jsonl", b"")
     mill.store.put("mixes/evne/ledgers/x", b"")
     mill.store.put("token_caches/other/x", b"")
-    words = list(unclaimed(mill.store, catalogue))
+    words = list(remarks_on_unclaimed(mill.store, catalogue))
     assert words[0] == (
         "sources/pagse/ is on the lake, but no source 'pagse' is on the shelves (near: pages, packages), so nothing is"
         " made of it; rename the folder or the recipe, name its package with --shelves, or remove the folder"
@@ -31,7 +31,7 @@ def test_a_folder_without_a_recipe_is_told_with_the_near_names(mill: Mill) -> No
 def test_of_many_only_some_are_named(mill: Mill) -> None:
     for number in range(9):
         mill.store.put(f"sources/x{number}/raw/2024/a", b"")
-    words = list(unclaimed(mill.store, read_catalogue(SHELVES)))
+    words = list(remarks_on_unclaimed(mill.store, read_catalogue(SHELVES)))
     assert len(words) == 6
     assert words[-1] == "sources/: so are 4 more folders"
 

@@ -41,7 +41,7 @@ class Watcher:
         watch = load_watch(self.text, self.source, self.mill.store)
         found = watch.look(self.source, self.mill.store, lambda: seconds, lambda: False)
         assert found
-        self.gone = watch.settle(self.source, found, self.known, seconds + took)
+        self.gone = watch.decide_reports(self.source, found, self.known, seconds + took)
         due = sorted(watch.due)
         self.known.update({key: each.version for key, each in watch.due.items()})
         watch.due = {}

@@ -169,7 +169,7 @@ def test_a_record_that_is_there_twice_is_told_with_both_places(
     mill.raw(f"b/{good.name}", good.pack([*good.records[:3], good.records[1]]))
     reader = replace(good.reader, source="pages")  # type: ignore[type-var]  # each reader is a dataclass
     source = replace(mill.source(), convert=reader, select=None)
-    monkeypatch.setattr(grinder, "find", lambda *_: source)
+    monkeypatch.setattr(grinder, "find_recipe", lambda *_: source)
     place = r"sources/pages/v0/documents/2024/b/[a-z0-9.]+\.jsonl\.gz row"
     raw = rf"\(b/{re.escape(good.name)}, (bytes|rows) \d+-\d+\)"
     twice = rf"1 ids occur twice; the first: .* in {place} 1 {raw} and in {place} 3 {raw};"

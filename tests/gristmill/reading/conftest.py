@@ -6,7 +6,7 @@ from wholelake import even, make_whole
 
 from gristmill.api import open_lake
 from gristmill.reading.opened_lake import OpenedLake
-from gristmill.recipes.shelf import find
+from gristmill.recipes.shelf import find_recipe
 from gristmill.recipes.tagger import Tagger
 from gristmill.stages.mixing.index import index_mix
 from gristmill.stages.tagging.step import TaggingStep
@@ -20,7 +20,7 @@ def read_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     index_mix(mill.store, even(), {"pages": mill.source()}, {"pages": ["2024"]})
     mill.raw("a.jsonl.gz", make_documents(10), snapshot="2025")
     mill.convert(snapshot="2025")
-    taggers = (find("taggers", Tagger, SHELVES, "words-1"),)
+    taggers = (find_recipe("taggers", Tagger, SHELVES, "words-1"),)
     mill.make(TaggingStep("pages", "v0", "2025", taggers, SHELVES))
     return mill.root
 

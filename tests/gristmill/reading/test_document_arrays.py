@@ -7,7 +7,7 @@ import pytest
 
 from gristmill.errors import MalformedRow
 from gristmill.reading.columns import ReadColumn
-from gristmill.reading.document_arrays import RowLines, as_array, document_values, parsed, texts
+from gristmill.reading.document_arrays import RowLines, as_array, decode_rows, document_values, text_values
 
 HUGE = 123456789012345678901234567890
 
@@ -20,7 +20,7 @@ def held(*rows: Any, first: int = 5) -> RowLines:
 def column(path: str, kind: str, *rows: Any) -> list[Any]:
     lines = held(*rows)
     read = ReadColumn("c", path, kind)
-    values = document_values(read, parsed(lines), lines)
+    values = document_values(read, decode_rows(lines), lines)
     assert as_array(read, values).to_pylist() == values
     return values
 
@@ -112,4 +112,4 @@ def test_a_hostile_row_is_named(path: str, kind: str, row: Any, words: str) -> N
 def test_the_texts_of_a_field_are_checked() -> None:
     lines = held({"id": "a"}, {"id": 1.5}, first=0)
     with pytest.raises(MalformedRow, match=r"row 1: no string 'id', but 1\.5"):
-        texts(parsed(lines), "id", lines)
+        text_values(decode_rows(lines), "id", lines)

@@ -11,7 +11,7 @@ from wholelake import DOCUMENTS, table
 
 from gristmill.api import open_lake
 from gristmill.errors import DataError, RecipeError, StoreError
-from gristmill.lake.identity import canonical
+from gristmill.lake.identity import canonical_bytes
 from gristmill.reading.document_rows import DocumentRows
 from gristmill.reading.opened_lake import OpenedLake
 from gristmill.recipes.rules import score
@@ -28,7 +28,7 @@ def drawn(rows: DocumentRows, n: int, seed: int = 0) -> list[tuple[Any, ...]]:
 
     def distance(place: tuple[Any, ...]) -> int:
         begin = xxhash.xxh3_128_intdigest(f"sources/pages/v0/documents/{place[0]}".encode(), seed)
-        return (xxhash.xxh3_128_intdigest(canonical(("pages", place[3]))) - begin) % 2**128
+        return (xxhash.xxh3_128_intdigest(canonical_bytes(("pages", place[3]))) - begin) % 2**128
 
     everything = places(rows)
     return sorted(sorted(everything, key=distance)[:n])

@@ -39,7 +39,7 @@ def test_rows_of_two_members_are_read_from_both(read_mill: Mill) -> None:
     writer = ShardWriter(read_mill.store, "long.jsonl.gz")
     writer.write(b"".join(b'{"n":%d,"text":"%s"}\n' % (n, b"x" * 400_000) for n in range(6)))
     written = writer.close()
-    shard = Shard.of("long", written, ids="", recipe="", inputs=())
+    shard = Shard.from_written("long", written, ids="", recipe="", inputs=())
     assert [first for _, first in shard.members] == [0, 3]
     found = list(some_lines(ShardFile(read_mill.store, "long.jsonl.gz", shard), [1, 2, 5]))
     assert [(each.numbers, [json.loads(line)["n"] for line in each.lines]) for each in found] == [
@@ -61,27 +61,27 @@ def test_a_shard_with_other_rows_than_its_ledger_is_told(read_mill: Mill) -> Non
 def test_a_set_is_taken_in_steps_and_its_ids_are_compared(read_mill: Mill) -> None:
     path, shard = words(read_mill)
     feed = AlignedFeed(ShardFile(read_mill.store, path, shard), verified=True)
-    _, rows = feed.take(pairs(0, 1), lines_of(0, 1))
+    _, rows = feed.labels_of(pairs(0, 1), lines_of(0, 1))
     assert [row["id"] for row in rows] == ["doc-00000", "doc-00001"]
     with pytest.raises(
         Misaligned, match=r"row 2: id 'doc-00002' \(source 'pages'\), but documents.jsonl.gz has 'doc-00003'"
     ):
-        feed.take(pairs(3), lines_of(2))
+        feed.labels_of(pairs(3), lines_of(2))
     with pytest.raises(Misaligned, match="has a row 3"):
         feed.finish("documents.jsonl.gz")
     with pytest.raises(Misaligned, match="row 5: id 'doc-00005'"):
-        PickedFeed(ShardFile(read_mill.store, path, shard)).take(pairs(6), lines_of(5))
-    held, _ = PickedFeed(ShardFile(read_mill.store, path, shard)).take(pairs(5, 19), lines_of(5, 19))
+        PickedFeed(ShardFile(read_mill.store, path, shard)).labels_of(pairs(6), lines_of(5))
+    held, _ = PickedFeed(ShardFile(read_mill.store, path, shard)).labels_of(pairs(5, 19), lines_of(5, 19))
     assert list(held.numbers) == [5, 19]
 
 
 def test_a_set_follows_a_mix_forward_only(read_mill: Mill) -> None:
     path, shard = words(read_mill)
     feed = ForwardFeed(ShardFile(read_mill.store, path, shard), verified=True)
-    held, rows = feed.take(pairs(2, 5), lines_of(0, 1))
+    held, rows = feed.labels_of(pairs(2, 5), lines_of(0, 1))
     assert (list(held.numbers), [row["id"] for row in rows]) == ([2, 5], ["doc-00002", "doc-00005"])
     with pytest.raises(Misaligned, match=r"documents\.jsonl\.gz: row 2: id 'doc-00004' .* has no row in .*words-1"):
-        feed.take(pairs(4), lines_of(2))
+        feed.labels_of(pairs(4), lines_of(2))
 
 
 def test_the_rest_of_a_set_is_read_so_that_its_sha256_is_compared(read_mill: Mill) -> None:

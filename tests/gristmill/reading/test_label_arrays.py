@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gristmill.errors import DataError, MalformedRow
 from gristmill.lake.rows.attribute import parse_rows
 from gristmill.reading.columns import ReadColumn
-from gristmill.reading.document_arrays import RowLines, parsed
+from gristmill.reading.document_arrays import RowLines, decode_rows
 from gristmill.reading.label_arrays import label_arrays
 
 SET = "x-1"
@@ -23,7 +23,7 @@ MAP = ReadColumn("x-1", "x-1", "labels")
 def read(columns: list[ReadColumn], *rows: Any) -> dict[str, list[Any]]:
     lines = [json.dumps(row).encode() for row in rows]
     held = RowLines("set.jsonl.gz", range(3, 3 + len(lines)), lines)
-    arrays = label_arrays(columns, parsed(held), held, lambda: [LENGTH] * len(lines))
+    arrays = label_arrays(columns, decode_rows(held), held, lambda: [LENGTH] * len(lines))
     return {name: array.to_pylist(maps_as_pydicts="strict") for name, array in arrays.items()}
 
 

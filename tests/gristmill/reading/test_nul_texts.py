@@ -10,9 +10,9 @@ from testkit import SHELVES, Mill
 from wholelake import STREAM, TOKENIZER, WORDS, make_whole, table
 
 from gristmill.api import open_lake, open_split
-from gristmill.queries.session import query
+from gristmill.queries.session import run_query
 from gristmill.reading.opened_lake import OpenedLake
-from gristmill.scores.described import describe
+from gristmill.scores.described import describe_set
 from gristmill.scores.examples import write_examples
 from gristmill.scores.page import page_of
 
@@ -40,7 +40,7 @@ def test_rows_arrow_duckdb_and_parquet_have_the_whole_text(opened: OpenedLake, t
     sql = (
         "select text, length(text), strip_accents(text) from pages_v0 where contains(text, chr(0)) order by id limit 4"
     )
-    with query(opened, sql) as reader:
+    with run_query(opened, sql) as reader:
         [found] = reader.read_all().to_pylist()[3:]
     assert list(found.values()) == [TEXT, 40, TEXT.replace("é", "e")]
 
@@ -55,7 +55,7 @@ def test_labels_rules_and_tokens_are_of_the_whole_text(mill: Mill, opened: Opene
 
 
 def test_a_page_shows_it_and_has_none_itself(mill: Mill) -> None:
-    described = describe(mill.store, WORDS, table(mill, WORDS), {"count": "score"})
+    described = describe_set(mill.store, WORDS, table(mill, WORDS), {"count": "score"})
     examples = write_examples(mill.store, described, table(mill, WORDS))
     assert TEXT in [example.excerpt for example in examples]
     page = page_of(described, examples)

@@ -42,12 +42,12 @@ def test_the_parent_of_a_mix_is_its_dataset_version(read_mill: Mill) -> None:
 def test_shards_have_their_sets_beside_them(read_mill: Mill) -> None:
     partitions = partitions_of(read_mill.store, DOCUMENTS.asset, ["2024"])
     shards = shards_of(read_mill.store, partitions, ["words-1", "characters-1"], None)
-    assert [(each.shard.name, sorted(each.sets), each.whole) for each in shards] == [
+    assert [(each.shard.name, sorted(each.sets), each.is_whole) for each in shards] == [
         (name, ["characters-1", "words-1"], True) for name in ("a", "b")
     ]
     assert shards[0].sets["words-1"][0] == WORDS
     [mixed] = shards_of(read_mill.store, [open_partition(read_mill.store, STREAM)], ["words-1"], ["b"])
-    assert (mixed.file(read_mill.store).path, mixed.whole) == (STREAM.shard("b"), False)
+    assert (mixed.file(read_mill.store).path, mixed.is_whole) == (STREAM.shard("b"), False)
 
 
 def test_a_set_that_is_at_work_or_not_finished_is_an_error(read_mill: Mill) -> None:

@@ -15,7 +15,7 @@ from gristmill.readers.jsonl import JsonLines
 from gristmill.recipes.raw_object import Converted, RawObject, Refused
 from gristmill.recipes.reader import Reader, RowIds, reader_of
 from gristmill.recipes.source import Source, Split
-from gristmill.stages.conversion.converter import converted
+from gristmill.stages.conversion.converter import convert_object
 
 ROWS = b'{"id":"1","text":"one"}\n{"id":"2","text":"two"}\n'
 
@@ -128,7 +128,7 @@ def test_a_class_that_changes_a_method_inherits_nothing_that_was_said_of_rows(
 ) -> None:
     source = Source(name="s", convert=reader)
     raw = talk_file(tmp_path, "a.jsonl", ROWS)
-    assert texts(converted(source, raw, "2024", at_once=True)) == made
+    assert texts(convert_object(source, raw, "2024", at_once=True)) == made
     assert source.reader.row_ids() == known
 
 

@@ -8,14 +8,14 @@ from testkit import SHELVES
 
 from gristmill.errors import RecipeError
 from gristmill.recipes.mix import Mix
-from gristmill.recipes.shelf import check_outside, find, known, read_shelf
+from gristmill.recipes.shelf import check_outside, find_recipe, known_recipe, read_shelf
 from gristmill.recipes.source import Source
 from gristmill.recipes.tagger import Tagger
 
 
 def test_a_wrong_name_lists_the_known_ones() -> None:
     with pytest.raises(RecipeError, match=r"no 'pagse' on this shelf; did you mean 'pages'\? known: pages, .*notes"):
-        find("sources", Source, SHELVES, "pagse")
+        find_recipe("sources", Source, SHELVES, "pagse")
 
 
 @pytest.mark.parametrize(("what", "page"), [("tagger", "reference/taggers/README"), ("transform", "how-to/transforms")])
@@ -25,9 +25,9 @@ def test_what_ships_and_is_on_no_shelf_is_told_with_the_line_that_puts_it_there(
     assert len(lines) >= 5
     for name, line in lines:
         with pytest.raises(RecipeError, match=re.escape(f"your shelf {what}s/ that says `{line}` has it")):
-            known(what, {}, name, "mix 'blend'")
+            known_recipe(what, {}, name, "mix 'blend'")
     with pytest.raises(RecipeError, match=r"on no shelf; known: none$"):
-        known(what, {}, "none-such-1", "mix 'blend'")
+        known_recipe(what, {}, "none-such-1", "mix 'blend'")
 
 
 def test_a_module_with_two_declarations_is_an_error_that_names_it(

@@ -2,7 +2,7 @@ import msgspec
 from releasekit import release_of_whole
 from testkit import Mill
 
-from gristmill.releases.difference import data_differences, differences
+from gristmill.releases.difference import data_differences, release_differences
 from gristmill.releases.pinned import PinnedLedger, PinnedRelease
 
 STREAM = "mixes/even/documents/pages"
@@ -17,7 +17,7 @@ def changed(release: PinnedRelease, asset: str, **fields: object) -> PinnedRelea
 
 
 def test_a_release_does_not_differ_from_one_of_the_same_data(whole: Mill) -> None:
-    assert differences(whole.store, release_of_whole(whole), release_of_whole(whole, "second")) == []
+    assert release_differences(whole.store, release_of_whole(whole), release_of_whole(whole, "second")) == []
 
 
 def test_rows_reasons_and_tokens_are_compared(whole: Mill) -> None:
@@ -57,6 +57,6 @@ def test_changed_recipes_slices_and_assets_are_told(whole: Mill) -> None:
 def test_an_index_of_other_files_is_told_if_nothing_else_is(whole: Mill) -> None:
     first = release_of_whole(whole)
     second = msgspec.structs.replace(first, index="another", name="second")
-    assert differences(whole.store, first, second) == [
+    assert release_differences(whole.store, first, second) == [
         "token_caches/even/tiny-1/index: other files, which no release keeps"
     ]

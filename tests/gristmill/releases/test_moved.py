@@ -9,7 +9,7 @@ from wholelake import flip
 
 from gristmill.__main__ import main
 from gristmill.errors import DataError
-from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.files import as_json
 from gristmill.releases.moved import redirect_release
 from gristmill.releases.pinned import read_pinned
 from gristmill.verification.lake_file import release_findings
@@ -62,7 +62,7 @@ def test_a_lake_that_lacks_an_object_of_the_release_or_whose_release_was_edited_
         redirect_release(moved.store, "first", *WORDS)
     assert moved.tree() == before
     moved.store.put(path, kept)
-    moved.store.put("releases/first.json", dump(replace(read_pinned(moved.store, "first"), objects={})))
+    moved.store.put("releases/first.json", as_json(replace(read_pinned(moved.store, "first"), objects={})))
     with pytest.raises(DataError, match=r"^releases/first\.json: it was edited"):
         redirect_release(moved.store, "first", *WORDS)
 

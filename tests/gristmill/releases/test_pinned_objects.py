@@ -30,12 +30,12 @@ CHANGED = 2
 
 def upgrade(patch: pytest.MonkeyPatch) -> None:
     """Another version: it describes arrays in other bytes of the same number."""
-    describe = array_writer.describe
+    describe = array_writer.zarr_json
 
     def other(dtype: DType, **_: int) -> bytes:
         return describe(dtype, clevel=5)
 
-    patch.setattr(array_writer, "describe", other)
+    patch.setattr(array_writer, "zarr_json", other)
 
 
 def others(mill: Mill, objects: dict[str, tuple[str, int]]) -> int:

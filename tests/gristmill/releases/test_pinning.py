@@ -8,7 +8,7 @@ from testkit import Mill
 from wholelake import CACHE, REVISED, STREAM, TOKENIZER, even
 
 from gristmill.errors import DataError, RecipeError
-from gristmill.lake.ledger.files import dump, read_head, read_table
+from gristmill.lake.ledger.files import as_json, read_head, read_table
 from gristmill.maintenance.gc import find_unnamed
 from gristmill.releases.pinned import read_pinned
 from gristmill.releases.pinning import pinned_release, trainer_files, write_release
@@ -115,7 +115,7 @@ def test_a_release_of_an_older_version_has_no_digest_and_is_the_same(whole: Mill
     files = trainer_files(whole.store, release)
     write_release(whole.store, release, files)
     written = read_pinned(whole.store, "first")
-    whole.store.put("releases/first.json", dump(replace(written, digest="")))
+    whole.store.put("releases/first.json", as_json(replace(written, digest="")))
     assert written.digest
     assert write_release(whole.store, release, files) == ()
 

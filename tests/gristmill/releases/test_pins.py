@@ -7,15 +7,15 @@ from wholelake import CACHE
 
 from gristmill.errors import DataError
 from gristmill.lake.address import part_at
-from gristmill.releases.pins import pins
+from gristmill.releases.pins import pinned_by_releases
 
 
 def test_the_files_of_releases_name_parts_and_releases_of_exports(whole: Mill) -> None:
-    assert pins(whole.store) == {}
+    assert pinned_by_releases(whole.store) == {}
     whole.store.put("releases/notes.json", b'{"a": ["part-00001-0a", "exports/a/index/release\\u002d1f/", "part-x"]}')
     whole.store.put("releases/more.json", b'{"a": "metadataset-2e.yaml of part-00001-0a"}')
     whole.store.put("releases/notes.txt", b"part-00009-0a")
-    assert pins(whole.store) == {
+    assert pinned_by_releases(whole.store) == {
         "part-00001-0a": ["releases/more.json", "releases/notes.json"],
         "release-1f": ["releases/notes.json"],
         "metadataset-2e.yaml": ["releases/more.json"],
@@ -25,7 +25,7 @@ def test_the_files_of_releases_name_parts_and_releases_of_exports(whole: Mill) -
 def test_a_release_names_the_part_of_its_cache(whole: Mill) -> None:
     write_whole(whole)
     (folder,) = {part[1] for entry in whole.store.list(f"{CACHE.asset}/train/") if (part := part_at(entry.path))}
-    assert "releases/first.json" in pins(whole.store)[folder.rstrip("/").rpartition("/")[2]]
+    assert "releases/first.json" in pinned_by_releases(whole.store)[folder.rstrip("/").rpartition("/")[2]]
 
 
 @pytest.mark.parametrize(
@@ -39,5 +39,5 @@ def test_a_release_names_the_part_of_its_cache(whole: Mill) -> None:
 def test_a_file_that_is_damaged_is_an_error_unless_it_is_only_told_of(whole: Mill, data: bytes, words: str) -> None:
     whole.store.put("releases/a.json", data)
     with pytest.raises(DataError, match=words):
-        pins(whole.store)
-    assert pins(whole.store, damaged=True) == {"part-00001-0a": ["releases/a.json"]}
+        pinned_by_releases(whole.store)
+    assert pinned_by_releases(whole.store, damaged=True) == {"part-00001-0a": ["releases/a.json"]}

@@ -7,7 +7,7 @@ from releasekit import write_whole
 from testkit import Mill
 from wholelake import flip, make_cache
 
-from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.files import as_json
 from gristmill.releases.pinned import read_pinned
 from gristmill.releases.proof import pinned_findings
 from gristmill.verification.lake_file import release_findings
@@ -47,8 +47,8 @@ def test_an_edited_release_is_named(whole: Mill) -> None:
     """Without its objects it would pin nothing, and gc would remove them."""
     release = write_whole(whole)
     path = "releases/first.json"
-    for edited in (replace(read_pinned(whole.store, "first"), objects={}), replace(release.sealed, name="../odd")):
-        whole.store.put(path, dump(edited))
+    for edited in (replace(read_pinned(whole.store, "first"), objects={}), replace(release.with_digest, name="../odd")):
+        whole.store.put(path, as_json(edited))
         [finding] = release_findings(whole.store, whole.said.append)
         assert finding.path == path
         assert "it was edited" in finding.what or "its name is '../odd'" in finding.what

@@ -12,7 +12,7 @@ from gristmill.recipes.catalogue import read_catalogue
 from gristmill.recipes.mix import Mix
 from gristmill.releases.card import card_of
 from gristmill.releases.card_files import card_files
-from gristmill.releases.difference import differences
+from gristmill.releases.difference import release_differences
 from gristmill.releases.pinned import PinnedRelease, read_pinned
 from gristmill.releases.pinning import train_weights, trainer_files, trainer_reading, write_release
 from gristmill.releases.training_difference import training_differences
@@ -33,15 +33,15 @@ def written(mill: Mill, name: str, mix: Mix) -> PinnedRelease:
 def test_what_training_reads_otherwise_is_told(whole: Mill) -> None:
     """The rows, the parts and their recipes are the same in all of them."""
     first = written(whole, "first", even())
-    assert differences(whole.store, first, written(whole, "same", even())) == []
+    assert release_differences(whole.store, first, written(whole, "same", even())) == []
     block = written(whole, "block", replace(even(), block=1024))
-    assert differences(whole.store, first, block) == ["training: mixture_block_size was 2048, is 1024"]
+    assert release_differences(whole.store, first, block) == ["training: mixture_block_size was 2048, is 1024"]
     half = written(whole, "half", replace(even(), token_budget=10))
     whole_budget = written(whole, "whole", replace(even(), token_budget=20))
-    told = differences(whole.store, half, whole_budget)
+    told = release_differences(whole.store, half, whole_budget)
     assert told[:2] == ["training: token_budget was 10, is 20", "training: reading.total was 10, is 20"]
     assert [line.partition(" was ")[0] for line in told[2:]] == ["training: stream pages.epochs"]
-    assert "training: token_budget was absent, is 10" in differences(whole.store, first, half)
+    assert "training: token_budget was absent, is 10" in release_differences(whole.store, first, half)
 
 
 def test_a_stream_may_be_named_as_a_field_that_names_a_place(whole: Mill) -> None:
@@ -75,7 +75,7 @@ def test_other_metadatasets_of_an_export_are_told(whole: Mill) -> None:
         for name, digest in (("one", "1f"), ("other", "2f"))
     )
     one, other = (msgspec.structs.replace(each, files={}) for each in (one, other))
-    assert differences(whole.store, one, other) == [
+    assert release_differences(whole.store, one, other) == [
         f"{folder}/metadataset-1f.yaml: only in one",
         f"{folder}/metadataset-2f.yaml: only in other",
     ]
@@ -87,4 +87,4 @@ def test_an_edited_file_is_not_compared(whole: Mill) -> None:
     path = whole.root / "releases/first/data.yaml"
     path.write_text(path.read_text().replace("2048", "1024"))
     with pytest.raises(DataError, match=r"releases/first/data\.yaml: is lost or edited; `gristmill release` with"):
-        differences(whole.store, first, first)
+        release_differences(whole.store, first, first)

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from gristmill.errors import DataError
-from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.files import as_json
 from gristmill.lake.store.folder import FolderStore
 from gristmill.releases.pinned import PinnedRelease
 from gristmill.releases.withdrawal import find_withdrawn, withdraw_release
@@ -13,10 +13,10 @@ RELEASE = PinnedRelease(1, "spring", "even", "tiny-1", "f", (), (), {"token_cach
 
 
 def put(lake: FolderStore, release: PinnedRelease = RELEASE) -> bytes:
-    data = dump(release)
+    data = as_json(release)
     lake.put("releases/spring.json", data)
     lake.put("releases/spring/card.md", b"card")
-    lake.put("releases/spring-2.json", dump(msgspec.structs.replace(release, name="spring-2")))
+    lake.put("releases/spring-2.json", as_json(msgspec.structs.replace(release, name="spring-2")))
     return data
 
 

@@ -2,14 +2,14 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 
-from gristmill.reports.histogram import Histogram, Tallies, doubling, draw, trimmed
+from gristmill.reports.histogram import Histogram, Tallies, doubling_edges, draw_histogram, trim_histogram
 
 
 def counted(edges: list[int], *numbers: int) -> Histogram:
     tally = Tallies(edges)
     for number in numbers:
         tally.add(np.array([number]))
-    return tally.done()
+    return tally.histogram()
 
 
 def test_a_bin_begins_at_its_edge() -> None:
@@ -21,23 +21,23 @@ def test_a_number_outside_of_the_edges_counts_at_the_end() -> None:
 
 
 def test_edges_double() -> None:
-    assert doubling(5) == [0, 1, 2, 4, 8]
-    assert doubling(8) == [0, 1, 2, 4, 8, 16]
+    assert doubling_edges(5) == [0, 1, 2, 4, 8]
+    assert doubling_edges(8) == [0, 1, 2, 4, 8, 16]
 
 
 def test_empty_bins_at_the_end_are_left_out() -> None:
-    assert trimmed(Histogram((0, 1, 2, 4, 8), (0, 3, 0, 0))) == Histogram((0, 1, 2), (0, 3))
-    assert trimmed(Histogram((0, 1, 2), (0, 0))) == Histogram((0, 1), (0,))
+    assert trim_histogram(Histogram((0, 1, 2, 4, 8), (0, 3, 0, 0))) == Histogram((0, 1, 2), (0, 3))
+    assert trim_histogram(Histogram((0, 1, 2), (0, 0))) == Histogram((0, 1), (0,))
 
 
 def test_a_number_may_count_many_times() -> None:
     tally = Tallies([0, 5, 10])
     tally.add(np.array([7]), times=1_000_000_000)
-    assert tally.done().counts == (0, 1_000_000_000)
+    assert tally.histogram().counts == (0, 1_000_000_000)
 
 
 def test_the_drawing_has_a_bar_a_bin_as_tall_as_its_count() -> None:
-    root = ET.fromstring(draw(Histogram((0, 1, 2048), (5, 10)), "Letters & <more>", "tokens"))
+    root = ET.fromstring(draw_histogram(Histogram((0, 1, 2048), (5, 10)), "Letters & <more>", "tokens"))
     name = "{http://www.w3.org/2000/svg}"
     bars = root.findall(f"{name}rect")
     assert [float(bar.attrib["height"]) * 2 for bar in bars] == [float(bars[1].attrib["height"]), 264]
@@ -48,4 +48,4 @@ def test_the_drawing_has_a_bar_a_bin_as_tall_as_its_count() -> None:
 
 
 def test_nothing_can_be_drawn_too() -> None:
-    assert "0 in all" in draw(Histogram((0, 1), (0,)), "Nothing", "tokens")
+    assert "0 in all" in draw_histogram(Histogram((0, 1), (0,)), "Nothing", "tokens")

@@ -8,7 +8,7 @@ from wholelake import WORDS, rewrite, table
 from gristmill.errors import DataError, MalformedRow
 from gristmill.lake.ledger.derived import examples_path
 from gristmill.lake.rows.blocklists.blocklist import listed_pairs
-from gristmill.scores.described import describe
+from gristmill.scores.described import describe_set
 from gristmill.scores.examples import Example, holds_listed, read_examples, write_examples
 
 KINDS = {"count": "score", "first": "spans", "silent": "score"}
@@ -16,7 +16,7 @@ KINDS = {"count": "score", "first": "spans", "silent": "score"}
 
 def written(mill: Mill) -> tuple[Example, ...]:
     shards = table(mill, WORDS)
-    return write_examples(mill.store, describe(mill.store, WORDS, shards, KINDS), shards)
+    return write_examples(mill.store, describe_set(mill.store, WORDS, shards, KINDS), shards)
 
 
 def listing(mill: Mill, *ids: str) -> None:

@@ -3,9 +3,9 @@
 from testkit import Mill
 from wholelake import WORDS, table
 
-from gristmill.queries.session import query
+from gristmill.queries.session import run_query
 from gristmill.reading.opened_lake import OpenedLake
-from gristmill.scores.described import describe, described_before
+from gristmill.scores.described import describe_set, described_before
 from gristmill.scores.page import page_of
 from gristmill.scores.quantiles import describe_sampled, quantiles_of
 
@@ -13,7 +13,7 @@ KINDS = {"count": "score", "first": "spans", "silent": "score"}
 
 
 def kinds(mill: Mill, declared: dict[str, str] | None) -> tuple[int, dict[str, str]]:
-    made = describe(mill.store, WORDS, table(mill, WORDS), declared)
+    made = describe_set(mill.store, WORDS, table(mill, WORDS), declared)
     return made.read, {each.name: each.kind for each in made.labels}
 
 
@@ -35,31 +35,31 @@ def test_samples_have_the_declared_kinds_too(whole: Mill) -> None:
 def test_columns_that_some_made_with_the_shelf_and_others_without_are_not_added_up(whole: Mill) -> None:
     """Shard `a` has the scores 1 to 5, four of each; counted as spans, each of the 20 rows of `b` has one."""
     a, b = table(whole, WORDS)
-    describe(whole.store, WORDS, [a], KINDS)
-    describe(whole.store, WORDS, [b], None)
+    describe_set(whole.store, WORDS, [a], KINDS)
+    describe_set(whole.store, WORDS, [b], None)
     assert described_before(whole.store, WORDS, [a, b]) is None
     assert quantiles_of(whole.store, WORDS, [a, b], [0.5]) is None
-    made = describe(whole.store, WORDS, [a, b], None)
+    made = describe_set(whole.store, WORDS, [a, b], None)
     assert (made.read, {each.name: each.kind for each in made.labels}["count"]) == (1, "score")
     assert described_before(whole.store, WORDS, [a, b]) is not None
 
 
 def test_a_query_without_the_shelf_reads_the_kinds_that_columns_have(whole: Mill) -> None:
     a, b = table(whole, WORDS)
-    describe(whole.store, WORDS, [a], KINDS)
-    describe(whole.store, WORDS, [b], None)
-    with query(OpenedLake(str(whole.root), {}, shelves=()), "select count from pages_v0_words_1") as reader:
+    describe_set(whole.store, WORDS, [a], KINDS)
+    describe_set(whole.store, WORDS, [b], None)
+    with run_query(OpenedLake(str(whole.root), {}, shelves=()), "select count from pages_v0_words_1") as reader:
         assert [row["count"] for batch in reader for row in batch.to_pylist()] == [1.0, 2.0, 3.0, 4.0, 5.0] * 8
 
 
 def test_a_label_that_no_tagger_declares_is_undeclared(whole: Mill) -> None:
     """`first` has one span in each row, `count` a score: a set does not tell them apart. `silent` has no rows."""
-    made = describe(whole.store, WORDS, table(whole, WORDS), {"first": "spans"})
+    made = describe_set(whole.store, WORDS, table(whole, WORDS), {"first": "spans"})
     page = page_of(made, [])
     assert made.undeclared == {each.name for each in made.labels} - {"first"} >= {"count"}
     assert "<td>count</td><td>undeclared</td>" in page
     assert "<td>first</td><td>spans</td>" in page
     assert "no tagger on the shelves declares it" in page
-    declared = describe(whole.store, WORDS, table(whole, WORDS), KINDS)
+    declared = describe_set(whole.store, WORDS, table(whole, WORDS), KINDS)
     assert (declared.read, declared.undeclared) == (2, frozenset())
     assert "undeclared" not in page_of(declared, [])

@@ -5,7 +5,7 @@ from testkit import Mill
 
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Shard
-from gristmill.scores.quantiles import SAMPLED, describe_sampled, quantiles_of, sampled
+from gristmill.scores.quantiles import SAMPLED, describe_sampled, quantiles_of, sampled_shards
 
 pytestmark = pytest.mark.slow
 
@@ -44,5 +44,5 @@ def test_columns_that_are_there_are_not_written_again(mill: Mill) -> None:
 
 def test_of_many_shards_64_are_looked_at_evenly() -> None:
     shards = [Shard(f"{n:04d}", 1, 1, 1, "", "", "", "", ()) for n in range(10 * SAMPLED)]
-    assert [each.name for each in sampled(shards)] == [f"{n:04d}" for n in range(0, 10 * SAMPLED, 10)]
-    assert sampled(shards[:SAMPLED]) == shards[:SAMPLED]
+    assert [each.name for each in sampled_shards(shards)] == [f"{n:04d}" for n in range(0, 10 * SAMPLED, 10)]
+    assert sampled_shards(shards[:SAMPLED]) == shards[:SAMPLED]

@@ -4,7 +4,7 @@ import msgspec
 import numpy as np
 from draws import draws
 
-from gristmill.scores.statistics import GREATEST, LabelStatistics, added, numbers_of
+from gristmill.scores.statistics import GREATEST, LabelStatistics, numbers_of, sum_statistics
 
 
 def of(numbers: list[float], shard: str = "a", kind: str = "score") -> LabelStatistics:
@@ -16,9 +16,9 @@ def test_a_sum_beyond_all_numbers_can_be_stored_and_added() -> None:
     huge = of([1e308, 1e308, 3.0])
     assert msgspec.json.decode(msgspec.json.encode(huge), type=LabelStatistics) == huge
     assert huge.total == GREATEST
-    assert added([huge, huge]).total == GREATEST
-    assert added([of([-1e308]), of([-1e308])]).total == -GREATEST
-    assert added([of([-1e308, -1e308]), of([1e308])]).total == GREATEST  # unknown
+    assert sum_statistics([huge, huge]).total == GREATEST
+    assert sum_statistics([of([-1e308]), of([-1e308])]).total == -GREATEST
+    assert sum_statistics([of([-1e308, -1e308]), of([1e308])]).total == GREATEST  # unknown
     assert of([1e308, 1e308, -1e308]).total == 1e308
 
 
@@ -37,7 +37,7 @@ def test_shards_add_up_to_what_their_rows_would_give_together() -> None:
     for seed in range(draws(40)):
         dice = random.Random(seed)
         shards = {name: [float(dice.randint(0, 5)) for _ in range(dice.randint(0, 8))] for name in "abc"}
-        found = added([of(numbers, name) for name, numbers in shards.items()])
+        found = sum_statistics([of(numbers, name) for name, numbers in shards.items()])
         rows = [(number, name, row) for name, numbers in shards.items() for row, number in enumerate(numbers)]
         assert list(found.lowest) == sorted(rows)[:5]
         assert list(found.highest) == sorted(rows, key=lambda each: (-each[0], *each[1:]))[:5]
@@ -45,6 +45,6 @@ def test_shards_add_up_to_what_their_rows_would_give_together() -> None:
 
 
 def test_a_label_without_rows_is_nothing() -> None:
-    assert added([of([]), of([])]).rows == 0
-    assert added([of([]), of([2.0], "b")]) == of([2.0], "b")
+    assert sum_statistics([of([]), of([])]).rows == 0
+    assert sum_statistics([of([]), of([2.0], "b")]) == of([2.0], "b")
     assert of([]).mean == 0

@@ -16,7 +16,7 @@ def test_a_kind_is_verified_and_searched_by_a_room_or_by_its_stage(kind: AssetKi
     answers = type(behaviour_of(kind))
     assert (answers.findings is KindBehaviour.findings) == (kind in KNOWN)
     if kind not in KNOWN:
-        assert (answers.held is not KindBehaviour.held) == bool(kind.area)
+        assert (answers.held_documents is not KindBehaviour.held_documents) == bool(kind.area)
 
 
 def test_every_entry_is_of_a_kind_and_fits() -> None:

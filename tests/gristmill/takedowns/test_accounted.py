@@ -11,7 +11,7 @@ from wholelake import TOKENIZER
 
 from gristmill.lake.address import cache_index
 from gristmill.lake.identity import digest_of
-from gristmill.lake.ledger.files import dump, read_ledger
+from gristmill.lake.ledger.files import as_json, read_ledger
 from gristmill.lake.ledger.lake_id import make_lake_id
 from gristmill.lake.ledger.model import Recipe
 from gristmill.lake.rows.blocklists.blocklist import add_to_blocklist
@@ -23,7 +23,7 @@ from gristmill.stages.fingerprints.order import Order
 from gristmill.stages.mixing.step import stream_step
 from gristmill.stages.models.ledger import write_folder
 from gristmill.stages.token_cache.step import TokenCacheStep
-from gristmill.takedowns.accounted import unread
+from gristmill.takedowns.accounted import find_unread
 from gristmill.takedowns.finder import Finder
 from gristmill.takedowns.wanted import Wanted
 
@@ -44,11 +44,13 @@ def clean(tmp_path_factory: pytest.TempPathFactory) -> Mill:
     for asset in ("labels/quiz", "models/rude-1"):
         files = {"rows.jsonl": b'{"text":"a"}\n', "weights.bin": b"7"}
         write_folder(mill.store, asset, Recipe(asset, 1, {}), (), files, ("rows.jsonl",), {}, old=None)
-    mill.store.put("dedupe/d-1/order.json", dump(Order()))
-    release = PinnedRelease(1, "r1", "even", "tiny-1", "", (), (), {}, {"releases/r1/card.json": digest_of("")}).sealed
-    mill.store.put("withdrawn/releases/r1.json", dump(release))
+    mill.store.put("dedupe/d-1/order.json", as_json(Order()))
+    release = PinnedRelease(
+        1, "r1", "even", "tiny-1", "", (), (), {}, {"releases/r1/card.json": digest_of("")}
+    ).with_digest
+    mill.store.put("withdrawn/releases/r1.json", as_json(release))
     record = ErasureRecord(1, (("pages", "doc-8", "asked"),), {}, (), done=True)
-    mill.store.put("withdrawn/0123456789abcdef.json", dump(record))
+    mill.store.put("withdrawn/0123456789abcdef.json", as_json(record))
     return mill
 
 
@@ -61,7 +63,7 @@ def mill(clean: Mill, tmp_path: Path) -> Mill:
 def unproven(mill: Mill) -> list[str]:
     """What a proof names: paths of objects and folders, and the places of the document in files beside shards."""
     search = Finder(mill.store, WANTED, KNOWN, proven=True).run()
-    left = unread(mill.store, search.read)
+    left = find_unread(mill.store, search.read)
     beside = [each.where.partition(": ")[0] for each in search.found if each.area in {"labels", "columns"}]
     return [*left.old, *left.strays, *left.foreign, *left.raw, *beside]
 
@@ -124,7 +126,7 @@ def test_a_part_that_an_old_index_names_needs_the_next_index_before_gc(mill: Mil
     index = cache_index("even", TOKENIZER.name)
 
     def parts() -> dict[str, str]:
-        old = unread(mill.store, Finder(mill.store, WANTED, KNOWN, proven=True).run().read).old
+        old = find_unread(mill.store, Finder(mill.store, WANTED, KNOWN, proven=True).run().read).old
         return {path: why for path, why in old.items() if "/part-" in path}
 
     kept = parts()

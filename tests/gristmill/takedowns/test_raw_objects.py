@@ -29,11 +29,11 @@ def why(mill: Mill, path: str, rows: list[Shard] | None = None) -> str:
     """What is said of one object."""
     objects = RawObjects(mill.store)
     objects.add(mill.documents(), rows or read_ledger(mill.store, mill.documents())[1])
-    assert objects.elsewhere() == [RAW]
+    assert objects.assets_outside() == [RAW]
     entry = mill.store.head(path)
     assert entry is not None
     said = objects.why_unread(entry)
-    assert objects.elsewhere() == ([RAW] if said == UNUSED else [])
+    assert objects.assets_outside() == ([RAW] if said == UNUSED else [])
     return said
 
 

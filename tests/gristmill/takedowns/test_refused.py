@@ -8,7 +8,7 @@ from testkit import SNAPSHOT, Mill, make_documents, own_shelf, packed
 
 from gristmill.lake.address import documents_asset, place, raw_folder
 from gristmill.lake.rows.row_blocks import HEAD
-from gristmill.recipes.shelf import find
+from gristmill.recipes.shelf import find_recipe
 from gristmill.recipes.source import Source
 from gristmill.stages.conversion.step import ConversionStep
 from gristmill.takedowns.places import Search
@@ -44,7 +44,7 @@ def test_an_id_behind_what_the_quarantine_keeps_is_looked_for_in_the_raw_object(
     own_shelf(mill, "sources", LOOSE)
     monkeypatch.syspath_prepend(str(tmp_path))
     mill.raw("a.jsonl.gz", packed(make_documents(1)) + gzip.compress(row.encode(), mtime=0), "loose")
-    source = find("sources", Source, ("own_sources",), "loose")
+    source = find_recipe("sources", Source, ("own_sources",), "loose")
     mill.make(ConversionStep(source, SNAPSHOT, ("own_sources",)))
     documents = find_partition(mill.store, place(documents_asset("loose", "v0"), SNAPSHOT))
     assert documents is not None

@@ -160,7 +160,9 @@ def test_raw_data_elsewhere_are_named_by_their_own_address(
     mill.convert()
     shutil.move(mill.root / "sources/pages/raw", tmp_path / "elsewhere")
     source = replace(mill.source(), raw=elsewhere.url)
-    monkeypatch.setattr(raw_places, "find", lambda *_: source)  # the shelf of a team whose raw data lie elsewhere
+    monkeypatch.setattr(
+        raw_places, "find_recipe", lambda *_: source
+    )  # the shelf of a team whose raw data lie elsewhere
     raw = raw_of(mill, "pages", "doc-00001")
     assert (raw.path, raw.why) == (f"{elsewhere.url}/2024/a.jsonl", "")
 
@@ -173,7 +175,7 @@ def test_an_object_that_is_not_the_one_that_was_read_is_told(mill: Mill, monkeyp
     new.parent.mkdir(parents=True)
     new.write_bytes(lines(make_documents(2)))
     source = replace(mill.source(), raw=str(mill.root.parent / "new"))
-    monkeypatch.setattr(raw_places, "find", lambda *_: source)
+    monkeypatch.setattr(raw_places, "find_recipe", lambda *_: source)
     shutil.move(mill.root / "sources/pages/raw", mill.root.parent / "old")
     assert raw_of(mill, "pages", "doc-00001").why == ""  # a copy
     other = "its bytes there are not those that were read: it was replaced, or `raw=` led elsewhere then"
@@ -189,7 +191,7 @@ def test_an_object_that_is_not_the_one_that_was_read_is_told(mill: Mill, monkeyp
 
 def test_of_a_parquet_file_the_row_is_told(mill: Mill, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     source = replace(mill.source(), convert=ParquetRows(source="pages"), select=None)
-    monkeypatch.setattr(conversion_grinder, "find", lambda *_: source)  # the shelf of a team with parquet files
+    monkeypatch.setattr(conversion_grinder, "find_recipe", lambda *_: source)  # the shelf of a team with parquet files
     table = pa.table({"id": [f"row-{n}" for n in range(5)], "text": ["first", None, "third", "fourth", "fifth"]})
     pq.write_table(table, tmp_path / "a.parquet")
     mill.raw("a.parquet", (tmp_path / "a.parquet").read_bytes())

@@ -59,7 +59,7 @@ def wiki_page(n: int) -> str:
 def converted_by(mill: Mill, monkeypatch: pytest.MonkeyPatch, convert: Callable[..., Any], **options: Any) -> None:
     """Converts the raw data of `pages` by another reader."""
     source = replace(mill.source(), convert=convert, select=None, **options)
-    monkeypatch.setattr(conversion_grinder, "find", lambda *_: source)
+    monkeypatch.setattr(conversion_grinder, "find_recipe", lambda *_: source)
     mill.make(ConversionStep(source, SNAPSHOT, SHELVES))
 
 

@@ -57,10 +57,10 @@ def test_what_is_read_for_one_row_serves_the_next_until_another_thing_is_read(mi
     reads: list[str] = []
 
     def once(key: str) -> str:
-        return partition.once("shard", key, lambda: reads.append(key) or f"rows of {key}")  # type: ignore[func-returns-value]
+        return partition.read_once("shard", key, lambda: reads.append(key) or f"rows of {key}")  # type: ignore[func-returns-value]
 
     assert [once(key) for key in "aab"] == ["rows of a", "rows of a", "rows of b"]
-    assert partition.once("other", "a", lambda: 1) == 1
+    assert partition.read_once("other", "a", lambda: 1) == 1
     assert once("b") == "rows of b"
     assert once("a") == "rows of a"
     assert reads == ["a", "b", "a"]

@@ -45,7 +45,7 @@ def other_tail(mill: Mill, where: Place, tail: bytes) -> None:
 def raw_spans(rows: int, *spans: RawSpan) -> bytes:
     """Packed spans of this many rows of one raw object: the given ones first, then ones that are not known."""
     writer = RawSpansWriter()
-    writer.begin()
+    writer.begin_object()
     for number in range(rows):
         writer.add(spans[number] if number < len(spans) else None)
     return writer.pack()

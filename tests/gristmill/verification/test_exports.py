@@ -16,7 +16,7 @@ from testkit import Mill
 from wholelake import reseal_shard
 
 from gristmill.energon.recipes.exports import EnergonWebdataset
-from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.index_ledger import IndexLedger, compose_index, content_digest, read_index_ledger
 from gristmill.lake.rows.shard_file import gzip_bytes
 from gristmill.recipes.export_formats.codec import Cut
@@ -114,7 +114,7 @@ def told(mill: Mill, **files: bytes) -> Iterator[str]:
     for path, data in files.items():
         mill.store.put(path, data)
         digests[path] = content_digest(data, path, mill.store.url)
-    mill.store.put(LEDGER, dump(compose_index(INDEX, ledger.inputs, digests)))
+    mill.store.put(LEDGER, as_json(compose_index(INDEX, ledger.inputs, digests)))
     yield from found(mill, LEDGER)
 
 
@@ -135,9 +135,9 @@ def test_checksums_that_are_not_those_of_the_files_are_found(mill: Mill) -> None
 def test_a_release_that_does_not_follow_from_the_slices_is_found(mill: Mill) -> None:
     path = f"{INDEX}/release.json"
     release = release_of(mill)
-    wrong = dump(msgspec.structs.replace(release, files=release.files[1:]))
+    wrong = as_json(msgspec.structs.replace(release, files=release.files[1:]))
     assert any(f"{path}: it does not follow from the parts" in each for each in told(mill, **{path: wrong}))
-    wrong = dump(msgspec.structs.replace(release, format={"type": "energon"}))
+    wrong = as_json(msgspec.structs.replace(release, format={"type": "energon"}))
     assert any("adds 'energon' to gristmill.exports" in each for each in told(mill, **{path: wrong}))
 
 
@@ -182,7 +182,7 @@ def sealed_sqlite(tars: Mill, copy: Path) -> list[str]:
     known = read_index_ledger(tars.store, ledger)
     assert isinstance(known, IndexLedger)
     digests = {**known.files, path: content_digest(copy.read_bytes(), path, tars.store.url)}
-    tars.store.put(ledger, dump(compose_index(known.asset, known.inputs, digests)))
+    tars.store.put(ledger, as_json(compose_index(known.asset, known.inputs, digests)))
     return found(tars, ledger)
 
 

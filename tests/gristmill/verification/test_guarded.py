@@ -13,7 +13,7 @@ from wholelake import CACHE, STREAM, reseal_shard, rewrite
 
 from gristmill.__main__ import main
 from gristmill.errors import RecipeError, StoreError
-from gristmill.execution.finding import Finding, guarded
+from gristmill.execution.finding import Finding, guard_proof
 from gristmill.lake.ledger.shard_sample import ShardSample
 from gristmill.verification.audit import audit_reencoding
 from gristmill.verification.reencoding import reencoding_findings
@@ -61,7 +61,7 @@ def test_a_lake_that_does_not_answer_is_no_finding(whole: Mill) -> None:
     shutil.rmtree(whole.root)
     again = reencoding_findings(whole.store, CACHE, ShardSample(1), whole.said.append, set())
     with pytest.raises(StoreError):
-        list(guarded(whole.store, CACHE.ledger, again))
+        list(guard_proof(whole.store, CACHE.ledger, again))
 
 
 def test_a_resealed_shard_of_fewer_rows_than_its_index_hides_nothing(
@@ -85,14 +85,14 @@ def test_whatever_one_proof_raises_is_its_finding_alone(whole: Mill) -> None:
         raise error
 
     for error in (IndexError("5 is out of bounds"), RecursionError(), SystemExit(1)):
-        before, last = guarded(whole.store, "a", proof(error))
+        before, last = guard_proof(whole.store, "a", proof(error))
         assert before.what == "before"
         assert last.what.startswith(f"not proven to its end: {type(error).__name__}")
         assert "damage, or a bug" in last.what
-    _, last = guarded(whole.store, "a", proof(RecipeError("b: no such rule")))
+    _, last = guard_proof(whole.store, "a", proof(RecipeError("b: no such rule")))
     assert last.what == "not proven to its end: b: no such rule"
     with pytest.raises(KeyboardInterrupt):
-        list(guarded(whole.store, "a", proof(KeyboardInterrupt())))
-    left = guarded(whole.store, "a", proof(ValueError()))
+        list(guard_proof(whole.store, "a", proof(KeyboardInterrupt())))
+    left = guard_proof(whole.store, "a", proof(ValueError()))
     assert next(left).what == "before"
     left.close()  # type: ignore[attr-defined]  # whoever wants one finding leaves the others

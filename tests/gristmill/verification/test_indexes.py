@@ -18,10 +18,10 @@ from wholelake import CACHE, STREAM, TOKENIZER, even
 
 from gristmill.formats.levanter.array_writer import Values
 from gristmill.formats.levanter.cache import CacheWriter
-from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, dump_ledger, load_ledger, merge
+from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, dump_ledger, load_ledger, merged_ledger
 from gristmill.formats.levanter.checksums import CHECKSUMS, open_checked, put_checksums
 from gristmill.formats.levanter.dtype import DType
-from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.index_ledger import compose_index, content_digest, read_index_ledger
 from gristmill.lake.store.hashing import Uploads
 from gristmill.stages.cache_index.index import index_cache
@@ -58,7 +58,7 @@ def reseal_index(mill: Mill, files: dict[str, bytes], name: str = "ledger.json")
     for path, data in files.items():
         mill.store.put(path, data)
         digests[path] = content_digest(data, path, mill.store.url)
-    mill.store.put(f"{INDEX}/{name}", dump(compose_index(ledger.asset, ledger.inputs, digests)))
+    mill.store.put(f"{INDEX}/{name}", as_json(compose_index(ledger.asset, ledger.inputs, digests)))
 
 
 def merged_anew(mill: Mill, order: Callable[[list[str]], list[str]]) -> bytes:
@@ -67,7 +67,7 @@ def merged_anew(mill: Mill, order: Callable[[list[str]], list[str]]) -> bytes:
     parts = order(old["finished_shards"])
     paths = {part: f"{CACHE.asset}/train/{part}/{LEDGER_NAME}" for part in parts}
     ledgers = {part: load_ledger(mill.store.read(path), path) for part, path in paths.items()}
-    return dump_ledger(merge(ledgers, old["metadata"]["preprocessor_metadata"]))
+    return dump_ledger(merged_ledger(ledgers, old["metadata"]["preprocessor_metadata"]))
 
 
 def test_a_lake_with_everything_is_proven(everything: Mill) -> None:
@@ -191,7 +191,7 @@ def test_what_lies_among_the_files_of_an_index_is_a_stray(everything: Mill) -> N
 def test_a_packing_plan_for_another_merged_ledger_is_found_even_if_its_ledger_agrees(everything: Mill) -> None:
     path = f"{INDEX}/packing/pages-train-8.json"
     data = json.loads(everything.store.read(path)) | {"ledger": "0"}
-    reseal_index(everything, {path: dump(data) + b"\n"}, "packing/8.json")
+    reseal_index(everything, {path: as_json(data) + b"\n"}, "packing/8.json")
     assert told(everything) == [(path, "made for another merged ledger of this split than the lake has")]
 
 
@@ -214,7 +214,7 @@ def forge_plan(mill: Mill, examples: list[int] | None, report: dict[str, object]
         data = file.getvalue()
         plan["examples"]["sha256"] = hashlib.sha256(data).hexdigest()
     plan["report"] |= report
-    files = {f"{stem}.json": dump(plan) + b"\n", f"{stem}.npy": data}
+    files = {f"{stem}.json": as_json(plan) + b"\n", f"{stem}.npy": data}
     reseal_index(mill, files, "packing/16.json")
     return f"{stem}.json"
 

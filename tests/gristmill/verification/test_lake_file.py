@@ -6,7 +6,7 @@ from releasekit import write_whole
 from testkit import Mill
 from wholelake import WORDS
 
-from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.lake_id import LAKE_FILE, make_lake_id
 from gristmill.lake.ledger.receipts import read_run_note
 from gristmill.releases.withdrawal import withdraw_release
@@ -17,7 +17,7 @@ def run_by_dagster(mill: Mill) -> None:
     """The note that a run of Dagster's leaves."""
     note = read_run_note(mill.store, WORDS)
     note.about["run"] = "1a2b3c"
-    mill.store.put(WORDS.run, dump(note))
+    mill.store.put(WORDS.run, as_json(note))
 
 
 def test_a_lake_that_only_plain_python_wrote_needs_no_id(whole: Mill) -> None:

@@ -13,7 +13,7 @@ from wholelake import CACHE, DOCUMENTS, REVISED, STREAM, WORDS, reseal, reseal_s
 
 from gristmill.execution.finding import Finding
 from gristmill.lake.address import Place
-from gristmill.lake.ledger.files import compose, dump, pack_table, read_ledger
+from gristmill.lake.ledger.files import as_json, compose_ledger, pack_table, read_ledger
 from gristmill.lake.ledger.receipts import Receipt
 from gristmill.lake.rows.shard_file import gzip_bytes
 from gristmill.verification.audit import audit_ledger
@@ -28,17 +28,17 @@ def edit_table(mill: Mill) -> None:
 def spell_out(mill: Mill) -> None:
     """The same rows with spaces, and a head that names them."""
     head, rows = read_ledger(mill.store, DOCUMENTS)
-    lines = b"".join(json.dumps(json.loads(dump(row)), sort_keys=True).encode() + b"\n" for row in rows)
+    lines = b"".join(json.dumps(json.loads(as_json(row)), sort_keys=True).encode() + b"\n" for row in rows)
     digest = hashlib.sha256(lines).hexdigest()
     mill.store.put(DOCUMENTS.table, gzip_bytes(lines))
     table_digest = msgspec.structs.replace(head.table, sha256=digest)
-    mill.store.put(DOCUMENTS.ledger, dump(msgspec.structs.replace(head, table=table_digest)))
+    mill.store.put(DOCUMENTS.ledger, as_json(msgspec.structs.replace(head, table=table_digest)))
 
 
 def read_twice(mill: Mill) -> None:
     ledger, rows = read_ledger(mill.store, WORDS)
-    twice = compose(WORDS, ledger.recipe, (*ledger.inputs, *ledger.inputs), rows)
-    mill.store.put(WORDS.ledger, dump(twice))
+    twice = compose_ledger(WORDS, ledger.recipe, (*ledger.inputs, *ledger.inputs), rows)
+    mill.store.put(WORDS.ledger, as_json(twice))
 
 
 def read_another(mill: Mill) -> None:
@@ -164,7 +164,7 @@ def test_objects_of_a_run_at_work_are_notes_and_others_are_strays_all_the_same(w
     c, d, x = (DOCUMENTS.shard(name) for name in "cdx")
     whole.store.put(DOCUMENTS.claim, b'{"token":"x"}')
     whole.store.put(
-        DOCUMENTS.receipt("c"), dump(Receipt(msgspec.structs.replace(table(whole, DOCUMENTS)[0], name="c")))
+        DOCUMENTS.receipt("c"), as_json(Receipt(msgspec.structs.replace(table(whole, DOCUMENTS)[0], name="c")))
     )
     whole.store.put(f"{DOCUMENTS.receipts}.plan-x.gz", gzip_bytes(b'{"inputs":null,"name":"d"}'))
     whole.store.put(f"{DOCUMENTS.receipts}junk", b"x")
@@ -187,7 +187,7 @@ def test_clusters_that_read_documents_and_scores_are_compared_by_whole_tables(tm
         lies = tuple(msgspec.structs.replace(each, content="0" * 64) for each in row.inputs)
         row = msgspec.structs.replace(row, inputs=lies)
         near.store.put(clusters.table, pack_table([row]))
-        near.store.put(clusters.ledger, dump(compose(clusters, ledger.recipe, ledger.inputs, [row])))
+        near.store.put(clusters.ledger, as_json(compose_ledger(clusters, ledger.recipe, ledger.inputs, [row])))
         found = [finding.what for finding in LedgerProof(near.store, clusters).upstream()]
         assert len(found) == len(lies)
         assert all("shard all was made from 1 of " in what for what in found if "r00001" not in what)

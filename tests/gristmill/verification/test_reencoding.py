@@ -54,7 +54,11 @@ def forged(mill: Mill, **changes: Any) -> None:
 def test_a_sample_is_encoded_again_by_the_reference(talks: Mill) -> None:
     assert found(talks) == ([], {"a", "b"})
     assert talks.said[-1].endswith("20 documents encoded again")
-    half = next(s for s in map(partial(ShardSample, 0.5), range(99)) if s.has(SNAPSHOT, "a") > s.has(SNAPSHOT, "b"))
+    half = next(
+        s
+        for s in map(partial(ShardSample, 0.5), range(99))
+        if s.contains_shard(SNAPSHOT, "a") > s.contains_shard(SNAPSHOT, "b")
+    )
     assert found(talks, half) == ([], {"a"})
     assert talks.said[-1].endswith("10 documents encoded again")
 

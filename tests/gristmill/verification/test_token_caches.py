@@ -12,7 +12,7 @@ from wholelake import CACHE, even, flip, make_cache, reseal_shard, table
 
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME
 from gristmill.lake.address import cache_asset, place
-from gristmill.lake.ledger.files import compose, dump, pack_table, read_ledger
+from gristmill.lake.ledger.files import as_json, compose_ledger, pack_table, read_ledger
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.row_format import Text
 from gristmill.stages.mixing.step import stream_step
@@ -64,7 +64,7 @@ def another_fingerprint(mill: Mill) -> None:
     """As an attacker would write it: the ledger's own digest fits."""
     ledger = read_tokenizer_ledger(mill.store, "tiny-1")
     assert ledger is not None
-    mill.store.put(ledger_path("tiny-1"), dump(msgspec.structs.replace(ledger, fingerprint="0" * 64).sealed()))
+    mill.store.put(ledger_path("tiny-1"), as_json(msgspec.structs.replace(ledger, fingerprint="0" * 64).with_digest()))
 
 
 LIES: dict[str, Lie] = {
@@ -206,7 +206,7 @@ def test_shards_in_other_parts_than_the_recipe_says_are_found(tmp_path: Path) ->
         recipe = msgspec.structs.replace(head.recipe, parameters={**head.recipe.parameters, "parts": parts})
         rows = [msgspec.structs.replace(part, recipe=recipe.digest)]
         mill.store.put(here.table, pack_table(rows))
-        mill.store.put(here.ledger, dump(compose(here, recipe, head.inputs, rows)))
+        mill.store.put(here.ledger, as_json(compose_ledger(here, recipe, head.inputs, rows)))
         return [found.what for found in cache_findings(mill.store, here, mill.said.append)]
 
     assert declare(1) == []

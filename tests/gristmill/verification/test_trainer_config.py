@@ -8,18 +8,18 @@ import pytest
 from wholelake import CACHE, TOKENIZER, even
 
 from gristmill.errors import RecipeError
-from gristmill.lake.ledger.files import compose
+from gristmill.lake.ledger.files import compose_ledger
 from gristmill.lake.ledger.model import Ledger, Recipe
 from gristmill.recipes.row_format import Chat, Format, Prebuilt, Text, parameters_of
 from gristmill.stages.token_cache.levanter_config import data_yaml
-from gristmill.verification.trainer_config import misconfigured, recorded_format
+from gristmill.verification.trainer_config import first_wrong_value, recorded_format
 
 INDEX = "token_caches/even/tiny-1/index"
 CHAT = Chat(chat_template="{{ messages }}", pack=4, slice_strategy="right")
 
 
 def head(form: Format, eos: str | None = "<|endoftext|>") -> Ledger:
-    return compose(CACHE, Recipe("tokenize", 1, {"format": parameters_of(form), "eos": eos}), (), [])
+    return compose_ledger(CACHE, Recipe("tokenize", 1, {"format": parameters_of(form), "eos": eos}), (), [])
 
 
 def written(form: Format) -> bytes:
@@ -29,7 +29,7 @@ def written(form: Format) -> bytes:
 
 
 def wrong(data: bytes, *heads: Ledger) -> str | None:
-    return misconfigured(data, "lake", INDEX, {"pages": CACHE.asset}, heads)
+    return first_wrong_value(data, "lake", INDEX, {"pages": CACHE.asset}, heads)
 
 
 @pytest.mark.parametrize("form", [Text(), Text(pack=3), CHAT, Chat(), Prebuilt(loss_weights_key="weights")])

@@ -7,7 +7,7 @@ import dagster as dg
 import pytest
 
 from gristmill.errors import DataError
-from resources.pages.launches import LAUNCH, divided, launch_all
+from resources.pages.launches import LAUNCH, divide_launch, launch_all
 
 YEARS = ["2021", "2022", "2023", "2024", "2025"]
 
@@ -55,13 +55,13 @@ def without_launch(parts: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def test_two_launches_of_the_same_have_tags_of_their_own(store: dg.DagsterInstance) -> None:
     asked = {"assetSelection": LETTERS, "partitionNames": YEARS}
-    one, other = (divided(asked, GRAPH, store, 2)[0]["tags"] for _ in range(2))
+    one, other = (divide_launch(asked, GRAPH, store, 2)[0]["tags"] for _ in range(2))
     assert one != other
 
 
 def test_few_snapshots_are_one_launch_as_it_was_asked_for(store: dg.DagsterInstance) -> None:
     asked = {"assetSelection": [*LETTERS, _key("index")], "partitionNames": YEARS}
-    assert divided(asked, GRAPH, store, 5) == [asked]
+    assert divide_launch(asked, GRAPH, store, 5) == [asked]
 
 
 def test_many_snapshots_are_several_launches_for_the_same_assets(store: dg.DagsterInstance) -> None:
@@ -70,7 +70,7 @@ def test_many_snapshots_are_several_launches_for_the_same_assets(store: dg.Dagst
         "partitionNames": YEARS[::-1],
         "tags": [{"key": "who", "value": "me"}],
     }
-    assert without_launch(divided(asked, GRAPH, store, 2)) == [
+    assert without_launch(divide_launch(asked, GRAPH, store, 2)) == [
         {**asked, "partitionNames": YEARS[:2], "tags": [*asked["tags"], _part("1 of 3")]},
         {**asked, "partitionNames": YEARS[2:4], "tags": [*asked["tags"], _part("2 of 3")]},
         {**asked, "partitionNames": YEARS[4:], "tags": [*asked["tags"], _part("3 of 3")]},
@@ -79,8 +79,8 @@ def test_many_snapshots_are_several_launches_for_the_same_assets(store: dg.Dagst
 
 def test_all_snapshots_of_several_sources_are_launches_of_each(store: dg.DagsterInstance) -> None:
     asked = {"assetSelection": [*LETTERS, _key("diary/v0")], "allPartitions": True, "title": "all"}
-    assert divided(asked, GRAPH, store, 7) == [asked]
-    assert without_launch(divided(asked, GRAPH, store, 4)) == [
+    assert divide_launch(asked, GRAPH, store, 7) == [asked]
+    assert without_launch(divide_launch(asked, GRAPH, store, 4)) == [
         {"assetSelection": LETTERS, "partitionNames": YEARS[:4], "title": "all", "tags": [_part("1 of 3")]},
         {"assetSelection": LETTERS, "partitionNames": YEARS[4:], "title": "all", "tags": [_part("2 of 3")]},
         {"assetSelection": [_key("diary/v0")], "partitionNames": YEARS[:2], "title": "all", "tags": [_part("3 of 3")]},
@@ -89,14 +89,14 @@ def test_all_snapshots_of_several_sources_are_launches_of_each(store: dg.Dagster
 
 def test_many_snapshots_of_a_job_are_several_launches(store: dg.DagsterInstance) -> None:
     asked = {"selector": {"partitionSetName": "letters_journey_partition_set"}, "partitionNames": YEARS}
-    assert [each["partitionNames"] for each in divided(asked, GRAPH, store, 3)] == [YEARS[:3], YEARS[3:]]
-    assert divided({**asked, "partitionNames": None}, GRAPH, store, 3) == [{**asked, "partitionNames": None}]
+    assert [each["partitionNames"] for each in divide_launch(asked, GRAPH, store, 3)] == [YEARS[:3], YEARS[3:]]
+    assert divide_launch({**asked, "partitionNames": None}, GRAPH, store, 3) == [{**asked, "partitionNames": None}]
 
 
 @pytest.mark.parametrize("asked", [{"partitionNames": YEARS}, {"allPartitions": True}])
 def test_what_waits_for_all_of_them_is_refused_with_the_mend(store: dg.DagsterInstance, asked: dict[str, Any]) -> None:
     with pytest.raises(DataError, match=r"a launch of 5 snapshots with index, .* When all have ended, launch index"):
-        divided({"assetSelection": [*LETTERS, _key("index")], **asked}, GRAPH, store, 4)
+        divide_launch({"assetSelection": [*LETTERS, _key("index")], **asked}, GRAPH, store, 4)
 
 
 def _spans(*spans: tuple[str, str]) -> dict[str, Any]:
@@ -110,11 +110,11 @@ def test_snapshots_of_each_asset_are_counted_once_a_source(store: dg.DagsterInst
         {"assetKey": _key("diary/v0"), "partitions": None},
     ]
     asked = {"partitionsByAssets": both}
-    assert divided(asked, GRAPH, store, 7) == [asked]
+    assert divide_launch(asked, GRAPH, store, 7) == [asked]
     with pytest.raises(
         DataError, match=r"a launch of 7 snapshots, and not the same ones for all assets: .* at most 6,"
     ):
-        divided(asked, GRAPH, store, 6)
+        divide_launch(asked, GRAPH, store, 6)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_snapshots_of_each_asset_are_counted_once_a_source(store: dg.DagsterInst
     ],
 )
 def test_what_dagster_refuses_stays_one(store: dg.DagsterInstance, asked: dict[str, Any]) -> None:
-    assert divided(asked, GRAPH, store, 2) == [asked]
+    assert divide_launch(asked, GRAPH, store, 2) == [asked]
 
 
 class Launched:

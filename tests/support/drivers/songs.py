@@ -80,8 +80,15 @@ class Songs:
 
     def run(self, *words: str, **variables: str) -> tuple[int, str]:
         """The exit code of a command, and all that it printed."""
-        path = os.pathsep.join((str(self.site), str(ROOT)))
-        command = [sys.executable, "-m", "gristmill", *words]
+        return self._run(["-m", "gristmill", *words], variables)
+
+    def python(self, script: str) -> tuple[int, str]:
+        """The exit code of a script of Python, and all that it printed."""
+        return self._run(["-c", script], {})
+
+    def _run(self, words: list[str], variables: dict[str, str]) -> tuple[int, str]:
+        path = os.pathsep.join((str(self.site), str(ROOT), str(self.top)))
+        command = [sys.executable, *words]
         environment = os.environ | {"PYTHONPATH": path, "GRISTMILL_ENGINE": "inline", **variables}
         done = subprocess.run(
             command,

@@ -110,7 +110,7 @@ def write_dataset(
             for key, parts in samples.items():
                 writer.add(key, parts.items())
             writer.close()
-        taken = writer.take()
+        taken = writer.take_index()
         path.with_suffix(".tar.idx").write_bytes(index_bytes(taken.starts))
         index.add(number, taken)
     index.finish()

@@ -9,7 +9,7 @@ from resealed import Seals
 from testkit import Mill
 
 from gristmill.__main__ import main
-from gristmill.derivation.tasks import derive, not_as_declared, tasks_of
+from gristmill.derivation.tasks import derive_task, not_as_declared, tasks_of
 from gristmill.execution.finding import Finding
 from gristmill.execution.work import Say
 from gristmill.lake.asset_kinds import ledger_of_object
@@ -77,7 +77,7 @@ class Judge:
         samples = dict.fromkeys(("reconvert", "retag", "remix"), whole)
         found: list[Finding] = []
         for task in tasks_of(mill.lake, self._shelves, [ledger], samples, say, found):
-            result = derive(mill.lake, self._shelves, task, first_only=True)
+            result = derive_task(mill.lake, self._shelves, task, first_only=True)
             found += result.findings
             for note in result.notes:
                 say(note)

@@ -14,7 +14,7 @@ from testkit import Mill
 from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.lake.address import Place, place
 from gristmill.lake.asset_kinds import FINGERPRINTS, MARKS
-from gristmill.lake.ledger.files import compose, dump, pack_table
+from gristmill.lake.ledger.files import as_json, compose_ledger, pack_table
 from gristmill.lake.ledger.model import Input, Ledger, Shard, Upstream
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import Dedupe
@@ -66,9 +66,9 @@ def put_fingerprints(
 def publish_rows(store: Store, recipe: Dedupe, where: Place, rows: list[Shard]) -> Ledger:
     """Publishes a table of fingerprints."""
     documents = Upstream(f"sources/{where.asset.rpartition('/')[2]}/v0/documents", where.snapshot, "f")
-    ledger = compose(where, recipe.fingerprint_recipe, (documents,), rows)
+    ledger = compose_ledger(where, recipe.fingerprint_recipe, (documents,), rows)
     store.put(where.table, pack_table(rows))
-    store.put(where.ledger, dump(ledger))
+    store.put(where.ledger, as_json(ledger))
     return ledger
 
 
@@ -121,7 +121,7 @@ class HashLake:
     def matrix(self, number: int) -> dict[tuple[int, int], int]:
         """The matrix of a round."""
         found: Counter[tuple[int, int]] = Counter()
-        for row in self.mill.table(self.verdicts(number).made).values():
+        for row in self.mill.table(self.verdicts(number).made_place).values():
             for rank, first, count in BinaryPartRecord.of_row(row, "").facts["matrix"]:
                 found[rank, first] += count
         return dict(found)
@@ -129,13 +129,13 @@ class HashLake:
     def histogram(self, number: int) -> dict[int, int]:
         """The histogram of a round."""
         found: Counter[int] = Counter()
-        for row in self.mill.table(self.verdicts(number).made).values():
+        for row in self.mill.table(self.verdicts(number).made_place).values():
             found.update(dict(enumerate(BinaryPartRecord.of_row(row, "").facts["histogram"])))
         return {power: count for power, count in found.items() if count}
 
     def largest(self, number: int) -> dict[str, list[list[Any]]]:
         """The hashes of each bucket that occur most often."""
-        table = self.mill.table(self.verdicts(number).made)
+        table = self.mill.table(self.verdicts(number).made_place)
         return {name: BinaryPartRecord.of_row(row, "").facts["largest"] for name, row in table.items()}
 
     def verdict_pairs(self, number: int, rank: int) -> dict[int, tuple[int, int]]:

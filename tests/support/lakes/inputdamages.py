@@ -157,7 +157,7 @@ def _spans(data: bytes, edit: Edit) -> bytes:
     """The spans of documents, of which each is a row."""
     table = SpanTable.decode(data, "spans")
     rows = []
-    for first, last in itertools.pairwise(table.firsts.tolist()):
+    for first, last in itertools.pairwise(table.first_spans.tolist()):
         sizes = None if table.sizes is None else table.sizes[first:last]
         rows.append((table.starts[first:last], table.ends[first:last], sizes))
     rows = list(edit(rows))

@@ -24,7 +24,7 @@ class Feed:
     def __init__(self, rows: Sequence[bytes]) -> None:
         self._rows = list(rows)
 
-    def take(self, count: int, beside: str) -> list[bytes]:  # noqa: ARG002 - see AttributeFeed
+    def next_rows(self, count: int, beside: str) -> list[bytes]:  # noqa: ARG002 - see AttributeFeed
         taken, self._rows = self._rows[:count], self._rows[count:]
         return taken
 
@@ -58,4 +58,4 @@ def edited(
 
 def texts(block: FilteredBlock) -> list[str]:
     """The texts of the rows that are kept."""
-    return [json.loads(line)["text"] for line in block.kept()[0].splitlines()]
+    return [json.loads(line)["text"] for line in block.kept_rows()[0].splitlines()]

@@ -16,7 +16,7 @@ from gristmill.execution.step import Step, make
 from gristmill.lake.address import Place, attributes_asset, documents_asset, place
 from gristmill.lake.asset_kinds import CLUSTERS, FINGERPRINTS, HASH_RUNS, MARKS, VERDICTS
 from gristmill.lake.identity import IdDigest
-from gristmill.lake.ledger.files import compose, dump, pack_table, read_ledger
+from gristmill.lake.ledger.files import as_json, compose_ledger, pack_table, read_ledger
 from gristmill.lake.ledger.model import Input, Ledger, Recipe, Shard
 from gristmill.lake.rows.attribute import encode_row
 from gristmill.lake.rows.document import Document
@@ -139,13 +139,15 @@ class Near:
             for (source, id_), score, text in zip(pairs, values, texts, strict=True):
                 labels = {} if score is None else {"quality-1__good": [[0, len(text), score]]}
                 writer.write(encode_row(id_, source, labels) + b"\n")
-            rows.append(Shard.of(name, writer.close(), ids=digest(pairs), recipe=RECIPE.digest, inputs=inputs))
+            rows.append(
+                Shard.from_written(name, writer.close(), ids=digest(pairs), recipe=RECIPE.digest, inputs=inputs)
+            )
         self.publish(here, rows)
 
     def publish(self, here: Place, rows: list[Shard]) -> None:
         """Writes a ledger."""
         self.store.put(here.table, pack_table(rows))
-        self.store.put(here.ledger, dump(compose(here, RECIPE, (), rows)))
+        self.store.put(here.ledger, as_json(compose_ledger(here, RECIPE, (), rows)))
 
     def _documents(self, source: str, snapshot: str, texts: Texts) -> None:
         here = place(documents_asset(source, "v0"), snapshot)
@@ -154,7 +156,7 @@ class Near:
             pairs, writer = ids_of(source, snapshot, name, texts[name]), ShardWriter(self.store, here.shard(name))
             for (_, id_), text in zip(pairs, texts[name], strict=True):
                 writer.write(msgspec.json.encode(Document(id=id_, text=text, source=source)) + b"\n")
-            rows.append(Shard.of(name, writer.close(), ids=digest(pairs), recipe=RECIPE.digest, inputs=()))
+            rows.append(Shard.from_written(name, writer.close(), ids=digest(pairs), recipe=RECIPE.digest, inputs=()))
         self.publish(here, rows)
 
     def _fingerprints(self, rank: int, source: str, snapshot: str, texts: Texts) -> None:

@@ -19,7 +19,7 @@ from gristmill.__main__ import main
 from gristmill.errors import GristmillError
 from gristmill.lake.address import place_of_ledger
 from gristmill.lake.asset_kinds import ledger_of_object
-from gristmill.lake.ledger.files import compose, dump, parse_head, parse_table
+from gristmill.lake.ledger.files import as_json, compose_ledger, parse_head, parse_table
 from gristmill.lake.ledger.index_ledger import compose_index, content_digest, parse_index_ledger
 from gristmill.lake.rows.shard_file import gzip_bytes
 
@@ -175,7 +175,7 @@ def sealed(mill: Mill, odd: Odd) -> bool:
             if entry == path or path in ledger_of.files:
                 digest = {} if entry == path else {path: content_digest(odd.data, path, store.url)}
                 made = compose_index(ledger_of.asset, ledger_of.inputs, {**ledger_of.files, **digest})
-                store.put(entry, dump(made))
+                store.put(entry, as_json(made))
                 found = True
     return found
 
@@ -186,11 +186,11 @@ def _compose(mill: Mill, ledger: str, lines: bytes) -> bool:
     assert where is not None
     try:
         head, rows = parse_head(mill.store.read(ledger), ledger), parse_table([lines], where.table)
-        made = compose(where, head.recipe, head.inputs, rows)
+        made = compose_ledger(where, head.recipe, head.inputs, rows)
     except (GristmillError, TypeError):
         return False
-    mill.store.put(where.table, gzip_bytes(b"".join(dump(row) + b"\n" for row in rows)))
-    mill.store.put(ledger, dump(made))
+    mill.store.put(where.table, gzip_bytes(b"".join(as_json(row) + b"\n" for row in rows)))
+    mill.store.put(ledger, as_json(made))
     return True
 
 

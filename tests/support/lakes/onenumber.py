@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 from testkit import Mill
 
 from gristmill.lake.address import place
-from gristmill.lake.ledger.files import compose, dump, pack_table, read_ledger
-from gristmill.stages.fingerprints.binary_part import BinaryPartRecord, sealed
+from gristmill.lake.ledger.files import as_json, compose_ledger, pack_table, read_ledger
+from gristmill.stages.fingerprints.binary_part import BinaryPartRecord, seal_row
 from gristmill.stages.near_duplicates.cluster_files import BLOCK, CLUSTER, MEMBER, digest_of_records
 
 
@@ -40,6 +40,6 @@ def numbered_alike(mill: Mill, number: str) -> None:
             data = records.tobytes()
         mill.store.put(path, data)
         objects[path] = (hashlib.sha256(data).hexdigest(), len(data))
-    rows = [sealed(row, msgspec.structs.replace(record, objects=objects))]
+    rows = [seal_row(row, msgspec.structs.replace(record, objects=objects))]
     mill.store.put(there.table, pack_table(rows))
-    mill.store.put(there.ledger, dump(compose(there, head.recipe, head.inputs, rows)))
+    mill.store.put(there.ledger, as_json(compose_ledger(there, head.recipe, head.inputs, rows)))

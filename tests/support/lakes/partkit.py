@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
-from gristmill.lake.rows.raw_parts import Edge, cut, part_name
+from gristmill.lake.rows.raw_parts import Edge, cut_into_parts, part_name
 from gristmill.lake.store.protocol import Entry, ObjectVersion
 from gristmill.recipes.raw_object import RawObject, Refused
 
@@ -40,7 +40,7 @@ def read_parts(convert: Convert, name: str, data: bytes, size: int, piece: int =
     """What a converter makes of the parts of an object, after a look that they meet."""
     made: list[list[object]] = []
     at = Edge(0)
-    for part in cut(len(data), size):
+    for part in cut_into_parts(len(data), size):
         raw = RawObject(Held(data, piece), name, part_name(name, part.start), len(data), part=part)
         made.append(_rows(convert, raw))
         raw.sha256()

@@ -7,10 +7,10 @@ import numpy as np
 
 from gristmill.formats.levanter.array_writer import ObjectSink
 from gristmill.formats.levanter.cache import CacheWriter
-from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, CacheLedger, dump_ledger, merge
+from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, CacheLedger, dump_ledger, merged_ledger
 from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.address import place
-from gristmill.lake.ledger.files import compose, dump, pack_table
+from gristmill.lake.ledger.files import as_json, compose_ledger, pack_table
 from gristmill.lake.ledger.model import Recipe, Shard
 from gristmill.lake.store.protocol import Store
 
@@ -70,6 +70,6 @@ def write_split(
     for snapshot, shards in tables.items():
         here = place(asset, snapshot)
         store.put(here.table, pack_table(shards))
-        store.put(here.ledger, dump(compose(here, Recipe("by hand", 1, {}), (), shards)))
-    store.put(f"{top}/{LEDGER_NAME}", dump_ledger(merge(ledgers)))
+        store.put(here.ledger, as_json(compose_ledger(here, Recipe("by hand", 1, {}), (), shards)))
+    store.put(f"{top}/{LEDGER_NAME}", dump_ledger(merged_ledger(ledgers)))
     return top

@@ -35,13 +35,19 @@ READS = ("read", "read_tagged", "read_range", "stream")
 
 
 def step_classes() -> list[str]:
-    """The names of all classes of steps: those in a module `step` that have a stage and a plan."""
+    """The names of all classes of steps: those in a module `step` that have a stage and a plan.
+
+    That of the kinds of packages is left out, because this process has none.
+    """
     found: list[str] = []
     for module in _modules("step"):
         found += [
             name
             for name, each in vars(module).items()
-            if isinstance(each, type) and each.__module__ == module.__name__ and hasattr(each, "stage")
+            if isinstance(each, type)
+            and each.__module__ == module.__name__
+            and hasattr(each, "stage")
+            and ".packaged." not in each.__module__
         ]
     return sorted(found)
 

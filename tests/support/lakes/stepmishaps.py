@@ -12,7 +12,7 @@ from gristmill.errors import GristmillError, NewerSchema, Superseded
 from gristmill.execution.runner import Inline
 from gristmill.execution.step import Step, assemble_one, grind, make, plan, publish_one
 from gristmill.execution.work import Done, Item, Job
-from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.files import as_json
 
 OTHER = "f" * 64
 OF_RECIPES = ("recipe", "made_by")
@@ -22,7 +22,7 @@ OF_RECIPES = ("recipe", "made_by")
 def lose(lake: StepLake, step: Step) -> dict[str, str]:
     """Another run takes over the partitions of a step. Returns their objects and etags, as that run finds them."""
     for where in lake.made(step):  # by another process, which the fence of this one does not stop
-        Context().run(lake.mill.store.put, where.claim, dump({"token": "another"}))
+        Context().run(lake.mill.store.put, where.claim, as_json({"token": "another"}))
     return objects_of(lake, step)
 
 

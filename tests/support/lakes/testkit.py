@@ -29,12 +29,12 @@ from gristmill.lake.address import (
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.lake_id import LAKE_FILE
 from gristmill.lake.ledger.model import Ledger, Shard
-from gristmill.lake.rows.blocklists.blocklist_files import reasons_in, record_path, recorded, remove_rows
+from gristmill.lake.rows.blocklists.blocklist_files import reasons_in, record_path, recorded_entries, remove_rows
 from gristmill.lake.rows.shard_file import read_blocks, rows_of
 from gristmill.lake.store.open import Lake
 from gristmill.recipes import catalogue
 from gristmill.recipes.mix import Mix, Stream
-from gristmill.recipes.shelf import find
+from gristmill.recipes.shelf import find_recipe
 from gristmill.recipes.source import Source
 from gristmill.recipes.tagger import Tagger
 from gristmill.stages.conversion.step import ConversionStep
@@ -68,9 +68,11 @@ def put_list(store: "Store", data: bytes, name: str = "takedowns") -> None:
     """Puts a blocklist. What it does not name any more is taken back, as by `gristmill takedown --retract`."""
     path = blocklist_path(name)
     store.put(path, data)
-    if any(recorded(store, name)):
+    if any(recorded_entries(store, name)):
         remove_rows(
-            store, record_path(name), recorded(store, name).keys() - reasons_in([data] if data else [], path).keys()
+            store,
+            record_path(name),
+            recorded_entries(store, name).keys() - reasons_in([data] if data else [], path).keys(),
         )
 
 
@@ -182,7 +184,7 @@ class Mill:
         return next(iter(made.values()))
 
     def source(self, name: str = "pages") -> Source:
-        return find("sources", Source, SHELVES, name)
+        return find_recipe("sources", Source, SHELVES, name)
 
     def conversion(self, source: str = "pages", snapshot: str = SNAPSHOT) -> ConversionStep:
         return ConversionStep(self.source(source), snapshot, SHELVES)
@@ -194,7 +196,7 @@ class Mill:
         return self.make(Unchecked(self.source(source), SNAPSHOT, SHELVES))
 
     def tagging(self, *names: str, version: str = "v0", source: str = "pages") -> TaggingStep:
-        taggers = tuple(find("taggers", Tagger, SHELVES, name) for name in names)
+        taggers = tuple(find_recipe("taggers", Tagger, SHELVES, name) for name in names)
         return TaggingStep(source, version, SNAPSHOT, taggers, SHELVES)
 
     def tag(self, *names: str, engine: Engine | None = None, version: str = "v0", source: str = "pages") -> Ledger:

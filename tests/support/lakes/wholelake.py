@@ -11,10 +11,10 @@ from testkit import SHELVES, SNAPSHOT, Mill, make_documents
 from gristmill.execution.document_writer import DocumentWriter
 from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.lake.address import Place, cache_asset, place
-from gristmill.lake.ledger.files import compose, dump, pack_table, read_ledger
+from gristmill.lake.ledger.files import as_json, compose_ledger, pack_table, read_ledger
 from gristmill.lake.ledger.model import Shard
 from gristmill.recipes.mix import Mix
-from gristmill.recipes.shelf import find
+from gristmill.recipes.shelf import find_recipe
 from gristmill.recipes.tokenizer import Tokenizer, Training
 from gristmill.stages.cache_index.index import index_cache
 from gristmill.stages.mixing.step import stream_step
@@ -31,7 +31,7 @@ CACHE = place(cache_asset("even", "tiny-1", "pages"), SNAPSHOT)
 
 def even() -> Mix:
     """The mix of the test shelf."""
-    return find("mixes", Mix, SHELVES, "even")
+    return find_recipe("mixes", Mix, SHELVES, "even")
 
 
 def make_whole(root: Path, space: str = " ") -> Mill:
@@ -76,7 +76,7 @@ def reseal(mill: Mill, where: Place, shards: Sequence[Shard]) -> None:
     """Writes a table and the head that follows from it: a lie that the ledger tells consistently."""
     head, _ = read_ledger(mill.store, where)
     mill.store.put(where.table, pack_table(shards))
-    mill.store.put(where.ledger, dump(compose(where, head.recipe, head.inputs, list(shards))))
+    mill.store.put(where.ledger, as_json(compose_ledger(where, head.recipe, head.inputs, list(shards))))
 
 
 def reseal_shard(mill: Mill, where: Place, name: str, **changes: object) -> None:

@@ -35,7 +35,7 @@ class ViewedFolder(msgspec.Struct, frozen=True):
     @property
     def url(self) -> str:
         """The path or the address of the folder."""
-        return joined(self.root.url, self.folder)
+        return join_path(self.root.url, self.folder)
 
     @property
     def of_export(self) -> bool:
@@ -60,10 +60,10 @@ def export_root(folder: Lake) -> Lake | None:
     return root if root.store().head(f"index/{RELEASE}") else None
 
 
-def joined(folder: str, name: str) -> str:
+def join_path(folder: str, name: str) -> str:
     """The path of a file in a folder.
 
-    >>> joined("s3://lake/exports/", "index"), joined("/lake", "")
+    >>> join_path("s3://lake/exports/", "index"), join_path("/lake", "")
     ('s3://lake/exports/index', '/lake')
     """
     return f"{folder.rstrip('/')}/{name}" if name else folder
@@ -138,7 +138,7 @@ class FolderView(ReadOnly):
     """
 
     def __init__(self, store: Store, folder: str) -> None:
-        super().__init__(store, joined(store.url, folder))
+        super().__init__(store, join_path(store.url, folder))
         self._folder = folder
 
     def path_of(self, path: str) -> str:

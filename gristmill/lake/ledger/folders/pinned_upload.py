@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import msgspec
 
 from gristmill.errors import DataError
-from gristmill.lake.fence import fenced
+from gristmill.lake.fence import fence_writes
 from gristmill.lake.store.hashing import HashedUpload
 from gristmill.lake.store.json_object import Integer, decode_object
 from gristmill.lake.store.protocol import Entry, Store
@@ -69,7 +69,7 @@ def unless_pinned(store: Store, path: str, sha256: str) -> Iterator[None]:
                 )
 
     check()  # reads the releases before a folder locks the lake, to ask again
-    with fenced(check):
+    with fence_writes(check):
         yield
 
 

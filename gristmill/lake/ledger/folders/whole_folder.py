@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from gristmill.errors import Conflict, Superseded
 from gristmill.lake.asset_kinds import ledger_of_asset
-from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.folders.mark import has_mark, remove_mark
 from gristmill.lake.ledger.folders.pinned_upload import unless_pinned
 from gristmill.lake.store.protocol import Store
@@ -97,7 +97,7 @@ class _Turn:
 
     def __init__(self, store: Store, asset: str) -> None:
         self._store, self._asset = store, asset
-        self._path, self._mark = f"{asset}/{WRITING}", dump({"token": uuid4().hex})
+        self._path, self._mark = f"{asset}/{WRITING}", as_json({"token": uuid4().hex})
         store.put(self._path, self._mark)
 
     def _is_mine(self) -> bool:

@@ -18,7 +18,7 @@ from gristmill.lake.rows.blocklists.blocklist_files import (
     is_record,
     reasons_in,
     record_path,
-    recorded,
+    recorded_entries,
     remove_rows,
     rows_in,
 )
@@ -91,7 +91,7 @@ def read_blocklist(store: Store, name: str) -> Blocklist:
         MalformedRow: a row is not {"source", "id", "reason"}, all strings.
         DataError: a row is too long.
     """
-    before = recorded(store, name)  # first: an entry is on the list before it is in the record
+    before = recorded_entries(store, name)  # first: an entry is on the list before it is in the record
     path = blocklist_path(name)
     if store.head(path) is None:
         none = f"{path}: a selection names this blocklist, but the lake has none"
@@ -123,13 +123,13 @@ def lost_entries(store: Store, name: str) -> dict[Pair, str]:
         DataError: a row of the list or of its record is wrong.
         StoreError: the lake does not answer.
     """
-    return _lost(store, name, recorded(store, name), rows_in(store, blocklist_path(name)))
+    return _lost(store, name, recorded_entries(store, name), rows_in(store, blocklist_path(name)))
 
 
 def _lost(store: Store, name: str, before: Mapping[Pair, str], there: Mapping[Pair, str]) -> dict[Pair, str]:
     lost = {pair: reason for pair, reason in before.items() if pair not in there}
     if lost:  # unless they were taken back between reading the record and the list
-        still = recorded(store, name)
+        still = recorded_entries(store, name)
         lost = {pair: reason for pair, reason in lost.items() if pair in still}
     return lost
 

@@ -16,7 +16,7 @@ import msgspec
 from gristmill.errors import Conflict, MalformedRow, StoreError
 from gristmill.lake.address import blocklist_path
 from gristmill.lake.identity import Pair
-from gristmill.lake.rows.row_blocks import blocks
+from gristmill.lake.rows.row_blocks import read_row_blocks
 from gristmill.lake.rows.shard_file import rows_of
 from gristmill.lake.store.disk.old_file import OldFile
 from gristmill.lake.store.folder import FolderStore
@@ -58,7 +58,7 @@ def reasons_in(data: Iterable[bytes], path: str) -> dict[Pair, str]:
     """
     reasons: dict[Pair, str] = {}
     row = 0
-    for block in blocks(data, path):
+    for block in read_row_blocks(data, path):
         for line in rows_of(block):
             if line.strip():
                 entry = _decoded(line, path, row)
@@ -199,7 +199,7 @@ def is_record(path: str) -> bool:
     return _RECORD.fullmatch(path) is not None
 
 
-def recorded(store: Store, name: str) -> dict[Pair, str]:
+def recorded_entries(store: Store, name: str) -> dict[Pair, str]:
     """The entries in the record of a blocklist, each with its reason; none if there is no record.
 
     Args:

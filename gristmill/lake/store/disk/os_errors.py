@@ -10,7 +10,7 @@ _RIGHTS = "make the lake's folder readable and writable for this user"
 
 
 @contextmanager
-def reported(path: str) -> Iterator[None]:
+def raise_store_errors(path: str) -> Iterator[None]:
     """Raises errors of the operating system as StoreErrors that name the path and the mend."""
     try:
         yield

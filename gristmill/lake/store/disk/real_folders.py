@@ -33,7 +33,7 @@ class RealFolders:
         self._root, self._foreign = root, foreign
 
     @contextmanager
-    def opened(self, folder: str, *, make: bool = False) -> Iterator[int]:
+    def open_folder(self, folder: str, *, make: bool = False) -> Iterator[int]:
         """A folder in which something is changed.
 
         Args:
@@ -84,10 +84,10 @@ class RealFolders:
         """
         real = self._real_part(path)
         folder = path.rpartition("/")[0] if real == path else real
-        with self.opened(folder) as opened:
+        with self.open_folder(folder) as opened:
             yield opened, path[len(folder) :].lstrip("/"), real != path
 
-    def follows(self, path: str) -> bool:
+    def is_followed(self, path: str) -> bool:
         """Whether what has a path is read also if it is a link, or lies behind one."""
         return self._real_part(path) != path
 
@@ -100,7 +100,7 @@ class RealFolders:
         Raises:
             NoFile: it is a link, or lies behind one, where none is followed.
         """
-        with suppress(FileNotFoundError, NotADirectoryError), self.opened(self._real_part(folder)):
+        with suppress(FileNotFoundError, NotADirectoryError), self.open_folder(self._real_part(folder)):
             pass
 
     def remove_empty(self, folder: str) -> bool:
@@ -114,7 +114,7 @@ class RealFolders:
         """
         above, _, name = folder.rpartition("/")
         try:
-            with self.opened(above) as opened:
+            with self.open_folder(above) as opened:
                 os.rmdir(name, dir_fd=opened)
         except OSError:
             return False
@@ -131,7 +131,7 @@ class RealFolders:
         """
         folder, _, name = path.rpartition("/")
         try:
-            with self.opened(folder) as opened:
+            with self.open_folder(folder) as opened:
                 status = os.stat(name, dir_fd=opened, follow_symlinks=False)
         except NoFile as error:
             return f"it lies behind a link: {error.path} leads to {self._target(error.path)}; erase it there"

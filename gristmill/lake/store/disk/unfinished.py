@@ -35,7 +35,7 @@ class UnfinishedFile:
         self._folders, self._folder = folders, folder
         for _ in range(_TRIES):
             self._name = f"{os.getpid()}-{next(_counter)}"
-            with suppress(FileNotFoundError, FileExistsError), folders.opened(folder, make=True) as here:
+            with suppress(FileNotFoundError, FileExistsError), folders.open_folder(folder, make=True) as here:
                 self.fd = os.open(self._name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666, dir_fd=here)
                 with suppress(BlockingIOError):  # a sweep has just locked the file, and will remove it
                     fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -67,7 +67,10 @@ class UnfinishedFile:
         folder, _, name = path.rpartition("/")
         for left in reversed(range(_TRIES)):
             try:
-                with self._folders.opened(self._folder) as here, self._folders.opened(folder, make=True) as there:
+                with (
+                    self._folders.open_folder(self._folder) as here,
+                    self._folders.open_folder(folder, make=True) as there,
+                ):
                     os.rename(self._name, name, src_dir_fd=here, dst_dir_fd=there)
             except FileNotFoundError:  # the folder of the object was just pruned
                 if not left:
@@ -77,7 +80,7 @@ class UnfinishedFile:
 
     def remove(self) -> None:
         """Removes the file, if it was not renamed."""
-        with suppress(FileNotFoundError), self._folders.opened(self._folder) as here:
+        with suppress(FileNotFoundError), self._folders.open_folder(self._folder) as here:
             os.unlink(self._name, dir_fd=here)
 
     def close(self) -> None:
@@ -117,10 +120,10 @@ class UnfinishedFiles:
                 raise
         return file
 
-    def there(self) -> list[tuple[str, float]]:
+    def list_files(self) -> list[tuple[str, float]]:
         """The name of each file, sorted, and its Unix time in seconds. Its writer may be dead or alive."""
         found: list[tuple[str, float]] = []
-        with suppress(FileNotFoundError), self._folders.opened(self._folder) as here:
+        with suppress(FileNotFoundError), self._folders.open_folder(self._folder) as here:
             for name in _names(here):
                 with suppress(FileNotFoundError):  # it has just been finished
                     found.append((name, os.stat(name, dir_fd=here, follow_symlinks=False).st_mtime))
@@ -132,12 +135,12 @@ class UnfinishedFiles:
         Args:
             name: name of the file.
         """
-        with suppress(FileNotFoundError), self._folders.opened(self._folder) as here:
+        with suppress(FileNotFoundError), self._folders.open_folder(self._folder) as here:
             _sweep_one(name, here)
 
     def sweep(self) -> None:
         """Removes the files of writers that are dead."""
-        with suppress(FileNotFoundError), self._folders.opened(self._folder) as here:
+        with suppress(FileNotFoundError), self._folders.open_folder(self._folder) as here:
             for name in _names(here):
                 _sweep_one(name, here)
         self._folders.remove_empty(self._folder)

@@ -15,9 +15,9 @@ from gristmill.execution.shard_grinder import ShardGrinder
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.model import Input, Shard
-from gristmill.lake.rows.shard_file import rows_of, unpacked
+from gristmill.lake.rows.shard_file import rows_of, unpack_pieces
 from gristmill.recipes.duplicates.dedupe import Dedupe
-from gristmill.recipes.shelf import find
+from gristmill.recipes.shelf import find_recipe
 from gristmill.stages.dedupe.labels.marked_rows import MarkedRows
 from gristmill.stages.fingerprints.binary_part import read_part_file
 from gristmill.stages.fingerprints.spans import SpanTable
@@ -74,13 +74,13 @@ class LabelsGrinder(ShardGrinder[LabelsSpec, LabelsItem]):
 
     def __init__(self, job: Job) -> None:
         super().__init__(job)
-        self._dedupe = find("dedupes", Dedupe, job.shelves, self._spec.dedupe)
+        self._dedupe = find_recipe("dedupes", Dedupe, job.shelves, self._spec.dedupe)
         if self._dedupe.recipe.digest != self._spec.made_by:
             raise RecipeError(f"dedupe {self._dedupe.name!r}: this worker has another recipe than the run; update it")
 
     def grind(self, item: Item, body: LabelsItem) -> Outcome:
         output = AttributeOutput(self._store, self._spec, item.name, body.inputs, lambda: body.ids)
-        return self.ground(output, lambda: self._write(body, output))
+        return self.grind_shard(output, lambda: self._write(body, output))
 
     def _write(self, body: LabelsItem, output: AttributeOutput) -> None:
         table = self._spec.fingerprints.table
@@ -105,14 +105,14 @@ class LabelsGrinder(ShardGrinder[LabelsSpec, LabelsItem]):
             ]
             lengths, columns = marked.columns(first, first + len(rows))
             named = [(f"{self._dedupe.name}__{name}", column, exact) for name, column, exact in columns]
-            output.write(LabelLines(LabelledRows(rows, lengths)).of(named))
+            output.write(LabelLines(LabelledRows(rows, lengths)).encode(named))
         output.counts = marked.counts
 
     def _ids(self, body: LabelsItem, table: str) -> list[bytes]:
         """The lines with the (source, id) pairs of the documents, in the order of their rows."""
         path = f"{table}: part {body.fingerprints.name}, ids.gz"
         packed = read_part_file(self._store, body.fingerprints, table, "ids.gz")
-        plain = b"".join(unpacked([packed], path))
+        plain = b"".join(unpack_pieces([packed], path))
         if xxhash.xxh3_128_hexdigest(plain) != body.ids:
             raise DataError(f"{path}: not the ids of the documents; make this partition again")
         return rows_of(plain) if plain else []

@@ -116,7 +116,7 @@ class MarkedRows:
         if len(ordinals) and (ordinals[-1] >= table.hashes or (np.diff(ordinals) <= 0).any()):
             raise DataError(f"{where}: not the marks of its fingerprints; make this partition again")
         found = cls(table, None, np.zeros(len(table.starts)), whole=True, keyed=records)
-        again = np.searchsorted(table.firsts, ordinals[records["number"] > 1], "right") - 1
+        again = np.searchsorted(table.first_spans, ordinals[records["number"] > 1], "right") - 1
         found.marks = len(again)
         found.counts = {"duplicates": len(again), COUNT: int(table.lengths[again].sum())}
         return found
@@ -131,18 +131,18 @@ class MarkedRows:
         lengths = self.spans.lengths[first:last]
         if self.near is not None:
             return lengths, self._near_columns(first, last)
-        begin, end = int(self.spans.firsts[first]), int(self.spans.firsts[last])
+        begin, end = int(self.spans.first_spans[first]), int(self.spans.first_spans[last])
         if self.keyed is not None:
             low, high = np.searchsorted(self.keyed["ordinal"], [begin, end])
             some = self.keyed[low:high]
-            places = np.searchsorted(self.spans.firsts, some["ordinal"], "right") - 1 - first
+            places = np.searchsorted(self.spans.first_spans, some["ordinal"], "right") - 1 - first
             number, size = _empty(last - first, np.int64), _empty(last - first, np.int64)
             number[places], size[places] = some["number"], some["size"]
             return lengths, [("number", number, True), ("size", size, True)]
         hit = np.flatnonzero(self.scores[begin:end]) + begin
         if self.whole:
             scores: Any = _empty(last - first, np.int64)
-            scores[np.searchsorted(self.spans.firsts, hit, "right") - 1 - first] = 1
+            scores[np.searchsorted(self.spans.first_spans, hit, "right") - 1 - first] = 1
             return lengths, [("duplicate", scores, False)]
         return lengths, [("duplicate", self._listed(hit, first, last), False)]
 
@@ -151,7 +151,7 @@ class MarkedRows:
         exact = bool((self.scores[hit] == 1).all())
         rows = np.empty((len(hit), 3), np.int64 if exact else np.float64)
         rows[:, 0], rows[:, 1], rows[:, 2] = self.spans.starts[hit], self.spans.ends[hit], self.scores[hit]
-        bounds = np.searchsorted(hit, self.spans.firsts[first : last + 1]).tolist()
+        bounds = np.searchsorted(hit, self.spans.first_spans[first : last + 1]).tolist()
         return [
             rows[begin:end] if exact else [(int(a), int(b), c) for a, b, c in rows[begin:end].tolist()]
             for begin, end in pairwise(bounds)
@@ -176,7 +176,7 @@ class MarkedRows:
 
 def _overlapping(table: SpanTable, taken: NDArray[np.bool_]) -> int:
     """The code points of the spans that are taken which an earlier one of the same document has too."""
-    rows = np.searchsorted(table.firsts, np.flatnonzero(taken), "right") - 1
+    rows = np.searchsorted(table.first_spans, np.flatnonzero(taken), "right") - 1
     starts, ends = ((rows << 32) + each[taken] for each in (table.starts, table.ends))  # as if one text had them all
     reached = np.maximum.accumulate(ends)[:-1]
     return int(np.clip(reached - starts[1:], 0, (ends - starts)[1:]).sum())

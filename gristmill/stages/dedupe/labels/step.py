@@ -8,7 +8,7 @@ import msgspec
 
 from gristmill.errors import DataError
 from gristmill.execution.checks import Check, aligned_with
-from gristmill.execution.one_asset import OneAssetStep, ShardPlan, wants_of
+from gristmill.execution.one_asset import OneAssetStep, ShardPlan, wanted_shards
 from gristmill.execution.plan import Target
 from gristmill.lake.address import attributes_asset, documents_asset, place
 from gristmill.lake.asset_kinds import FINGERPRINTS, MARKS, RESOLUTION
@@ -100,7 +100,7 @@ class DedupeLabelsStep(OneAssetStep):
                 shard.ids,
                 inputs,
             )
-        target = Target(self.made, self.recipe, (documents.upstream, marks.upstream), wants_of(bodies))
+        target = Target(self.made_place, self.recipe, (documents.upstream, marks.upstream), wanted_shards(bodies))
         spec = partial(
             LabelsSpec,
             dedupe=self.dedupe.name,
@@ -117,7 +117,7 @@ class DedupeLabelsStep(OneAssetStep):
             DataError: it is not.
         """
         resolution = read_resolution(store, self.dedupe.name)
-        found = resolution.of(self.source, self.snapshot) if resolution else None
+        found = resolution.snapshot_of(self.source, self.snapshot) if resolution else None
         now = (documents.fingerprint, prints.fingerprint, marks.fingerprint)
         if found is None or (found.documents, found.fingerprints, found.marks) != now:
             again = RESOLUTION.at(dedupe=self.dedupe.name)

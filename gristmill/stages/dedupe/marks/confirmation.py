@@ -44,7 +44,7 @@ class Confirmation:
         key = recipe.unit.key if isinstance(recipe.unit, DocumentUnits) else "text"
         self._row_type = keyed_row(key)
 
-    def refuted(self, rank: int, found: FirstOccurrences) -> U64:
+    def false_duplicates(self, rank: int, found: FirstOccurrences) -> U64:
         """The positions (n) of duplicates whose texts differ from their first occurrences, though the hash is the same.
 
         Args:
@@ -81,14 +81,14 @@ class Confirmation:
         spans = FingerprintPart(self._store, row, printed.place.table).spans()
         if int(ordinals[-1]) >= spans.hashes:
             raise self._changed(rank, row.name)
-        documents = np.searchsorted(spans.firsts, ordinals, "right") - 1
+        documents = np.searchsorted(spans.first_spans, ordinals, "right") - 1
         rows, each = np.unique(documents, return_inverse=True)
         counts = spans.counts[rows].astype(np.int64)
         hashes = self._read(rank, row.name, rows)
         if len(hashes) != int(counts.sum()):
             raise self._changed(rank, row.name)
         begins = np.cumsum(counts) - counts
-        found: U64 = hashes[begins[each] + ordinals - spans.firsts[documents]]
+        found: U64 = hashes[begins[each] + ordinals - spans.first_spans[documents]]
         return found
 
     def _read(self, rank: int, name: str, rows: NDArray[np.int64]) -> U64:

@@ -52,17 +52,17 @@ class FirstOccurrences(NamedTuple):
         entry = order.entries[rank]
         runs = SnapshotRuns(store, recipe, entry.source, entry.snapshot)
         verdicts = VerdictReader(store, recipe, order, entry.round)
-        found = [_of_bucket(store, runs, verdicts, rank, bucket).within(*shards) for bucket in range(recipe.buckets)]
-        return joined(found)
+        found = [_of_bucket(store, runs, verdicts, rank, bucket).in_shards(*shards) for bucket in range(recipe.buckets)]
+        return join_occurrences(found)
 
-    def within(self, first: int, last: int) -> "FirstOccurrences":
+    def in_shards(self, first: int, last: int) -> "FirstOccurrences":
         """The duplicates in the shards [first, last)."""
         shards = self.positions >> np.uint64(32)
         mine = (shards >= first) & (shards < last)
         return FirstOccurrences(self.positions[mine], self.ranks[mine], self.firsts[mine])
 
 
-def joined(parts: Sequence[FirstOccurrences]) -> FirstOccurrences:
+def join_occurrences(parts: Sequence[FirstOccurrences]) -> FirstOccurrences:
     """The duplicates of all parts."""
     positions, ranks, firsts = zip(*parts, strict=True)
     return FirstOccurrences(np.concatenate(positions), np.concatenate(ranks), np.concatenate(firsts))
@@ -81,4 +81,4 @@ def _of_bucket(store: Store, runs: SnapshotRuns, verdicts: VerdictReader, rank: 
     at = np.searchsorted(before.positions, firsts)
     (kept,) = np.nonzero(np.append(before.positions, _NOWHERE)[at] == firsts)
     ranks[kept], firsts[kept] = before.ranks[at[kept]], before.keepers[at[kept]]
-    return joined([FirstOccurrences(*before), FirstOccurrences(again, ranks, firsts)])
+    return join_occurrences([FirstOccurrences(*before), FirstOccurrences(again, ranks, firsts)])

@@ -18,7 +18,7 @@ from gristmill.execution.write_shards import write_shards
 from gristmill.lake.ledger.model import Input
 from gristmill.lake.store.json_object import Integer
 from gristmill.recipes.duplicates.dedupe import Dedupe
-from gristmill.recipes.shelf import find
+from gristmill.recipes.shelf import find_recipe
 from gristmill.stages.dedupe.columns import FOUND, POSITIONS, REPEATS, ColumnFile, Spill, write_array
 from gristmill.stages.dedupe.hash_order import U64
 from gristmill.stages.dedupe.marks.confirmation import Confirmation
@@ -124,12 +124,12 @@ class MarksGrinder(ShardGrinder[MarksSpec, Neighbours]):
 
     def _refuted(self, confirm: Confirm, body: Neighbours) -> U64:
         """The positions of duplicates whose texts differ from their first occurrences."""
-        recipe = find("dedupes", Dedupe, self._shelves, confirm.dedupe)
+        recipe = find_recipe("dedupes", Dedupe, self._shelves, confirm.dedupe)
         if recipe.recipe.digest != confirm.made_by:
             raise RecipeError(f"dedupe {recipe.name!r}: this worker has another recipe than the run; update it")
         shards = (body.first, body.last)
         found = FirstOccurrences.read(self._store, recipe, confirm.order, confirm.rank, shards)
-        return Confirmation(self._store, recipe, confirm.order, confirm.documents).refuted(confirm.rank, found)
+        return Confirmation(self._store, recipe, confirm.order, confirm.documents).false_duplicates(confirm.rank, found)
 
     def _write(self, number: int, marks: "_Marks") -> tuple[Ground, ...]:
         spec, part = self._spec, self._part(number)

@@ -108,7 +108,7 @@ class MarksStep(OneAssetStep):
         own = [Input(prints.asset, "hashes", digest_of(pair)) for pair in enumerate(hashes)]
         wants = tuple(Want(name, (each, *inputs)) for name, each in zip(names, own, strict=True))
         upstream = (ledger.upstream, runs.ledger.upstream, verdicts.upstream, *texts.values())
-        target = Target(self.made, self.recipe, upstream, wants)
+        target = Target(self.made_place, self.recipe, upstream, wants)
         memory = self.dedupe.memory * MIB
         spec = partial(
             MarksSpec,

@@ -90,7 +90,7 @@ class RunsGrinder(ShardGrinder[RunsSpec, Neighbours]):
 
         def write() -> None:
             run = RunWriter(spill)
-            run.take(pieces)
+            run.write_bucket(pieces)
             for file in ("hashes", "positions", "repeats", "counts"):
                 getattr(run, file).copy_to(part.file(file))
             part.rows = hashes

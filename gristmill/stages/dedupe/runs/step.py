@@ -72,7 +72,7 @@ class RunsStep(OneAssetStep):
         wants = tuple(
             Want(bucket_name(bucket), (Input(asset, "hashes", content),)) for bucket, content in enumerate(contents)
         )
-        target = Target(self.made, self.recipe, (ledger.upstream,), wants)
+        target = Target(self.made_place, self.recipe, (ledger.upstream,), wants)
         memory = self.dedupe.memory * MIB
         spec = partial(RunsSpec, fingerprints=asset, contents=tuple(contents), memory=memory, files=tuple(files))
         most = min(memory // 4 // HASH_BYTES, -(-sum(sizes) // _ITEMS))

@@ -18,9 +18,9 @@ from gristmill.lake.ledger.model import Input
 from gristmill.lake.store.json_object import Integer
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.dedupe.columns import COUNTS, FOUND, HASHES, POSITIONS, ColumnFile, ColumnWriter, Spill
-from gristmill.stages.dedupe.comparison import Comparison, Keepers, firsts_of, powers
+from gristmill.stages.dedupe.comparison import Comparison, Keepers, counts_by_power, firsts_of
 from gristmill.stages.dedupe.hash_order import Places, are_ascending, bucket_range
-from gristmill.stages.dedupe.merging import windows
+from gristmill.stages.dedupe.merging import merge_windows
 from gristmill.stages.dedupe.verdicts.old_run import OldRun
 from gristmill.stages.fingerprints.binary_part import BinaryPart
 from gristmill.stages.fingerprints.compared import Family
@@ -157,18 +157,18 @@ class _Bucket:
 
     def compare(self) -> None:
         """Compares everything, one range of hashes after another."""
-        for window in windows([each.hashes for each in self._new.values()], self._most):
+        for window in merge_windows([each.hashes for each in self._new.values()], self._most):
             for new, (_, hi, lo) in zip(self._new.values(), window, strict=True):
                 self._check(new, hi, lo)
             comparison = Comparison(list(self._new), window)
             times: dict[int, NDArray[np.int64]] = {}
             for rank, newcomer in comparison.newcomers.items():
                 times[rank] = self._new[rank].times(newcomer.start, newcomer.start + len(newcomer.places))
-                comparison.see(rank, newcomer.places, times[rank])
+                comparison.add_snapshot(rank, newcomer.places, times[rank])
             self._judge(comparison)
             for rank, first, count in firsts_of(comparison, times):
                 self._matrix[rank, first] = self._matrix.get((rank, first), 0) + count
-            self._count(powers(comparison.times))
+            self._count(counts_by_power(comparison.times))
             self.largest.add(comparison, times)
 
     def _judge(self, comparison: Comparison) -> None:
@@ -183,12 +183,12 @@ class _Bucket:
                     places = newcomer.places
                     indexes = np.arange(newcomer.start, newcomer.start + len(places))
                 else:
-                    places, indexes = left.pop(member.rank).meet(comparison.hi, comparison.lo)
-                    comparison.see(member.rank, places, 1)
+                    places, indexes = left.pop(member.rank).shared_hashes(comparison.hi, comparison.lo)
+                    comparison.add_snapshot(member.rank, places, 1)
                 if member.keeps:
                     keepers.keep(member.rank, places, indexes)
         for rank, run in left.items():
-            comparison.see(rank, run.meet(comparison.hi, comparison.lo)[0], 1)
+            comparison.add_snapshot(rank, run.shared_hashes(comparison.hi, comparison.lo)[0], 1)
 
     def _write(self, rank: int, at: Places, ranks: NDArray[np.int32], indexes: NDArray[np.uint32]) -> None:
         if len(at):

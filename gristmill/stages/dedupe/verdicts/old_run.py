@@ -7,7 +7,7 @@ import numpy as np
 from gristmill.errors import DataError
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.dedupe.columns import HASHES, ColumnFile, Spill
-from gristmill.stages.dedupe.hash_order import U64, Places, are_ascending, count_up_to, meet
+from gristmill.stages.dedupe.hash_order import U64, Places, are_ascending, count_up_to, shared_hashes
 
 _LEAST = 4096
 """Hashes that are read at once, at least."""
@@ -32,7 +32,7 @@ class OldRun:
         self._left, self._at = new, 0
         self._file: ColumnFile | None = None
 
-    def meet(self, hi: U64, lo: U64) -> tuple[Places, Places]:
+    def shared_hashes(self, hi: U64, lo: U64) -> tuple[Places, Places]:
         """The hashes of a range that this snapshot has. Ranges come in their order.
 
         Returns:
@@ -44,7 +44,7 @@ class OldRun:
             return _NONE, _NONE
         if self._spill is None:
             high, low = self._checked(file.read(0, file.rows))
-            return meet(hi, lo, high, low)
+            return shared_hashes(hi, lo, high, low)
         found: list[tuple[Places, Places]] = []
         share = min(1.0, 1.1 * len(hi) / max(self._left, 1))
         self._left -= len(hi)
@@ -52,7 +52,7 @@ class OldRun:
             count = min(int((file.rows - self._at) * share), self._spill.memory // _BLOCK_BYTES)
             high, low = self._checked(file.read(self._at, self._at + max(count, _LEAST)))
             cut = count_up_to(high, low, (hi[-1], lo[-1]))
-            mine, theirs = meet(hi, lo, high[:cut], low[:cut])
+            mine, theirs = shared_hashes(hi, lo, high[:cut], low[:cut])
             found.append((mine, theirs + self._at))
             self._at += cut
             if cut < len(high):

@@ -11,7 +11,7 @@ from functools import partial
 import msgspec
 
 from gristmill.errors import DataError, RecipeError
-from gristmill.execution.one_asset import OneAssetStep, ShardPlan, wants_of
+from gristmill.execution.one_asset import OneAssetStep, ShardPlan, wanted_shards
 from gristmill.execution.plan import Target
 from gristmill.lake.address import place
 from gristmill.lake.asset_kinds import HASH_RUNS, RESOLUTION, VERDICTS
@@ -88,7 +88,7 @@ class VerdictsStep(OneAssetStep):
         items = [self._item(runs, bucket, families) for bucket in range(self.dedupe.buckets)]
         bodies = {bucket_name(item.bucket): item for item in items}
         upstream = tuple(each.ledger.upstream for each in runs.values())
-        target = Target(self.made, self.recipe, upstream, wants_of(bodies))
+        target = Target(self.made_place, self.recipe, upstream, wanted_shards(bodies))
         spec = partial(
             VerdictsSpec, buckets=self.dedupe.buckets, memory=self.dedupe.memory * MIB, families=tuple(families)
         )

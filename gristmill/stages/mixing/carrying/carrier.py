@@ -9,8 +9,8 @@ from gristmill.lake.ledger.counts import add_counts
 from gristmill.lake.rows.attribute import Spans
 from gristmill.lake.rows.label_values import Kind, declared_as
 from gristmill.recipes.edits.edit import Edit, Overlaps
-from gristmill.stages.mixing.carrying.kept_parts import left_by_change, left_by_edits, moved
-from gristmill.stages.mixing.edits.stretches import Marked, SpanOutside, changed, stretches
+from gristmill.stages.mixing.carrying.kept_parts import left_by_change, left_by_edits, move_spans
+from gristmill.stages.mixing.edits.stretches import Marked, SpanOutside, apply_edits, edited_stretches
 
 CARRIED = "spans carried"
 TOUCHED = "spans dropped: touched by an edit"
@@ -54,7 +54,7 @@ class Carrier:
         self.counts: dict[str, int] = {}
         self._transforms, self._kinds, self._overlaps = spec.transforms, spec.kinds, spec.overlaps
 
-    def carried(
+    def carry_labels(
         self, before: str, after: str, marked: Sequence[Marked | None], labels: Mapping[str, Spans]
     ) -> dict[str, Spans]:
         """The labels of a row, with the offsets of its new text.
@@ -69,8 +69,8 @@ class Carrier:
             SpanOutside: a span is not a part of the text.
             TextDiffers: the edits give another text than `after`.
         """
-        found = stretches(self.edits, marked, len(before), self._overlaps)
-        edited = changed(before, self.edits, found)
+        found = edited_stretches(self.edits, marked, len(before), self._overlaps)
+        edited = apply_edits(before, self.edits, found)
         if edited != after and not self._transforms:
             raise TextDiffers("its text is not the one that the edits of its recipe give")
         left = left_by_edits(self.edits, found, len(before))
@@ -83,8 +83,8 @@ class Carrier:
             if self._is_score(name, spans, len(before)):
                 add_counts(self.counts, {SCORES: 1})
                 continue
-            by_edits = moved(spans, left)
-            kept = by_edits if after_transforms is None else moved(by_edits, after_transforms)
+            by_edits = move_spans(spans, left)
+            kept = by_edits if after_transforms is None else move_spans(by_edits, after_transforms)
             dropped = {TOUCHED: len(spans) - len(by_edits), CHANGED: len(by_edits) - len(kept), CARRIED: len(kept)}
             add_counts(self.counts, {what: number for what, number in dropped.items() if number})
             result[name] = kept

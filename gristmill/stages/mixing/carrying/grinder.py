@@ -72,7 +72,7 @@ class CarryingGrinder(ShardGrinder[CarryingSpec, CarryingItem]):
 
     def grind(self, item: Item, body: CarryingItem) -> Outcome:
         output = _CarriedOutput(self._store, self._spec, item.name, body.inputs)
-        return self.ground(output, lambda: self._carry(body, output))
+        return self.grind_shard(output, lambda: self._carry(body, output))
 
     def _carry(self, body: CarryingItem, output: _CarriedOutput) -> None:
         carrier = Carrier(self._spec.carry)
@@ -88,7 +88,9 @@ class CarryingGrinder(ShardGrinder[CarryingSpec, CarryingItem]):
                 if text is None:
                     continue
                 try:
-                    carried = carrier.carried(row.text, text, [each[number] for each in marked], labels[number].labels)
+                    carried = carrier.carry_labels(
+                        row.text, text, [each[number] for each in marked], labels[number].labels
+                    )
                 except SpanOutside as error:
                     raise MalformedRow(path, first + number, str(error), _AGAIN) from error
                 except TextDiffers as error:
@@ -160,7 +162,7 @@ class _SetsBeside:
         labels: Sequence[AttributeRow] = []
         spans: dict[str, Sequence[Marked | None]] = {}
         for name, feed in self._feeds.items():
-            lines = feed.take(len(rows), path)
+            lines = feed.next_rows(len(rows), path)
             wanted = tuple(sorted({label_of(column) for column in self._columns if set_of(column) == name}))
             theirs, found = read_labels(lines, name, wanted, feed.path, first, lengths)
             check_same_ids(pairs, theirs, path, feed.path, first)

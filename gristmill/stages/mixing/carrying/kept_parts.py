@@ -147,7 +147,7 @@ def _joined(parts: Iterable[KeptPart]) -> list[KeptPart]:
     return joined
 
 
-def moved(spans: Iterable[Span], parts: Sequence[KeptPart]) -> list[Span]:
+def move_spans(spans: Iterable[Span], parts: Sequence[KeptPart]) -> list[Span]:
     """The spans that lie in one kept part, with their offsets after the change.
 
     A span of which one code point changed is left out, and so is one inside of which something was put.
@@ -156,7 +156,7 @@ def moved(spans: Iterable[Span], parts: Sequence[KeptPart]) -> list[Span]:
         spans: spans of the text before the change.
         parts: parts that the change keeps, sorted.
 
-    >>> moved([(0, 2, 1.0), (2, 5, 1.0), (7, 9, 0.5)], [KeptPart(0, 0, 3), KeptPart(7, 4, 2)])
+    >>> move_spans([(0, 2, 1.0), (2, 5, 1.0), (7, 9, 0.5)], [KeptPart(0, 0, 3), KeptPart(7, 4, 2)])
     [(0, 2, 1.0), (4, 6, 0.5)]
     """
     begins = [part.before for part in parts]

@@ -9,7 +9,7 @@ from functools import partial
 
 from gristmill.errors import OutOfDate
 from gristmill.execution.checks import Check, aligned_with
-from gristmill.execution.one_asset import OneAssetStep, ShardPlan, wants_of
+from gristmill.execution.one_asset import OneAssetStep, ShardPlan, wanted_shards
 from gristmill.execution.plan import Target
 from gristmill.lake.address import Place, attributes_asset, documents_asset, place
 from gristmill.lake.ledger.files import read_ledger
@@ -49,7 +49,7 @@ class CarryingStep(OneAssetStep):
     stage: str = "mixing.carrying"
 
     @property
-    def before(self) -> str:
+    def version_before(self) -> str:
         """The version that the set belongs to."""
         return self.source.versions[self.source.versions.index(self.version) - 1]
 
@@ -74,9 +74,9 @@ class CarryingStep(OneAssetStep):
     @property
     def reads(self) -> tuple[str, ...]:
         return (
-            documents_asset(self.source.name, self.before),
+            documents_asset(self.source.name, self.version_before),
             documents_asset(self.source.name, self.version),
-            *(attributes_asset(self.source.name, self.before, name) for name in self.sets),
+            *(attributes_asset(self.source.name, self.version_before, name) for name in self.sets),
         )
 
     @property
@@ -85,7 +85,7 @@ class CarryingStep(OneAssetStep):
         return None if self.declared is None else [each for each in self.declared if each.kind == "spans"]
 
     @property
-    def carry(self) -> CarrySpec:
+    def carry_spec(self) -> CarrySpec:
         """The description of what is carried."""
         revision = self.source.revision(self.version)
         kinds = None if self.declared is None else {each.name: each.kind for each in self.declared}
@@ -97,7 +97,7 @@ class CarryingStep(OneAssetStep):
     @property
     def recipe(self) -> Recipe:
         """The recipe of the set, for its ledger."""
-        carry = self.carry
+        carry = self.carry_spec
         parameters = {
             "set": self.name,
             "edits": list(carry.edits),
@@ -124,7 +124,7 @@ class CarryingStep(OneAssetStep):
         above: list[Upstream] = [old.upstream, new.upstream]
         sets: dict[str, dict[str, Shard]] = {}
         for name in self.sets:
-            partition = place(attributes_asset(self.source.name, self.before, name), self.snapshot)
+            partition = place(attributes_asset(self.source.name, self.version_before, name), self.snapshot)
             head, rows = read_ledger(store, partition)
             sets[name] = {row.name: row for row in rows}
             check_aligned(old_shards, sets[name], partition)
@@ -135,11 +135,13 @@ class CarryingStep(OneAssetStep):
         for shard in new_shards:
             beside = {name: rows[shard.name] for name, rows in sets.items()}
             read = [(before.asset, by_name[shard.name]), (after.asset, shard)]
-            read += [(attributes_asset(self.source.name, self.before, name), row) for name, row in beside.items()]
+            read += [
+                (attributes_asset(self.source.name, self.version_before, name), row) for name, row in beside.items()
+            ]
             inputs = tuple(Input(asset, row.name, row.content) for asset, row in read)
             bodies[shard.name] = CarryingItem(by_name[shard.name], shard, beside, inputs)
-        target = Target(self.made, self.recipe, tuple(above), wants_of(bodies))
-        spec = partial(CarryingSpec, name=self.name, before=before, after=after, carry=self.carry)
+        target = Target(self.made_place, self.recipe, tuple(above), wanted_shards(bodies))
+        spec = partial(CarryingSpec, name=self.name, before=before, after=after, carry=self.carry_spec)
         return ShardPlan(target, spec, bodies, lambda body: body.before.length + body.after.length)
 
     def _check_current(self, new: Ledger, above: Sequence[Upstream]) -> None:

@@ -17,7 +17,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.edits.edit import is_of_edit
 from gristmill.recipes.rules import Column
 from gristmill.recipes.selection import is_attribute, label_of, set_of
-from gristmill.recipes.shelf import find
+from gristmill.recipes.shelf import find_recipe
 from gristmill.recipes.tagger import Tagger
 from gristmill.stages.mixing.row_filter import ABSENT
 
@@ -65,7 +65,7 @@ class AbsentColumns:
         if not is_attribute(column):
             return False
         try:
-            label = find("taggers", Tagger, self._shelves, set_of(column)).declaration(label_of(column))
+            label = find_recipe("taggers", Tagger, self._shelves, set_of(column)).declaration(label_of(column))
         except RecipeError:  # the set of a tagger that this worker does not know
             return False
         return label is not None and label.optional

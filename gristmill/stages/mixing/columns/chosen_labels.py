@@ -76,7 +76,7 @@ def _other_keys(label: str, prefix: str) -> Iterable[str]:
 
 
 @lru_cache(maxsize=256)
-def chosen_labels(name: str, labels: tuple[str, ...]) -> ChosenLabels:
+def chosen_labels_decoder(name: str, labels: tuple[str, ...]) -> ChosenLabels:
     """The decoder of labels of a set, made once.
 
     Args:
@@ -108,7 +108,7 @@ def read_labels(
     >>> read_labels([b'{"id":"d1","attributes":{"toxic":0.5}}'], "demo", ("toxic",), "a.jsonl", 0, [7])
     ([('', 'd1')], {'toxic': [[(0, 7, 0.5)]]})
     """
-    found = chosen_labels(name, labels).read(lines)
+    found = chosen_labels_decoder(name, labels).read(lines)
     if found is not None:
         return found
     rows = parse_rows(lines, name, path, first, lengths)

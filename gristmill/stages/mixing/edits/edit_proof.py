@@ -82,7 +82,7 @@ def _transforms(
     except RecipeError as error:
         say(f"{who}: {error}")
         return None
-    if codes_of(transforms).changed(read_run_note(store, partition).codes):
+    if codes_of(transforms).has_changed(read_run_note(store, partition).codes):
         say(f"{who}: the code of {', '.join(selection.transforms)} has changed since they were made")
         return None
     return transforms

@@ -46,11 +46,11 @@ class EditedRows:
         """The bytes of each row as it was read."""
         return rows_of(self.block.block)
 
-    def left(self) -> list[int]:
+    def kept_rows(self) -> list[int]:
         """The numbers of the rows in the block that are not dropped."""
         return list(np.flatnonzero(self._decisions == 0).tolist())
 
-    def changed(self) -> list[int]:
+    def changed_rows(self) -> list[int]:
         """The numbers of the rows that are not dropped, and whose text changed."""
         return [number for number in sorted(self._texts) if not self._decisions[number]]
 
@@ -89,7 +89,7 @@ class EditedRows:
                 for number in numbers
             ]
 
-    def drop(self, number: int, reason: str) -> None:
+    def drop_row(self, number: int, reason: str) -> None:
         """Drops a row that was kept so far."""
         if reason not in self._reasons:
             self._reasons.append(reason)
@@ -134,14 +134,14 @@ class EditedRows:
         line = self.lines[number]
         return with_values(line, changed, self._values(number)) if changed else line
 
-    def finished(self) -> FilteredBlock:
+    def edited_block(self) -> FilteredBlock:
         """The block with its edits, and with the decisions of edits and transforms."""
         numbers = self._texts.keys() | self._metadata.keys() | self._whole.keys()
         made = {number: self.line(number) for number in sorted(numbers) if not self._decisions[number]}
         edits = {number: line for number, line in made.items() if line != self.lines[number]}
         if edits:
             self._count(CHANGED, len(edits))
-        return self.block._replace(decisions=self._decisions, reasons=self._reasons).edited(edits)
+        return self.block._replace(decisions=self._decisions, reasons=self._reasons).with_edits(edits)
 
     def _count(self, name: str, number: int) -> None:
         self.counts[name] = self.counts.get(name, 0) + number

@@ -11,8 +11,8 @@ from gristmill.recipes.edits.transform import Transform
 from gristmill.recipes.selection import Selection
 from gristmill.stages.mixing.edits.edited_rows import EditedRows
 from gristmill.stages.mixing.edits.shaping import RowShape
-from gristmill.stages.mixing.edits.stretches import SpanOutside, changed, stretches
-from gristmill.stages.mixing.edits.transforming import transform
+from gristmill.stages.mixing.edits.stretches import SpanOutside, apply_edits, edited_stretches
+from gristmill.stages.mixing.edits.transforming import apply_transform
 from gristmill.stages.mixing.filtered_block import FilteredBlock
 
 
@@ -52,39 +52,39 @@ class Editor:
         rows = EditedRows(block, path)
         self._edit_spans(rows, path)
         for each in self._transforms:
-            transform(rows, each, path)
+            apply_transform(rows, each, path)
         self._drop_short(rows)
         if self._shape is not None:
-            for number in rows.left():
+            for number in rows.kept_rows():
                 labels = {name: each[number] for name, each in block.labels.items()}
                 line, row = rows.line(number), block.first + number
-                rows.rewrite(number, self._shape.shaped(line, labels, shard, row, rows.counts))
-        finished = rows.finished()
+                rows.rewrite(number, self._shape.shape_row(line, labels, shard, row, rows.counts))
+        finished = rows.edited_block()
         add_counts(counts, rows.counts)
         return finished
 
     def _drop_short(self, rows: EditedRows) -> None:
         """Drops rows whose texts are short now. Only `least_bytes` looks at rows that nothing changed."""
         if self._selection.shortest:
-            for number in rows.changed():
+            for number in rows.changed_rows():
                 if len(rows.text(number)) < self._selection.shortest:
-                    rows.drop(number, TOO_SHORT)
+                    rows.drop_row(number, TOO_SHORT)
         if self._selection.least_bytes:
-            for number in rows.left():
+            for number in rows.kept_rows():
                 if len(rows.text(number).strip(WHITE_SPACE).encode()) < self._selection.least_bytes:
-                    rows.drop(number, TOO_FEW_BYTES)
+                    rows.drop_row(number, TOO_FEW_BYTES)
 
     def _edit_spans(self, rows: EditedRows, path: str) -> None:
         """Applies the edits. Only rows that have a span are looked at."""
         edits = self._selection.edits
         columns = [rows.block.values[name] for name in self._columns]
-        for number in rows.left() if columns else ():
+        for number in rows.kept_rows() if columns else ():
             marked = [column[number] for column in columns]
             if not any(marked):
                 continue
             text = rows.text(number)
             try:
-                parts = stretches(edits, marked, len(text), self._selection.overlaps)
+                parts = edited_stretches(edits, marked, len(text), self._selection.overlaps)
             except SpanOutside as error:
                 mend = "make the attribute set again: it is of other texts"
                 raise MalformedRow(path, rows.block.first + number, str(error), mend) from error
@@ -92,8 +92,8 @@ class Editor:
                 continue
             covered = sum(part.end - part.start for part in parts)
             if (len(text) - covered) / len(text) < self._selection.least_kept:
-                rows.drop(number, TOO_LITTLE_LEFT)
+                rows.drop_row(number, TOO_LITTLE_LEFT)
                 continue
-            after = changed(text, edits, parts)
+            after = apply_edits(text, edits, parts)
             if after != text:
                 rows.change_text(number, text, after, EDITS)

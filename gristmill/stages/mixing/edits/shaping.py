@@ -33,7 +33,7 @@ class RowShape:
         names = names_of(documents.asset) if selection.origin else {}
         self._origin = {**names, "snapshot": documents.snapshot} if selection.origin else {}
 
-    def shaped(
+    def shape_row(
         self, line: bytes, labels: Mapping[str, AttributeRow], shard: str, row: int, counts: dict[str, int]
     ) -> bytes:
         """The row as it is written. A row that has nothing to leave out or to add keeps its bytes.

@@ -29,7 +29,7 @@ class Stretch(NamedTuple):
     edit: int
 
 
-def stretches(
+def edited_stretches(
     edits: Sequence[Edit], marked: Sequence[Marked | None], length: int, overlaps: Overlaps = "union"
 ) -> list[Stretch]:
     """The stretches of a text that edits change, sorted: unions of spans that overlap, or the first spans of those.
@@ -47,7 +47,7 @@ def stretches(
         SpanOutside: a span that an edit selects begins before the text, ends after it, or ends before it begins.
 
     >>> edits = [Edit(spans="pii-1__email", replacement="E"), Edit(spans="pii-1__phone", mask="*")]
-    >>> stretches(edits, [[(4, 9, 1.0), (0, 2, 1.0)], [(1, 3, 1.0), (9, 10, 1.0)]], 10)
+    >>> edited_stretches(edits, [[(4, 9, 1.0), (0, 2, 1.0)], [(1, 3, 1.0), (9, 10, 1.0)]], 10)
     [Stretch(start=0, end=3, edit=0), Stretch(start=4, end=9, edit=0), Stretch(start=9, end=10, edit=1)]
     """
     found: list[Stretch] = []
@@ -75,7 +75,7 @@ def _selected(edits: Sequence[Edit], marked: Sequence[Marked | None], length: in
                 yield start, number, end
 
 
-def changed(text: str, edits: Sequence[Edit], parts: Iterable[Stretch]) -> str:
+def apply_edits(text: str, edits: Sequence[Edit], parts: Iterable[Stretch]) -> str:
     """The text after all changes.
 
     Args:
@@ -83,7 +83,7 @@ def changed(text: str, edits: Sequence[Edit], parts: Iterable[Stretch]) -> str:
         edits: the edits.
         parts: its stretches, sorted, without overlaps.
 
-    >>> changed("to@be or not", [Edit(spans="pii-1__email", mask="*")], [Stretch(0, 5, 0)])
+    >>> apply_edits("to@be or not", [Edit(spans="pii-1__email", mask="*")], [Stretch(0, 5, 0)])
     '***** or not'
     """
     pieces: list[str] = []

@@ -11,7 +11,7 @@ from gristmill.lake.rows.json_values import not_json, not_utf8
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.recipes.drift.drop_reasons import TRANSFORM
 from gristmill.recipes.edits.transform import Drop, Transform, TransformFailed
-from gristmill.recipes.shelf import find
+from gristmill.recipes.shelf import find_recipe
 from gristmill.stages.mixing.edits.edited_rows import EditedRows
 
 _MEND = f"mend the transform, or drop such rows by a rule; {CHANGED_CODE}"
@@ -27,10 +27,10 @@ def transforms_named(names: Iterable[str], shelves: Sequence[str]) -> tuple[Tran
     Raises:
         RecipeError: a name is on no shelf.
     """
-    return tuple(find("transforms", Transform, shelves, name) for name in names)
+    return tuple(find_recipe("transforms", Transform, shelves, name) for name in names)
 
 
-def transform(rows: EditedRows, transform: Transform, path: str) -> None:
+def apply_transform(rows: EditedRows, transform: Transform, path: str) -> None:
     """Applies one transform to the rows that are left.
 
     Args:
@@ -43,7 +43,7 @@ def transform(rows: EditedRows, transform: Transform, path: str) -> None:
         DataError: its function for batches failed.
     """
     who = f"{TRANSFORM}{transform.name}"
-    numbers = rows.left()
+    numbers = rows.kept_rows()
     documents = rows.documents(numbers)
     try:
         answers = transform.apply(documents)
@@ -55,7 +55,7 @@ def transform(rows: EditedRows, transform: Transform, path: str) -> None:
         raise DataError(f"{path}: rows {rows.block.first} to {last}: {error}; {_MEND}") from error
     for number, before, after in zip(numbers, documents, answers, strict=True):
         if isinstance(after, Drop):
-            rows.drop(number, f"{who}: {after.reason}")
+            rows.drop_row(number, f"{who}: {after.reason}")
         elif after is not before:
             _change(rows, number, before, after, who, path)
 

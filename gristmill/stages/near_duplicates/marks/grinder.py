@@ -49,7 +49,7 @@ class NearMarksGrinder(ShardGrinder[NearMarksSpec, NearMarksItem]):
     def grind(self, item: Item, body: NearMarksItem) -> Outcome:
         spec = self._spec
         output = BinaryPart(self._store, spec, item.name, body.inputs)
-        return self.ground(output, lambda: self._write(output, body))
+        return self.grind_shard(output, lambda: self._write(output, body))
 
     def _write(self, output: BinaryPart, body: NearMarksItem) -> None:
         path, _ = file_of_part(self._spec.clusters, self._spec.table, str(self._spec.rank))

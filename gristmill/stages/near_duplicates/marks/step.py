@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from gristmill.errors import DataError
-from gristmill.execution.one_asset import OneAssetStep, ShardPlan, wants_of
+from gristmill.execution.one_asset import OneAssetStep, ShardPlan, wanted_shards
 from gristmill.execution.plan import Target
 from gristmill.lake.address import place
 from gristmill.lake.asset_kinds import CLUSTERS, FINGERPRINTS, MARKS
@@ -88,6 +88,6 @@ class NearMarksStep(OneAssetStep):
             digest = block["digest"].decode()
             inputs = (Input(clusters.asset, f"{rank}/{shard.name}", digest), Input(prints.asset, shard.name, shard.ids))
             bodies[shard.name] = NearMarksItem(inputs, int(block["first"]), int(block["count"]), digest)
-        target = Target(self.made, self.recipe, (prints.upstream, clusters.upstream), wants_of(bodies))
+        target = Target(self.made_place, self.recipe, (prints.upstream, clusters.upstream), wanted_shards(bodies))
         spec = partial(NearMarksSpec, rank=rank, table=of_round.table, clusters=parts[0])
         return ShardPlan(target, spec, bodies, lambda body: 1 + body.count)

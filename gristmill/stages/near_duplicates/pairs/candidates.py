@@ -32,7 +32,7 @@ class BandMembers:
     nodes: Nodes
 
     @classmethod
-    def of(cls, heads: Nodes, bands: NDArray[np.uint16], nodes: Nodes) -> "BandMembers":
+    def from_members(cls, heads: Nodes, bands: NDArray[np.uint16], nodes: Nodes) -> "BandMembers":
         """Sorts members, unless they are sorted: those of one heavy band are.
 
         Returns:
@@ -50,7 +50,7 @@ class BandMembers:
     def __len__(self) -> int:
         return len(self.nodes)
 
-    def take(self, chosen: NDArray[np.bool_] | NDArray[np.int64]) -> "BandMembers":
+    def select(self, chosen: NDArray[np.bool_] | NDArray[np.int64]) -> "BandMembers":
         """The chosen members, in their order."""
         return BandMembers(self.heads[chosen], self.bands[chosen], self.nodes[chosen])
 
@@ -76,8 +76,8 @@ def members_of_buckets(store: Store, inputs: ClusterInputs, ranks: Sequence[int]
     for bucket in dict.fromkeys(name for rank in ranks for name in inputs.runs[rank].rows):
         parts = [_of_rank(store, inputs, rank, bucket) for rank in ranks]
         heads, bands, nodes = (np.concatenate([part[column] for part in parts]) for column in range(3))
-        members = BandMembers.of(heads, bands, nodes)
-        yield members.take(members.heads != members.nodes)
+        members = BandMembers.from_members(heads, bands, nodes)
+        yield members.select(members.heads != members.nodes)
 
 
 def _of_rank(store: Store, inputs: ClusterInputs, rank: int, bucket: str) -> tuple[Nodes, NDArray[np.uint16], Nodes]:

@@ -12,7 +12,7 @@ from gristmill.lake.rows.shard_file import member_of
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.units import MinHashUnits
 from gristmill.stages.near_duplicates.inputs import Table
-from gristmill.stages.near_duplicates.nodes import Nodes, part_of, rank_of, stretches
+from gristmill.stages.near_duplicates.nodes import Nodes, equal_stretches, part_of, rank_of
 from gristmill.stages.near_duplicates.pairs.similarity import Similarities
 from gristmill.stages.near_duplicates.printed_documents import PrintedDocuments
 from gristmill.text.code_points import Hashes
@@ -46,7 +46,7 @@ class Exact:
         self._fingerprints, self._documents = fingerprints, documents
         self._decoder = msgspec.json.Decoder(TextRow)
 
-    def of(self, one: Nodes, other: Nodes, bands: NDArray[np.uint16] | None = None) -> Similarities:  # noqa: ARG002
+    def similarities(self, one: Nodes, other: Nodes, bands: NDArray[np.uint16] | None = None) -> Similarities:  # noqa: ARG002
         """See Similarity."""
         found = np.empty(len(one), np.float32)
         order = np.lexsort((other, one))
@@ -62,7 +62,7 @@ class Exact:
         """The different n-grams of each document, ascending."""
         rows = self._printed.rows(nodes)
         sets: list[Hashes] = []
-        for first, last in stretches(part_of(nodes)):
+        for first, last in equal_stretches(part_of(nodes)):
             rank = int(rank_of(nodes[first : first + 1])[0])
             number = int(part_of(nodes[first : first + 1])[0])
             for text in self._texts(rank, number, rows[first:last]):
@@ -89,7 +89,7 @@ class Exact:
         for row in rows.tolist():
             _, _, first = member_of(shard.members, shard.bytes, row)
             if first != last:
-                _, lines = file.around(row)
+                _, lines = file.rows_around(row)
                 texts = decode_rows(self._decoder, b"".join(line + b"\n" for line in lines), file.path, first)
                 last = first
             yield texts[row - first].text

@@ -9,7 +9,7 @@ from gristmill.errors import DataError
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.fingerprints.binary_part import BinaryPartRecord, file_of_part, read_part_file
 from gristmill.stages.near_duplicates.inputs import Table
-from gristmill.stages.near_duplicates.nodes import Nodes, part_of, rank_of, shard_of, stretches
+from gristmill.stages.near_duplicates.nodes import Nodes, equal_stretches, part_of, rank_of, shard_of
 from gristmill.stages.near_duplicates.printed_documents import PrintedDocuments
 from gristmill.text.units.minhash import Signatures
 
@@ -42,7 +42,7 @@ class SignatureRows:
         """
         found = np.empty((len(nodes), self._width // 4), np.uint32)
         rows = self._printed.rows(nodes)
-        for first, last in stretches(part_of(nodes)):
+        for first, last in equal_stretches(part_of(nodes)):
             self._read_part(nodes[first:last], rows[first:last], found[first:last])
         return found
 
@@ -71,4 +71,4 @@ class SignatureRows:
         near, most = max(_GAP // self._width, 1), max(_RANGE // self._width, 1)
         apart = np.flatnonzero(np.diff(numbers) > near) + 1
         for first, last in zip([0, *apart.tolist()], [*apart.tolist(), len(numbers)], strict=True):
-            yield from stretches(((numbers[first:last] - numbers[first]) // most), first)
+            yield from equal_stretches(((numbers[first:last] - numbers[first]) // most), first)

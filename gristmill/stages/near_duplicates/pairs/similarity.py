@@ -16,7 +16,7 @@ Similarities = NDArray[np.float32]
 class Similarity(Protocol):
     """Computes similarities."""
 
-    def of(self, one: Nodes, other: Nodes, bands: NDArray[np.uint16] | None = None) -> Similarities:
+    def similarities(self, one: Nodes, other: Nodes, bands: NDArray[np.uint16] | None = None) -> Similarities:
         """The similarity of each pair, from 0 to 1 (n).
 
         Args:
@@ -43,7 +43,7 @@ class Estimated:
         self._rows, self._bands = rows, bands
         self._block = max(memory // (16 * values), 1024)  # a pair has two signatures, which are gathered once more
 
-    def of(self, one: Nodes, other: Nodes, bands: NDArray[np.uint16] | None = None) -> Similarities:
+    def similarities(self, one: Nodes, other: Nodes, bands: NDArray[np.uint16] | None = None) -> Similarities:
         """See Similarity. Pairs are compared block by block, in the order of both documents."""
         found = np.empty(len(one), np.float32)
         order = np.lexsort((other, one))

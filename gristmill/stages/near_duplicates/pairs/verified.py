@@ -43,7 +43,7 @@ class SimilarPairs:
             return np.zeros(len(one), np.float32), np.zeros(len(one), np.bool_)
         return self.similarities[by[at]], known[by[at]] == wanted
 
-    def below(self, least: float) -> "SimilarPairs":
+    def less_similar(self, least: float) -> "SimilarPairs":
         """The pairs with a lower similarity."""
         low = self.similarities < least
         return SimilarPairs(self.one[low], self.other[low], self.similarities[low])
@@ -66,7 +66,7 @@ def _keys(nodes: Nodes, one: Nodes, other: Nodes) -> NDArray[np.int64]:
     return keys
 
 
-def verified(
+def verify_pairs(
     buckets: Callable[[], Iterable[BandMembers]], similarity: Similarity, least: float, rule: int = 1
 ) -> tuple[SimilarPairs, dict[str, int]]:
     """The pairs that are similar enough, and counts.
@@ -111,7 +111,7 @@ def verified(
             alike = near(before, before != apart.heads)
         if rule > 1:
             alike |= near(passed, left & ~alike & (passed != apart.nodes) & (passed != apart.heads))
-        apart = apart.take(left & ~alike)
+        apart = apart.select(left & ~alike)
     counts["compared"] = sum(len(pairs.one) for pairs in found)
     return _joined(found, least), counts
 
@@ -135,7 +135,7 @@ def _firsts(starts: NDArray[np.bool_], chosen: NDArray[np.bool_]) -> NDArray[np.
 def _compared(buckets: Iterable[BandMembers], similarity: Similarity) -> SimilarPairs:
     """The different pairs of first documents and members, with their similarities."""
     one, other, bands = _different(buckets)
-    return SimilarPairs(one, other, similarity.of(one, other, bands))
+    return SimilarPairs(one, other, similarity.similarities(one, other, bands))
 
 
 def _different(buckets: Iterable[BandMembers]) -> tuple[Nodes, Nodes, NDArray[np.uint16]]:
@@ -166,7 +166,7 @@ def _apart(buckets: Iterable[BandMembers], stars: SimilarPairs, least: float) ->
     Returns:
         They; the document before each in its group; and the first member of its group that is similar, or itself.
     """
-    failed = stars.below(least)
+    failed = stars.less_similar(least)
     parts: list[BandMembers] = []
     befores: list[Nodes] = []
     passed: list[Nodes] = []
@@ -175,7 +175,7 @@ def _apart(buckets: Iterable[BandMembers], stars: SimilarPairs, least: float) ->
         starts = members.starts
         before[starts] = members.heads[starts]
         far = failed.among(members)
-        parts.append(members.take(far))
+        parts.append(members.select(far))
         befores.append(before[far])
         passed.append(members.nodes[_firsts(starts, ~far)][far])
     heads = np.concatenate([np.empty(0, np.uint64), *(part.heads for part in parts)])

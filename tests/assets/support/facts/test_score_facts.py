@@ -8,10 +8,10 @@ import pytest
 from testkit import SHELVES
 from wholelake import WORDS, make_whole, table
 
-from assets.support.facts.pictures import picture
-from assets.support.facts.score_facts import filled, in_words, score_facts, short_facts
+from assets.support.facts.pictures import markdown_image
+from assets.support.facts.score_facts import in_words, score_facts, short_facts, without_empty_columns
 from gristmill.lake.ledger.derived import examples_path
-from gristmill.recipes.shelf import find
+from gristmill.recipes.shelf import find_recipe
 from gristmill.recipes.tagger import Tagger
 from gristmill.scores.statistics import numbers_of
 
@@ -19,7 +19,7 @@ from gristmill.scores.statistics import numbers_of
 @pytest.mark.slow
 def test_dagster_gets_plots_quantiles_and_pointers_but_no_text(tmp_path: Path) -> None:
     mill = make_whole(tmp_path / "lake")
-    tagger = find("taggers", Tagger, SHELVES, "words-1")
+    tagger = find_recipe("taggers", Tagger, SHELVES, "words-1")
     facts = score_facts(mill.store, WORDS, table(mill, WORDS), tagger.labels)
     assert facts["scores"].value.count("](data:image/svg+xml;base64,") == 3
     count, *_ = facts["labels"].records
@@ -41,7 +41,9 @@ def test_dagster_gets_plots_quantiles_and_pointers_but_no_text(tmp_path: Path) -
 def test_what_cannot_be_described_is_told_and_stops_nothing(tmp_path: Path) -> None:
     mill = make_whole(tmp_path / "lake")
     mill.store.put("blocklists/broken.jsonl", b"{")
-    facts = score_facts(mill.store, WORDS, table(mill, WORDS), find("taggers", Tagger, SHELVES, "words-1").labels)
+    facts = score_facts(
+        mill.store, WORDS, table(mill, WORDS), find_recipe("taggers", Tagger, SHELVES, "words-1").labels
+    )
     assert facts["scores"].startswith("not described: blocklists/broken.jsonl")
 
 
@@ -68,11 +70,11 @@ def test_the_commonest_label_comes_first_whatever_its_name() -> None:
 
 def test_a_column_that_no_label_fills_is_left_out() -> None:
     rows: list[dict[str, str | float | None]] = [{"label": "a", "spans": None}, {"label": "b", "spans": None}]
-    assert filled(rows) == [{"label": "a"}, {"label": "b"}]
+    assert without_empty_columns(rows) == [{"label": "a"}, {"label": "b"}]
     rows[1]["spans"] = 2.0
-    assert filled(rows) == rows
+    assert without_empty_columns(rows) == rows
 
 
 def test_a_name_of_the_data_makes_no_other_image_in_a_picture() -> None:
-    drawn = picture("x](http://a/b.png)![y\\", "<svg/>")
+    drawn = markdown_image("x](http://a/b.png)![y\\", "<svg/>")
     assert drawn == r"![x\](http://a/b.png)!\[y\\](data:image/svg+xml;base64,PHN2Zy8+)"

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
-from assets.support.arrivals import DATA_VERSION, versions
+from assets.support.arrivals import DATA_VERSION, data_versions
 from assets.support.runs.runless_events import MOST, RunlessEvent, record_events
 
 KEY = dg.AssetKey(["sources", "letters", "raw"])
@@ -28,7 +28,7 @@ def shown(instance: dg.DagsterInstance) -> list[Any]:
     [record] = instance.get_asset_records([KEY])
     newest = record.asset_entry.last_materialization_record
     told = [(each.storage_id, each.run_id, each.event_log_entry._replace(timestamp=0)) for each in found]
-    return [told, newest and newest.storage_id, versions(instance, KEY), instance.get_materialized_partitions(KEY)]
+    return [told, newest and newest.storage_id, data_versions(instance, KEY), instance.get_materialized_partitions(KEY)]
 
 
 @pytest.mark.parametrize("kind", [dg.AssetMaterialization, dg.AssetObservation])
@@ -61,7 +61,7 @@ def test_a_batch_takes_three_transactions_and_not_one_an_event(tmp_path: Path) -
         finally:
             event.remove(Engine, "commit", count)
         assert len(commits) == 3
-        assert len(versions(instance, KEY)) == MOST
+        assert len(data_versions(instance, KEY)) == MOST
 
 
 def test_an_event_whose_version_a_killed_process_has_not_written_has_none_and_is_reported_again(tmp_path: Path) -> None:
@@ -71,9 +71,9 @@ def test_an_event_whose_version_a_killed_process_has_not_written_has_none_and_is
             killed.setattr(type(instance.event_log_storage), "store_asset_event_tags", _killed)
             with pytest.raises(KeyboardInterrupt):
                 record_events(instance, told)
-        assert versions(instance, KEY) == {}
+        assert data_versions(instance, KEY) == {}
         record_events(instance, told)
-        assert versions(instance, KEY) == {"day-0": "version-0", "day-1": "version-1"}
+        assert data_versions(instance, KEY) == {"day-0": "version-0", "day-1": "version-1"}
 
 
 def _killed(*_: Any) -> None:

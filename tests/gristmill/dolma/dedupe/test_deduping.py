@@ -14,7 +14,7 @@ import zstandard
 
 from gristmill.dolma.dedupe.config import DedupeConfig
 from gristmill.dolma.dedupe.deduping import DedupePlan, plan_dedupe, run_dedupe
-from gristmill.dolma.tagging.records import MANIFEST, FileRecord, begin, open_outputs
+from gristmill.dolma.tagging.records import MANIFEST, FileRecord, begin_file, open_outputs
 from gristmill.dolma.tagging.run_claim import RUNS, RunClaim
 from gristmill.errors import AtWork, DataError, MalformedRow, RecipeError
 from gristmill.process import this_process
@@ -60,13 +60,13 @@ MARKS = {"a": [[]], "b": [[[0, 4, 1]]], "c": [[[0, 5, 1]], [[0, 3, 1]]]}
 
 def test_each_file_is_compared_with_those_before(home: Path) -> None:
     plan = dedupe(config(home))
-    assert (len(plan.files), len(plan.missing), plan.done) == (3, 3, 0)
+    assert (len(plan.files), len(plan.missing), plan.done_count) == (3, 3, 0)
     assert contents(home) == MARKS
     manifest = json.loads((home / "attributes/p" / MANIFEST).read_text())
     assert manifest["made_by"] == "gristmill dolma dedupe"
     assert not list(home.glob("attributes/p/.dolma-tag/receipts/*"))
     again = plan_dedupe(config(home), {})
-    assert (again.files, again.done) == ([], 3)
+    assert (again.files, again.done_count) == ([], 3)
 
 
 def test_a_missing_file_is_made_after_reading_those_before(home: Path) -> None:
@@ -209,7 +209,7 @@ def test_documents_that_were_rewritten_in_place_are_compared_again_with_all_behi
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert (path.stat().st_size, path.stat().st_ino) == (before.st_size, before.st_ino)
     plan = dedupe(config(home))
-    assert (len(plan.missing), plan.done) == (3, 0)
+    assert (len(plan.missing), plan.done_count) == (3, 0)
     assert contents(home) == {**MARKS, "b": [[]]}
 
 
@@ -217,7 +217,7 @@ def test_a_file_that_somebody_put_in_the_place_of_a_killed_run_is_not_replaced(h
     given = config(home)
     plan = plan_dedupe(given, {})
     store = open_outputs(str(home / "attributes/p"), {})
-    begin(
+    begin_file(
         store,
         "a.jsonl.gz",
         FileRecord(plan.files[0].url, plan.files[0].version, plan.folders[0].recipe_of("a.jsonl.gz")),
@@ -252,7 +252,7 @@ def test_of_two_runs_with_other_orders_at_once_only_one_writes(home: Path) -> No
     first, second = (plan_dedupe(ordered(home, names), {}) for names in ("ab", "ba"))
     folder = first.folders[0]
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
-        begun = folder.begun({})
+        begun = folder.claim_if_needed({})
         claim = home / "attributes/p" / begun.claim
         held = msgspec.json.decode(claim.read_bytes(), type=RunClaim)
         lives = msgspec.structs.replace(this_process(), pid=str(child.pid), started="")
@@ -268,7 +268,7 @@ def test_of_two_runs_with_other_orders_at_once_only_one_writes(home: Path) -> No
 def test_a_file_that_another_order_made_again_since_the_plan_is_no_longer_done(home: Path) -> None:
     dedupe(ordered(home, "a"))
     slow = plan_dedupe(ordered(home, "ab"), {})
-    assert slow.done == 1
+    assert slow.done_count == 1
     dedupe(ordered(home, "ba"))
     with pytest.raises(AtWork, match="another run has written here since this one looked; run again"):
         run_dedupe(slow, ordered(home, "ab"), {}, lambda _: None)

@@ -24,10 +24,10 @@ ROW = {"text": "t", "n": 3, "urls": ["u", {"v": "w"}], "metadata": {"a-b": "x", 
     ],
 )
 def test_names_and_indices_lead_to_a_string(path: str, key: str | None) -> None:
-    assert KeyPath.of(path).find(ROW) == key
+    assert KeyPath.parse(path).find(ROW) == key
 
 
 @pytest.mark.parametrize("path", ["", "$", "text", "$..text", "$.urls[*]", "$.urls[?(@.v)]", "$.a.", "$text", "@.text"])
 def test_other_paths_are_refused(path: str) -> None:
     with pytest.raises(RecipeError, match="names and indices"):
-        KeyPath.of(path)
+        KeyPath.parse(path)

@@ -46,7 +46,7 @@ def test_keys_are_written_in_their_order_whatever_order_they_came_in(saved: Save
 def test_a_set_that_is_read_has_its_keys_and_no_others(saved: SavedKeys) -> None:
     found = saved.load(digest(saved))
     asked = np.array([[3, 0], [3, 2], [1, 2**64 - 1], [0, 0]], np.uint64)
-    assert found.has(asked).tolist() == [True, False, True, False]
+    assert found.contains(asked).tolist() == [True, False, True, False]
     assert len(found) == 3
 
 
@@ -107,7 +107,7 @@ def test_damage_is_found(tmp_path: Path, old: bytes, new: bytes, words: str) -> 
 
 def test_keys_out_of_order_are_refused_though_their_digest_fits(tmp_path: Path) -> None:
     keys = SavedKeys(str(tmp_path / "keys"), {})
-    unsorted = SeenHashes.of(np.array([[2, 0], [1, 0]], np.uint64))
+    unsorted = SeenHashes.from_ascending(np.array([[2, 0], [1, 0]], np.uint64))
     keys.save(unsorted, "d", "i", None)
     with pytest.raises(DataError, match="its keys are not those"):
         keys.load(digest(keys))

@@ -11,14 +11,14 @@ from gristmill.dolma.dedupe.marking import Marker
 from gristmill.dolma.dedupe.units import WHITE, words_of
 from gristmill.errors import MalformedRow
 
-TEXT = KeyPath.of("$.text")
+TEXT = KeyPath.parse("$.text")
 
 
 def marks(config: DedupeConfig, *texts: str) -> list[Any]:
     """The value of each document's attribute; None: there is no attribute."""
     block = b"".join(orjson.dumps({"id": "a", "text": text}) + b"\n" for text in texts)
     rows = [orjson.loads(row) for row in Marker(config).rows(block, "a.jsonl", 0)]
-    return [row["attributes"].get(config.numbered("dup")) for row in rows]
+    return [row["attributes"].get(config.numbered_name("dup")) for row in rows]
 
 
 def paragraphs(**options: Any) -> DedupeConfig:
@@ -26,7 +26,7 @@ def paragraphs(**options: Any) -> DedupeConfig:
 
 
 def documents(**options: Any) -> DedupeConfig:
-    return DedupeConfig(("a.jsonl",), "p", "dup", KeyPath.of("$.text"), **options)
+    return DedupeConfig(("a.jsonl",), "p", "dup", KeyPath.parse("$.text"), **options)
 
 
 def test_a_paragraph_that_occurred_before_is_marked_with_its_line_feed() -> None:

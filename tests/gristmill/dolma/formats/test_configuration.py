@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from gristmill.dolma.formats.configuration import read_configuration, resolved
+from gristmill.dolma.formats.configuration import read_configuration, resolve_variables
 from gristmill.dolma.formats.mixer_config import mixer_config
 from gristmill.errors import DataError, RecipeError
 
@@ -23,20 +23,20 @@ HOME = {"HOME": "/home/me", "EMPTY": ""}
     ],
 )
 def test_a_reference_is_the_value_of_its_variable(text: str, value: str) -> None:
-    assert resolved({"a": [text]}, HOME, "c.yaml") == {"a": [value]}
-    assert resolved({"a": [text]}, None, "c.yaml") == {"a": [text]}
+    assert resolve_variables({"a": [text]}, HOME, "c.yaml") == {"a": [value]}
+    assert resolve_variables({"a": [text]}, None, "c.yaml") == {"a": [text]}
 
 
 @pytest.mark.parametrize("text", ["${oc.env:NONE}", "${oc.env:NONE,null}"])
 def test_a_variable_that_is_not_set_is_named(text: str) -> None:
     with pytest.raises(RecipeError, match=r"c.yaml: a.1: the environment variable NONE is not set"):
-        resolved({"a": ["x", text]}, HOME, "c.yaml")
+        resolve_variables({"a": ["x", text]}, HOME, "c.yaml")
 
 
 @pytest.mark.parametrize("text", ["${a.b}", "${oc.select:a}", "${oc.env:HOME", "${oc.env:${oc.env:HOME}}"])
 def test_other_references_are_refused(text: str) -> None:
     with pytest.raises(RecipeError, match=r"c.yaml: a: of all references"):
-        resolved({"a": text}, HOME, "c.yaml")
+        resolve_variables({"a": text}, HOME, "c.yaml")
 
 
 def test_streams_of_a_published_file_share_what_an_anchor_names() -> None:

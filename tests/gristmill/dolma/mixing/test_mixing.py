@@ -14,7 +14,7 @@ from gristmill.dolma.formats.mixer_config import MixerConfig, mixer_config
 from gristmill.dolma.mixing.grinder import MixItem
 from gristmill.dolma.mixing.mixing import MixPlan, absent_attributes, plan_mixing, run_mixing
 from gristmill.dolma.mixing.stream_mixer import check_utf8
-from gristmill.dolma.tagging.records import MANIFEST, FileRecord, begin, open_outputs, receipts
+from gristmill.dolma.tagging.records import MANIFEST, FileRecord, begin_file, open_outputs, read_receipts
 from gristmill.dolma.tagging.run_claim import RUNS
 from gristmill.errors import AtWork, DataError, GristmillError, MalformedRow, RecipeError
 from gristmill.execution.runner import Inline
@@ -143,7 +143,7 @@ def test_equal_runs_give_equal_bytes_and_a_second_run_does_nothing(home: Path) -
     mix(config(home))
     first = (home / "out/s-0000.json.gz").read_bytes()
     plan = plan_mixing(config(home), {})
-    assert (len(plan.items), plan.done) == (0, 1)
+    assert (len(plan.items), plan.done_count) == (0, 1)
     mix(config(home), force=True)
     assert (home / "out/s-0000.json.gz").read_bytes() == first
     assert json.loads((home / "out" / MANIFEST).read_text())["made_by"] == "gristmill dolma mix"
@@ -213,7 +213,9 @@ def test_a_file_of_somebody_that_a_killed_run_was_to_replace_stays_that_of_someb
     item = msgspec.json.decode(plan.items[0].body, type=MixItem)
     one = item.file.as_one
     store = open_outputs(str(home / "out"), {})
-    begin(store, item.file.name, FileRecord(one.url, one.version, item.recipe), foreign=item.foreign)  # and it dies
+    begin_file(
+        store, item.file.name, FileRecord(one.url, one.version, item.recipe), foreign=item.foreign
+    )  # and it dies
     with pytest.raises(DataError, match="not made by this command"):
         mix(small)
     with pytest.raises(DataError, match=r"s-0000\.jsonl\.gz have changed since an earlier run wrote them"):
@@ -229,13 +231,13 @@ def test_a_run_without_work_leaves_the_receipts_of_a_run_that_began_meanwhile(ho
     assert idle.items == []
     small = config(home, {"max_size_in_bytes": 1})
     (folder,) = plan_mixing(small, {}, force=True).folders
-    began = folder.begun({})
+    began = folder.claim_if_needed({})
     store = open_outputs(folder.root, {})
     for file in folder.files:
-        begin(store, file.name, FileRecord(file.url, file.version, folder.recipe_of(file.name)))
-    before = receipts(store)
+        begin_file(store, file.name, FileRecord(file.url, file.version, folder.recipe_of(file.name)))
+    before = read_receipts(store)
     run_mixing(idle, Inline(), {}, lambda _: None)
-    assert receipts(store) == before
+    assert read_receipts(store) == before
     assert len(before) == 3
     store.delete([began.claim])
     mix(small, force=True)

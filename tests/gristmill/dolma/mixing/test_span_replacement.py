@@ -7,7 +7,7 @@ from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gristmill.dolma.mixing.span_replacement import Replacement, replaced
+from gristmill.dolma.mixing.span_replacement import Replacement, replace_spans
 
 
 def by_code_points(text: str, replacements: Sequence[Replacement]) -> str:
@@ -41,7 +41,7 @@ SPANS = st.builds(Replacement, st.integers(0, 12), st.integers(0, 12), st.sample
 @given(st.text(alphabet="abé😀", max_size=12), st.lists(SPANS, max_size=5))
 def test_it_is_the_loop_of_dolma(text: str, spans: list[Replacement]) -> None:
     inside = [span for span in spans if max(span.start, span.end) <= len(text)]
-    assert replaced(text, inside) == by_code_points(text, inside)
+    assert replace_spans(text, inside) == by_code_points(text, inside)
 
 
 @pytest.mark.parametrize(
@@ -58,4 +58,4 @@ def test_it_is_the_loop_of_dolma(text: str, spans: list[Replacement]) -> None:
     ],
 )
 def test_cases_by_hand(spans: list[tuple[int, int, str]], expected: str) -> None:
-    assert replaced("abcdef", [Replacement(*span) for span in spans]) == expected
+    assert replace_spans("abcdef", [Replacement(*span) for span in spans]) == expected

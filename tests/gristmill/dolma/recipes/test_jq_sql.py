@@ -85,7 +85,7 @@ def dropped(texts: list[str], drawn: list[dict[str, Any]]) -> tuple[list[Rule], 
     rules = [Rule(f"r-{number}", jq_sql(text, given), "of a test") for number, text in enumerate(texts)]
     arrays = [typed_array(column, [value(row, column.path) for row in drawn]) for column in given.columns]
     table = pa.table(arrays, names=[column.name for column in given.columns])
-    return rules, RuleVerdicts(Selection(columns=given.columns, exclude=tuple(rules))).of(table).tolist()
+    return rules, RuleVerdicts(Selection(columns=given.columns, exclude=tuple(rules))).dropped_rows(table).tolist()
 
 
 @pytest.mark.slow

@@ -115,7 +115,7 @@ def test_drawn_filters_match_the_rows_that_the_mixer_matches() -> None:
         for column in given.columns
     }
     table = pa.table([typed_array(c, values[c.name]) for c in given.columns], names=[c.name for c in given.columns])
-    found = RuleVerdicts(Selection(columns=given.columns, exclude=tuple(rules))).of(table)
+    found = RuleVerdicts(Selection(columns=given.columns, exclude=tuple(rules))).dropped_rows(table)
     for path, rule, matched in zip(paths, rules, found.tolist(), strict=True):
         for row, drops in zip(rows, matched, strict=True):
             plain = {**row, "attributes": {label: list(map(list, each)) for label, each in row["attributes"].items()}}

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from gristmill.dolma.tagging.attribute_folder import AttributeFolder
-from gristmill.dolma.tagging.file_run import FilePlan, claimed
+from gristmill.dolma.tagging.file_run import FilePlan, claim_folders
 from gristmill.dolma.tagging.inputs import Inputs
 from gristmill.dolma.tagging.paths import tagged_files
 from gristmill.dolma.tagging.records import MANIFEST, FileRecord, RecordedUpload, open_outputs
@@ -37,18 +37,18 @@ def write(folder: AttributeFolder) -> None:
 
 
 def test_folders_are_concluded_after_the_work(tmp_path: Path) -> None:
-    with claimed(folders(tmp_path), {}) as begun:
+    with claim_folders(folders(tmp_path), {}) as begun:
         assert claims(tmp_path) == 2
         for folder in begun:
             write(folder)
     assert claims(tmp_path) == 0
     assert len(list(tmp_path.glob(f"*/{MANIFEST}"))) == 2
-    assert FilePlan(folders=folders(tmp_path), missed=()).done == 2
+    assert FilePlan(folders=folders(tmp_path), missed=()).done_count == 2
 
 
 def test_after_an_error_no_claim_and_no_manifest_is_left_and_what_was_written_is_done(tmp_path: Path) -> None:
     def work() -> None:
-        with claimed(folders(tmp_path), {}) as begun:
+        with claim_folders(folders(tmp_path), {}) as begun:
             write(begun[0])
             raise DataError("a row")
 
@@ -56,4 +56,4 @@ def test_after_an_error_no_claim_and_no_manifest_is_left_and_what_was_written_is
         work()
     assert claims(tmp_path) == 0
     assert not list(tmp_path.glob(f"*/{MANIFEST}"))
-    assert FilePlan(folders=folders(tmp_path), missed=()).done == 1
+    assert FilePlan(folders=folders(tmp_path), missed=()).done_count == 1

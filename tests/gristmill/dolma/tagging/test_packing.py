@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from gristmill.dolma.tagging.packing import PackedUpload
-from gristmill.lake.rows.shard_file import unpacked
+from gristmill.lake.rows.shard_file import unpack_pieces
 from gristmill.lake.store.open import open_store
 
 
@@ -18,7 +18,7 @@ def test_a_file_is_packed_as_its_name_says(tmp_path: Path, ending: str, rows: in
     assert not (tmp_path / f"a.{ending}").exists()
     version = upload.close()
     data = (tmp_path / f"a.{ending}").read_bytes()
-    assert b"".join(unpacked([data], f"a.{ending}")) == b"".join(b"%d" % n * 600_000 + b"\n" for n in range(rows))
+    assert b"".join(unpack_pieces([data], f"a.{ending}")) == b"".join(b"%d" % n * 600_000 + b"\n" for n in range(rows))
     assert (upload.rows, upload.sha256, version.size) == (rows, hashlib.sha256(data).hexdigest(), len(data))
 
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from gristmill.dolma.tagging.inputs import Inputs
-from gristmill.dolma.tagging.paths import globbed, objects, output_of, tagged_files
+from gristmill.dolma.tagging.paths import glob_paths, matching_objects, output_of, tagged_files
 from gristmill.errors import RecipeError
 from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.plain_files import NoFile
@@ -69,7 +69,7 @@ def test_two_files_of_one_output_are_refused(tmp_path: Path) -> None:
 
 def test_folders_of_a_bucket_that_begin_with_a_dot_are_not_read(tmp_path: Path) -> None:
     files(tmp_path, "mixed/a.json", "mixed/b/c.json", "mixed/.dolma-tag/manifest.json", "mixed/b/.d.json")
-    found = objects(FolderStore(str(tmp_path)), "mixed/**/*.json")
+    found = matching_objects(FolderStore(str(tmp_path)), "mixed/**/*.json")
     assert [path for path, _ in found] == ["mixed/a.json", "mixed/b/c.json"]
 
 
@@ -77,7 +77,7 @@ def test_links_below_two_stars_are_followed(tmp_path: Path) -> None:
     files(tmp_path, "disk/b/1.gz", "documents/a/0.gz", "documents/.git/x.gz")
     (tmp_path / "documents" / "disk").symlink_to(tmp_path / "disk")
     (tmp_path / "documents" / ".git" / "round").symlink_to(tmp_path / "documents")
-    assert sorted(globbed(f"{tmp_path}/documents/**/*.gz")) == [
+    assert sorted(glob_paths(f"{tmp_path}/documents/**/*.gz")) == [
         f"{tmp_path}/documents/{name}" for name in ("a/0.gz", "disk/b/1.gz")
     ]
 

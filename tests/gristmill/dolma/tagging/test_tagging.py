@@ -54,7 +54,7 @@ def contents(home: Path) -> dict[str, bytes]:
 
 def test_attributes_lie_beside_the_documents_with_dolmas_keys(home: Path) -> None:
     plan = tag(config(home, "char_length_v1", "doc_count_v1"))
-    assert (len(plan.items), plan.done) == (3, 0)
+    assert (len(plan.items), plan.done_count) == (3, 0)
     assert rows(home / "attributes/e/a/0.json.gz") == [
         {
             "id": str(number),
@@ -81,11 +81,11 @@ def test_what_is_done_is_not_done_again(home: Path) -> None:
     manifest = json.loads((home / "attributes/e" / MANIFEST).read_text())
     assert sorted(manifest["files"]) == [f"{name}.json.gz" for name in TEXTS]
     again = tag(config(home))
-    assert (len(again.items), again.done) == (0, 3)
+    assert (len(again.items), again.done_count) == (0, 3)
     write(home / "documents/a/2.json.gz", ["new"])
     assert len(tag(config(home)).items) == 1
     assert len(tag(replace(config(home), ignore_existing=True)).items) == 4
-    assert tag(config(home)).done == 4
+    assert tag(config(home)).done_count == 4
 
 
 def test_changed_documents_are_tagged_again(home: Path) -> None:
@@ -103,7 +103,7 @@ def test_other_taggers_need_another_experiment(home: Path) -> None:
     assert contents(home) == before
     tag(config(home, "bytes_length_v1"), force=True)
     assert contents(home) != before
-    assert tag(config(home, "bytes_length_v1")).done == 3
+    assert tag(config(home, "bytes_length_v1")).done_count == 3
 
 
 def test_a_run_with_other_taggers_that_came_between_looking_and_writing_is_noticed(home: Path) -> None:
@@ -177,7 +177,7 @@ def test_an_edited_manifest_proves_nothing(home: Path) -> None:
         with pytest.raises(DataError, match=r"manifest.json: .*run with --force"):
             tag(config(home))
     tag(config(home), force=True)
-    assert tag(config(home)).done == 3
+    assert tag(config(home)).done_count == 3
 
 
 @pytest.mark.parametrize(

@@ -44,8 +44,8 @@ def test_names_are_paths_of_files(tmp_path: Path) -> None:
     (tmp_path / "media/a/one.png").write_bytes(b"one")
     for root in ("media", "media/", str(tmp_path / "media")):
         source = opened(tmp_path, root)
-        assert (source.has("a/one.png"), source.read("a/one.png")) == (True, b"one")
-        assert (source.has("one.png"), source.read("one.png")) == (False, None)
+        assert (source.has_file("a/one.png"), source.read("a/one.png")) == (True, b"one")
+        assert (source.has_file("one.png"), source.read("one.png")) == (False, None)
     assert open_media(FolderStore(str(tmp_path)), "") is None
     with pytest.raises(StoreError, match=r"/disk: the folder of the media is not there; mount its disk"):
         open_media(FolderStore(str(tmp_path)), str(tmp_path / "disk"))
@@ -58,8 +58,8 @@ def test_names_are_parts_of_samples(tmp_path: Path) -> None:
         source = opened(tmp_path, root)
         there = ("a/one.png", "a/one.seg.png", "two.png", "empty.png", "first.txt")
         assert [source.read(name) for name in there] == [b"one", b"mask", b"two!", b"", b"no"]
-        assert all(map(source.has, there))
-        assert not any(map(source.has, ("one.png", "two.jpg", "three.png", "a/one.PNG", "two", ".png")))
+        assert all(map(source.has_file, there))
+        assert not any(map(source.has_file, ("one.png", "two.jpg", "three.png", "a/one.PNG", "two", ".png")))
 
 
 def test_tars_whose_names_begin_with_a_dot_are_read_but_no_auxiliary_source(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_tars_whose_names_begin_with_a_dot_are_read_but_no_auxiliary_source(tmp_
     write_dataset(tmp_path / "tars", {"0.tar": samples}, {"train": ["0.tar"]}, crude_dataset())
     source = opened(tmp_path, "tars")
     assert (source.read("a/one.png"), source.read("three.png"), source.read("four.png")) == (b"one", b"3", None)
-    assert (source.has("a/one.png"), source.has("three.png")) == (False, True)
+    assert (source.has_file("a/one.png"), source.has_file("three.png")) == (False, True)
     said = "'a/one.png' is not in tars, but './a/one.png' is: pack the tars anew with names that do not begin with ./"
     assert missing_media(source, "a/one.png").about == said
     assert missing_media(source, "four.png").about == "'four.png' is not in tars"
@@ -84,10 +84,10 @@ def test_a_dataset_whose_index_or_tars_are_wrong_is_named(tmp_path: Path) -> Non
     with pytest.raises(
         DataError, match=r"tars: its index says that tars/s/1.tar has 'a/one.seg.png' in bytes 1536 to 1540"
     ):
-        opened(tmp_path, "tars").has("a/one.seg.png")
+        opened(tmp_path, "tars").has_file("a/one.seg.png")
     shard.unlink()
     with pytest.raises(DataError, match=r"has 'two.png' in bytes .*, but this tar has 0 bytes; put the tar back"):
-        opened(tmp_path, "tars").has("two.png")
+        opened(tmp_path, "tars").has_file("two.png")
     index.write_bytes(b"SQLite format 3\0" + bytes(100))
     with pytest.raises(DataError, match=r"^tars/.nv-meta/index.sqlite: .*prepare the dataset again"):
         opened(tmp_path, "tars")
@@ -263,10 +263,10 @@ def test_a_document_gets_the_media_of_the_tar_that_its_id_tells(tmp_path: Path) 
             "2/a/one",
         )
         assert [source.read("a/one.png", document) for document in own] == [b"one"] * len(own)
-        assert all(source.has("a/one.png", document) for document in own)
+        assert all(source.has_file("a/one.png", document) for document in own)
         others = ("2.tar/a/one", "t/1.tar/a/one", "11.tar/a/one", "2.tgz/a/one")
         assert [source.read("a/one.png", document) for document in others] == [None] * len(others)
-        assert not any(source.has("a/one.png", document) for document in others)
+        assert not any(source.has_file("a/one.png", document) for document in others)
     said = (
         "'two.png' is not in media/tars, but media/tars/s/1.tar has a file of this name, and the document is of 2.tar:"
         " prepare the dataset again with this tar, and with keys that occur in one tar only"

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gristmill.energon.formats.braces import collapse, expand, expand_all
+from gristmill.energon.formats.braces import collapse_names, expand_all, expand_pattern
 from gristmill.errors import DataError
 
 
@@ -21,14 +21,14 @@ from gristmill.errors import DataError
     ],
 )
 def test_runs_become_ranges(names: list[str], collapsed: list[str]) -> None:
-    assert collapse(names) == collapsed
+    assert collapse_names(names) == collapsed
     assert expand_all(collapsed) == names
 
 
 @pytest.mark.slow
 @given(st.lists(st.from_regex(r"[ab]?[0-2]{1,2}[ab_][0-2]{1,2}", fullmatch=True), max_size=12))
 def test_collapsed_names_expand_to_themselves(names: list[str]) -> None:
-    assert expand_all(collapse(names)) == names
+    assert expand_all(collapse_names(names)) == names
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_collapsed_names_expand_to_themselves(names: list[str]) -> None:
     ],
 )
 def test_patterns_expand_as_in_braceexpand(pattern: str, names: list[str]) -> None:
-    assert expand(pattern) == names
+    assert expand_pattern(pattern) == names
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_patterns_expand_as_in_braceexpand(pattern: str, names: list[str]) -> No
 )
 def test_patterns_that_cannot_be_expanded_are_refused(pattern: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
-        expand(pattern)
+        expand_pattern(pattern)
 
 
 @pytest.mark.slow
@@ -80,4 +80,4 @@ def test_patterns_that_have_too_many_names_together_are_refused() -> None:
 
 def test_numbers_that_are_too_long_are_no_range() -> None:
     pattern = "{" + "9" * 5000 + ".." + "9" * 5001 + "}"
-    assert expand(pattern) == [pattern]
+    assert expand_pattern(pattern) == [pattern]

@@ -1,6 +1,6 @@
 import pytest
 
-from gristmill.energon.formats.media import MediaFilter, MediaKind, kind_by_ending, misnamed, read_media_filter
+from gristmill.energon.formats.media import MediaFilter, MediaKind, kind_by_ending, misnamed_format, read_media_filter
 from gristmill.energon.formats.media import MediaRow as Row
 from gristmill.errors import RecipeError
 
@@ -62,8 +62,8 @@ def test_a_pattern_is_matched_with_the_path_or_the_name_whatever_the_case() -> N
     ],
 )
 def test_an_image_under_the_name_of_another_format_is_told(name: str, kind: str, found: str) -> None:
-    assert misnamed(Row(name, "image", f'{{"width":1,"height":1,"format":"{kind}","mode":"L"}}')) == found
+    assert misnamed_format(Row(name, "image", f'{{"width":1,"height":1,"format":"{kind}","mode":"L"}}')) == found
 
 
 def test_sound_is_never_misnamed() -> None:
-    assert misnamed(Row("a.png", "av", '{"audio_duration":1.0}')) == ""
+    assert misnamed_format(Row("a.png", "av", '{"audio_duration":1.0}')) == ""

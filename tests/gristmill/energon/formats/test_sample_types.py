@@ -2,7 +2,7 @@
 
 import pytest
 
-from gristmill.energon.formats.sample_types import SAMPLE_TYPES, FieldKind, fits
+from gristmill.energon.formats.sample_types import SAMPLE_TYPES, FieldKind, is_value_of_kind
 
 
 def test_the_types_of_the_specification_and_what_each_needs() -> None:
@@ -40,5 +40,5 @@ def test_two_types_have_lists_of_media_that_only_a_cooker_can_make() -> None:
     ],
 )
 def test_what_a_field_may_hold(kind: FieldKind, good: list[object], bad: list[object]) -> None:
-    assert [value for value in good if not fits(kind, value)] == []
-    assert [value for value in bad if fits(kind, value)] == []
+    assert [value for value in good if not is_value_of_kind(kind, value)] == []
+    assert [value for value in bad if is_value_of_kind(kind, value)] == []

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from tarfolder import write_shards
 
-from gristmill.energon.preparing.dataset import kind_of, listed, open_dataset
+from gristmill.energon.preparing.dataset import kind_of, list_files, open_dataset
 from gristmill.errors import DataError, RecipeError
 
 
@@ -47,4 +47,4 @@ def test_a_relative_path_is_one_below_the_current_folder(tmp_path: Path, monkeyp
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.jsonl").write_text("{}\n")
     assert open_dataset("a.jsonl", {}).url == str(tmp_path / "a.jsonl")
-    assert [entry.path for entry in listed(open_dataset(".", {}).store())] == ["a.jsonl"]
+    assert [entry.path for entry in list_files(open_dataset(".", {}).store())] == ["a.jsonl"]

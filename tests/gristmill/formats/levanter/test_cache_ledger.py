@@ -4,13 +4,19 @@ from typing import Any
 import pytest
 
 from gristmill.errors import DataError
-from gristmill.formats.levanter.cache_ledger import CacheLedger, consolidated, dump_ledger, load_ledger, merge
+from gristmill.formats.levanter.cache_ledger import (
+    CacheLedger,
+    consolidated_ledger,
+    dump_ledger,
+    load_ledger,
+    merged_ledger,
+)
 
 PREPROCESSOR = {"tokenizer": "gpt-neox-1", "vocab_size": 50_280, "append_bos": False, "append_eos": True}
 
 
 def part(rows: int, tokens: int) -> CacheLedger:
-    return consolidated({"": rows}, {"input_ids": tokens})
+    return consolidated_ledger({"": rows}, {"input_ids": tokens})
 
 
 def merged() -> CacheLedger:
@@ -19,11 +25,11 @@ def merged() -> CacheLedger:
         "2024-12/part-00001-00ff00": part(0, 0),
         "2025-01/p": part(1, 0),
     }
-    return merge(parts, PREPROCESSOR)
+    return merged_ledger(parts, PREPROCESSOR)
 
 
 def test_a_consolidated_ledger_is_written_as_levanter_writes_it() -> None:
-    assert dump_ledger(consolidated({"s": 2}, {"input_ids": 9}, {"tokenizer": "t"})) == (
+    assert dump_ledger(consolidated_ledger({"s": 2}, {"input_ids": 9}, {"tokenizer": "t"})) == (
         b'{"total_num_rows": 2, "shard_rows": {"s": 2}, "is_finished": true, "finished_shards": ["s"], '
         b'"field_counts": {"input_ids": 9}, "field_counts_by_shard": {}, "layout": "consolidated", '
         b'"metadata": {"preprocessor_metadata": {"tokenizer": "t"}}}'
@@ -44,7 +50,7 @@ def test_parts_merge_into_a_sharded_ledger_in_their_order() -> None:
 
 
 def test_no_parts_make_an_empty_cache() -> None:
-    ledger = merge({})
+    ledger = merged_ledger({})
     assert (ledger["total_num_rows"], ledger["field_counts"], ledger["is_finished"]) == (0, {}, True)
 
 
@@ -60,23 +66,23 @@ def test_what_older_levanters_leave_out_is_filled() -> None:
 @pytest.mark.parametrize("name", ["/lake/part", "s3://bucket/part", "../part", "a/../part", "a//b", "./a", ".", "a/"])
 def test_a_part_must_have_a_plain_relative_path(name: str) -> None:
     with pytest.raises(DataError, match="not a plain path relative to the ledger"):
-        merge({name: part(1, 1)})
+        merged_ledger({name: part(1, 1)})
 
 
 def test_an_unfinished_part_does_not_merge() -> None:
     unfinished: CacheLedger = {**part(1, 1), "is_finished": False}
     with pytest.raises(DataError, match=r"p: a part must be a finished consolidated cache"):
-        merge({"p": unfinished})
+        merged_ledger({"p": unfinished})
 
 
 def test_a_sharded_cache_is_no_part_of_another() -> None:
     with pytest.raises(DataError, match=r"p: a part must be a finished consolidated cache"):
-        merge({"p": merged()})
+        merged_ledger({"p": merged()})
 
 
 def test_parts_with_different_fields_do_not_merge() -> None:
     with pytest.raises(DataError, match="'b' has rows but not the counts of"):
-        merge({"a": consolidated({"": 1}, {"input_ids": 1, "assistant_masks": 1}), "b": part(1, 1)})
+        merged_ledger({"a": consolidated_ledger({"": 1}, {"input_ids": 1, "assistant_masks": 1}), "b": part(1, 1)})
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from oscarlines import as_written, make_line, real_lines
 
 from gristmill.errors import RecipeError
-from gristmill.formats.oscar.compose import compose, language_of
+from gristmill.formats.oscar.compose import language_of, line_of_document
 from gristmill.formats.oscar.rows import OscarRow, OscarRows
 from gristmill.formats.oscar.schema import LineError
 from gristmill.lake.rows.document import Document
@@ -24,7 +24,7 @@ def returned(line: bytes, schema: str = "22.01") -> tuple[Document, OscarRow]:
     """The document of a line, after a proof that composing it gives the line's bytes."""
     row = ROWS[schema].row(line)
     made = document(row)
-    assert compose(made) == (line, "original")
+    assert line_of_document(made) == (line, "original")
     assert made.id == row.id
     return made, row
 
@@ -143,7 +143,7 @@ def test_added_is_written_if_it_is_given() -> None:
     for line in (LINE, LINE + b" "):
         made = document(rows.row(line))
         assert made.added == "2022-01-10"
-        assert compose(made).line == line
+        assert line_of_document(made).line == line
 
 
 @pytest.mark.parametrize(

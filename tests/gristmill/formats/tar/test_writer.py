@@ -38,7 +38,7 @@ def test_tarfile_reads_what_was_written() -> None:
 def test_the_index_is_that_of_a_walk() -> None:
     data, writer = written()
     walk = TarWalk(lambda offset, length: data[offset : offset + length], len(data), "a.tar")
-    found, index = joined(walk), writer.take()
+    found, index = joined(walk), writer.take_index()
     assert list(found.sample_rows()) == list(index.sample_rows())
     assert list(found.part_rows()) == list(index.part_rows())
     assert walk.end == writer.size == index.starts[-1]
@@ -49,9 +49,9 @@ def test_the_index_may_be_taken_in_pieces() -> None:
     pieces = []
     for key, parts in SAMPLES.items():
         writer.add(key, parts)
-        pieces.append(writer.take())
+        pieces.append(writer.take_index())
     _, whole = written()
-    index = whole.take()
+    index = whole.take_index()
     assert list(joined(pieces).sample_rows()) == list(index.sample_rows())
     assert list(joined(pieces).part_rows()) == list(index.part_rows())
     assert [piece.first for piece in pieces] == [0, 1, 2, 3]
@@ -86,7 +86,7 @@ def test_samples_that_the_loader_would_not_find_are_refused(
     with pytest.raises(DataError, match=message):
         writer.add(key, parts)
     assert pieces == before
-    assert list(writer.take().sample_rows()) == [("last", 0, 0, 1024)]
+    assert list(writer.take_index().sample_rows()) == [("last", 0, 0, 1024)]
 
 
 def test_a_content_of_8_gib_comes_with_a_pax_size() -> None:

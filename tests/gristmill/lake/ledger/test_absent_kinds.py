@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from gristmill.lake.ledger.absent_kinds import absent_kinds
-from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.model import Ledger, Recipe, TableDigest
 from gristmill.lake.ledger.receipts import RunNote
 from gristmill.lake.store.folder import FolderStore
@@ -12,7 +12,7 @@ LEDGERS = "lengths/short-1/ledgers/tales"
 
 
 def head(asset: str) -> bytes:
-    return dump(Ledger(1, asset, "1", "", Recipe("short-1", 1, {}), (), {}, {}, TableDigest(0, "")))
+    return as_json(Ledger(1, asset, "1", "", Recipe("short-1", 1, {}), (), {}, {}, TableDigest(0, "")))
 
 
 def test_a_folder_is_of_an_absent_kind_if_a_ledger_there_is_of_an_asset_in_it(tmp_path: Path) -> None:
@@ -24,7 +24,7 @@ def test_a_folder_is_of_an_absent_kind_if_a_ledger_there_is_of_an_asset_in_it(tm
     assert list(absent_kinds(store)) == []
     store.put(f"{LEDGERS}/1.json", head("lengths/short-1/tales"))
     assert list(absent_kinds(store)) == [("lengths/", "made by a package, which is not installed")]
-    store.put(f"{LEDGERS}/1.run.json", dump(RunNote(about={"package": "millextras 1.2"})))
+    store.put(f"{LEDGERS}/1.run.json", as_json(RunNote(about={"package": "millextras 1.2"})))
     assert list(absent_kinds(store)) == [("lengths/", "made by the package millextras 1.2, which is not installed")]
     store.put(f"{LEDGERS}/1.run.json", b"{")
     assert list(absent_kinds(store)) == [("lengths/", "made by a package, which is not installed")]

@@ -3,7 +3,7 @@ from streams import stream
 from testkit import SHELVES, Mill, make_documents
 
 from gristmill.errors import OtherMaking, RecipeError
-from gristmill.execution.survey import check_accepted, survey
+from gristmill.execution.survey import check_accepted, survey_step
 from gristmill.lake.address import place
 from gristmill.lake.ledger.beside import check_beside
 from gristmill.lake.ledger.code import Code
@@ -43,7 +43,7 @@ def test_a_new_snapshot_is_refused_before_work_while_the_first_or_the_last_is(mi
     mill.make(of("2024"))
     before = mill.tree()
     for changed in (of("2025", rate=0.5), of("2025", rate=0.5, draft=True)):
-        for refused in (survey, check_accepted):
+        for refused in (survey_step, check_accepted):
             with pytest.raises(OtherMaking, match=r"2025\): not made beside .*2024\) was made by another .*rate"):
                 refused(changed, mill.store)
         with pytest.raises(RecipeError, match="not made beside"):
@@ -52,7 +52,7 @@ def test_a_new_snapshot_is_refused_before_work_while_the_first_or_the_last_is(mi
 
     mill.make(of("2026"))
     with pytest.raises(OtherMaking, match=r"\(2024\) was made by another"):
-        survey(of("2025", rate=0.5), mill.store)
+        survey_step(of("2025", rate=0.5), mill.store)
     mill.make(of("2025"))
 
 

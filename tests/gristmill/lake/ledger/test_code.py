@@ -8,10 +8,10 @@ HERE = place("sources/tales/v0/attributes/words-1", "2024")
 
 
 def test_code_is_changed_only_if_both_are_known_and_differ() -> None:
-    assert Code("b").changed({"a": "", "c": "renamed"})
-    assert not Code("c").changed({"a": "", "c": "renamed"})
-    assert not Code("b").changed({})
-    assert not Code().changed({"a": ""})
+    assert Code("b").has_changed({"a": "", "c": "renamed"})
+    assert not Code("c").has_changed({"a": "", "c": "renamed"})
+    assert not Code("b").has_changed({})
+    assert not Code().has_changed({"a": ""})
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_code_is_changed_only_if_both_are_known_and_differ() -> None:
     ],
 )
 def test_shards_are_kept_of_code_with_the_same_output(code: Code, made: str, codes: dict[str, str], kept: bool) -> None:  # noqa: FBT001 - parametrized
-    assert code.made(made, codes) is kept
+    assert code.may_keep_shard(made, codes) is kept
 
 
 def test_the_note_records_each_code_with_its_reason() -> None:
@@ -66,19 +66,19 @@ def test_changed_options_are_refused_whatever_the_recipe_says_of_the_code() -> N
     with pytest.raises(RecipeError, match=words):
         check_same_code(code, {"a-1": ""}, HERE, draft=False)
     check_same_code(code, {"a-1": ""}, HERE, draft=True)
-    assert not code.made("a-1", {"a-1": ""})  # so a draft makes all its shards again
+    assert not code.may_keep_shard("a-1", {"a-1": ""})  # so a draft makes all its shards again
     assert code.recorded({"a-1": ""}) == {"b-2": ""}
     check_same_code(code, {"a-2": ""}, HERE, draft=False)
-    assert code.made("a-2", {"a-2": ""})
+    assert code.may_keep_shard("a-2", {"a-2": ""})
     assert code.recorded({"a-2": ""}) == {"a-2": "", "b-2": "made faster"}
 
 
 def test_a_note_without_options_is_trusted_and_gets_them() -> None:
     code = Code("a-1", reader="TextFiles")
-    assert not code.changed({"a": ""})
-    assert code.made("a", {"a": ""})
+    assert not code.has_changed({"a": ""})
+    assert code.may_keep_shard("a", {"a": ""})
     assert code.recorded({"a": "", "b": "renamed"}) == {"a-1": "", "b": "renamed"}
-    assert Code("c-1", reason="renamed").made("a", {"a": ""})
+    assert Code("c-1", reason="renamed").may_keep_shard("a", {"a": ""})
 
 
 def test_a_reason_is_good_for_one_edit() -> None:
@@ -90,12 +90,12 @@ def test_a_reason_is_good_for_one_edit() -> None:
 def test_what_an_earlier_version_recorded_is_compared_with_the_former_digest() -> None:
     code = Code("b-1", former=("a-1",), wider=True)
     for codes, more in ({"a-1": "", "0": "r"}, True), ({"a": ""}, True), ({"b-1": ""}, False):
-        assert (code.changed(codes), code.counts_more(codes)) == (False, more)
-    assert code.made("a-1", {"a-1": ""})
+        assert (code.has_changed(codes), code.counts_more(codes)) == (False, more)
+    assert code.may_keep_shard("a-1", {"a-1": ""})
     assert code.recorded({"a-1": "", "0": "r"}) == {"b-1": "", "0": "r"}
     assert not Code("b", former=("a",)).counts_more({"a": ""})
-    assert Code("b2", former=("a",)).changed({"b": ""})  # a ledger of this version has no former digest
-    assert not Code("b2", former=("a",)).made("b", {"b": ""})
+    assert Code("b2", former=("a",)).has_changed({"b": ""})  # a ledger of this version has no former digest
+    assert not Code("b2", former=("a",)).may_keep_shard("b", {"b": ""})
 
 
 def test_each_of_several_codes_is_compared_with_what_is_recorded_of_it() -> None:
@@ -104,8 +104,8 @@ def test_each_of_several_codes_is_compared_with_what_is_recorded_of_it() -> None
     aa = Code("a2", "mill.aa", "renamed", former=("x",))
     for b, changed in ("b", ["mill.aa"]), ("b2", ["mill.aa", "mill.bb"]):
         both = all_of({"aa-1": aa, "bb-1": Code(b, "mill.bb", former=("y",))})
-        assert [code.module for code, _ in both.changes(known)] == changed
-        assert both.made("a+b", known) is (b == "b")
+        assert [code.module for code, _ in both.changed_codes(known)] == changed
+        assert both.may_keep_shard("a+b", known) is (b == "b")
     with pytest.raises(RecipeError, match=r"2024\): the code of mill\.bb changed since it was made\. Declare"):
         check_same_code(both, known, HERE, draft=False)
     assert both.recorded(known) == {"a2+b2": ""}
@@ -113,7 +113,7 @@ def test_each_of_several_codes_is_compared_with_what_is_recorded_of_it() -> None
     check_same_code(excused, known, HERE, draft=False)
     assert excused.recorded(known) == {"a+b": "", "a2+b": "aa-1: renamed"}
     restored = all_of({"aa-1": Code("a"), "bb-1": Code("b")})
-    assert not restored.changed({"a2+b": "", "a+b": "aa-1: renamed"})
+    assert not restored.has_changed({"a2+b": "", "a+b": "aa-1: renamed"})
     again = all_of({"aa-1": Code("a3", "mill.aa", "renamed"), "bb-1": Code("b")})
     with pytest.raises(RecipeError, match="again after the change with the reason 'aa-1: renamed'"):
         check_same_code(again, excused.recorded(known), HERE, draft=False)
@@ -123,23 +123,23 @@ def test_edits_of_two_codes_at_different_times_have_a_reason_each() -> None:
     known = {"a+b": "", "a2+b": "aa-1: renamed"}
     both = all_of({"aa-1": Code("a2", "mill.aa"), "bb-1": Code("b2", "mill.bb", "faster")})
     check_same_code(both, known, HERE, draft=False)
-    assert both.made("a+b", known)
-    assert not both.made("a0+b", known)  # an interrupted run of a third code
+    assert both.may_keep_shard("a+b", known)
+    assert not both.may_keep_shard("a0+b", known)  # an interrupted run of a third code
     assert both.recorded(known) == {**known, "a2+b2": "bb-1: faster"}
     mixed = all_of({"aa-1": Code("a", "mill.aa"), "bb-1": Code("b2", "mill.bb")})
-    assert not mixed.changed(both.recorded(known))  # each was said to give the same output
+    assert not mixed.has_changed(both.recorded(known))  # each was said to give the same output
 
 
 def test_of_a_note_that_does_not_tell_several_codes_apart_a_reason_counts_if_all_have_one() -> None:
     aa, bb = Code("a2", "mill.aa", "renamed", former=("a",)), Code("b", "mill.bb", former=("b0",))
     old = {all_of({"aa-1": aa, "bb-1": bb}).former[-1]: ""}
-    assert not all_of({"aa-1": aa, "bb-1": bb}).changed(old)
+    assert not all_of({"aa-1": aa, "bb-1": bb}).has_changed(old)
     words = r"the code of mill\.aa and mill\.bb changed since it was made \(its ledger does not say which of these: a"
     with pytest.raises(RecipeError, match=words):
         check_same_code(all_of({"aa-1": aa, "bb-1": Code("b2", "mill.bb", former=("b1",))}), old, HERE, draft=False)
     two = all_of({"aa-1": aa, "bb-1": Code("b2", "mill.bb", "faster", former=("b1",))})
     check_same_code(two, old, HERE, draft=False)
-    assert two.made(next(iter(old)), old)
+    assert two.may_keep_shard(next(iter(old)), old)
     assert two.recorded(old) == {**old, "a2+b2": "aa-1: renamed\nbb-1: faster"}
 
 

@@ -12,10 +12,10 @@ from gristmill.engines.local import LocalPool
 from gristmill.errors import DataError, OtherMaking, RecipeError, StoreError
 from gristmill.lake.address import place
 from gristmill.lake.ledger.files import (
+    as_json,
     check_made_alike,
     check_same_recipe,
-    compose,
-    dump,
+    compose_ledger,
     fingerprint_of,
     list_ledgers,
     parse_head,
@@ -34,7 +34,7 @@ def test_the_head_is_canonical_and_holds_no_clock_and_no_path(mill: Mill) -> Non
     ledger = mill.convert()
     data = mill.store.read(mill.documents().ledger)
     assert data == json.dumps(json.loads(data), sort_keys=True, separators=(",", ":")).encode()
-    assert data == dump(ledger)
+    assert data == as_json(ledger)
     assert str(mill.root).encode() not in data
     assert set(json.loads(data)) == {
         "asset", "dropped", "fingerprint", "inputs", "recipe", "schema", "snapshot", "table", "totals"
@@ -115,7 +115,7 @@ def test_a_head_with_a_number_that_no_digest_takes_is_an_error(
     mill: Mill, change: Callable[[dict[str, Any]], None]
 ) -> None:
     mill.raw_shards(1)
-    head = json.loads(dump(mill.convert()))
+    head = json.loads(as_json(mill.convert()))
     change(head)
     with pytest.raises(DataError, match=r"^a\.json: not a ledger "):
         parse_head(json.dumps(head).encode(), "a.json")
@@ -152,7 +152,7 @@ def test_a_row_of_wrong_numbers_or_objects_is_an_error(change: dict[str, Any]) -
 def test_a_ledger_of_another_schema_is_an_error(mill: Mill, schema: int, words: str) -> None:
     mill.raw_shards(1)
     ledger = msgspec.structs.replace(mill.convert(), schema=schema)
-    mill.store.put(mill.documents().ledger, dump(ledger))
+    mill.store.put(mill.documents().ledger, as_json(ledger))
     with pytest.raises(DataError, match=words):
         read_head(mill.store, mill.documents())
 
@@ -288,7 +288,7 @@ def test_refused_rows_of_all_shards_are_in_the_totals(mill: Mill) -> None:
         else Shard(name, 5, 9, 9, "", "", "", recipe.digest, ())
         for name, rows in (("a", 2), ("b", 0), ("c", 3))
     ]
-    totals = compose(mill.documents(), recipe, (), shards).totals
+    totals = compose_ledger(mill.documents(), recipe, (), shards).totals
     assert (totals["rows"], totals["quarantined"]) == (15, 5)
 
 
@@ -327,7 +327,7 @@ def test_a_ledger_that_was_moved_below_another_name_says_nothing_of_versions() -
 
 
 def head_of(assets: list[str], *, draft: bool) -> Ledger:
-    return compose(BLEND, Recipe("a-1", 1, {}, draft), read(assets), [])
+    return compose_ledger(BLEND, Recipe("a-1", 1, {}, draft), read(assets), [])
 
 
 def read(assets: list[str]) -> tuple[Upstream, ...]:

@@ -3,7 +3,7 @@ import pytest
 
 from gristmill.errors import DataError
 from gristmill.lake.identity import HASH_BYTES, dump_hashes, load_hashes
-from gristmill.lake.ledger.id_search import lacking, present, repeated_highs
+from gristmill.lake.ledger.id_search import missing_hashes, possibly_known_hashes, repeated_highs
 from gristmill.lake.ledger.model import Shard
 
 
@@ -44,11 +44,11 @@ def test_lacking_and_present_compare_sorted_hashes() -> None:
     few = np.array([[1, 1], [3, 3], [9, 9]], dtype=np.uint64)
     many = np.array([[1, 0], [1, 1], [3, 4], [8, 8]], dtype=np.uint64)
     nothing = np.empty((0, 2), dtype=np.uint64)
-    assert lacking(few, many).tolist() == [[3, 3], [9, 9]]
-    assert lacking(few, nothing).tolist() == few.tolist()
-    assert lacking(nothing, few).tolist() == []
-    assert present(few, many)[:, 0].tolist() == [1, 3]
-    assert present(few, nothing).tolist() == []
+    assert missing_hashes(few, many).tolist() == [[3, 3], [9, 9]]
+    assert missing_hashes(few, nothing).tolist() == few.tolist()
+    assert missing_hashes(nothing, few).tolist() == []
+    assert possibly_known_hashes(few, many)[:, 0].tolist() == [1, 3]
+    assert possibly_known_hashes(few, nothing).tolist() == []
 
 
 def test_an_index_whose_pieces_alone_are_sorted_is_an_error() -> None:

@@ -7,7 +7,7 @@ import msgspec
 from msgspec.structs import replace
 
 from gristmill.lake.identity import digest_of
-from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.model import Recipe, Shard
 from gristmill.lake.rows.shard_file import Written
 from gristmill.lake.store.protocol import ObjectVersion
@@ -29,7 +29,7 @@ def test_a_recipes_digest_counts_what_changes_the_output_and_nothing_else() -> N
 def test_a_recipe_is_the_one_that_its_ledger_gives_back() -> None:
     recipe = Recipe("mix", 1, {"a": ("b", {"c": ("d",)}), "e": 2})
     assert recipe.parameters == {"a": ["b", {"c": ["d"]}], "e": 2}
-    assert msgspec.json.decode(dump(recipe), type=Recipe) == recipe
+    assert msgspec.json.decode(as_json(recipe), type=Recipe) == recipe
 
 
 class Kind(Enum):
@@ -64,7 +64,7 @@ def test_values_that_json_writes_as_words_are_words_in_recipe_and_digest() -> No
         "kinds": ["news"],
         "range": {"first": 0, "last": 3},
     }
-    back = msgspec.json.decode(dump(recipe), type=Recipe)
+    back = msgspec.json.decode(as_json(recipe), type=Recipe)
     assert back == recipe
     assert back.digest == recipe.digest == digest_of(["a-1", 1, written | {"range": {"first": 0, "last": 3}}])
 
@@ -74,7 +74,7 @@ VERSION = ObjectVersion(20, "e")
 
 def test_a_row_of_the_table_has_all_that_was_written() -> None:
     written = Written(rows=3, bytes=20, length=30, sha256="s", content="c", members=[(0, 0), (9, 2)], version=VERSION)
-    row = Shard.of("a", written, ids="i", recipe="r")
+    row = Shard.from_written("a", written, ids="i", recipe="r")
     assert (row.name, row.ids, row.recipe, row.inputs) == ("a", "i", "r", ())
     assert (row.rows, row.bytes, row.length, row.sha256, row.content) == (3, 20, 30, "s", "c")
     assert row.members == ((0, 0), (9, 2))

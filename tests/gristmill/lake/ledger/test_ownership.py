@@ -1,7 +1,7 @@
 import pytest
 
 from gristmill.lake.address import attributes_asset, cache_asset, documents_asset, place
-from gristmill.lake.ledger.ownership import owns
+from gristmill.lake.ledger.ownership import is_in_folders_of
 
 DOCUMENTS = place(documents_asset("pages", "v0"), "2024")
 CACHE = place(cache_asset("blend", "tiny-1", "pages"), "2024")
@@ -38,9 +38,9 @@ FOREIGN = [
 
 @pytest.mark.parametrize(("where", "path"), OWN, ids=[path for _, path in OWN])
 def test_shards_parts_indexes_and_refused_rows_are_of_the_partition(where: object, path: str) -> None:
-    assert owns(where, path)  # type: ignore[arg-type]  # a Place
+    assert is_in_folders_of(where, path)  # type: ignore[arg-type]  # a Place
 
 
 @pytest.mark.parametrize(("where", "path"), FOREIGN, ids=[path or "nothing" for _, path in FOREIGN])
 def test_nothing_else_is(where: object, path: str) -> None:
-    assert not owns(where, path)  # type: ignore[arg-type]  # a Place
+    assert not is_in_folders_of(where, path)  # type: ignore[arg-type]  # a Place

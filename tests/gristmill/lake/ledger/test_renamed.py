@@ -7,7 +7,7 @@ from pathlib import Path
 from talklake import BYTES, mix_of, row, started
 from testkit import SHELVES, SNAPSHOT, Mill
 
-from gristmill.execution.survey import survey
+from gristmill.execution.survey import survey_step
 from gristmill.lake.address import Place, cache_asset, place
 from gristmill.lake.ledger.files import read_ledger, table_lines
 from gristmill.lake.ledger.renamed import RENAMED, current_shard
@@ -61,7 +61,7 @@ def test_an_old_ledger_is_read_under_the_present_names_and_nothing_is_due(tmp_pa
     assert head.dropped == {"no token ids": 3}
     now, rows = read_ledger(mill.store, CACHE)
     assert (now.dropped, now.totals, rows) == (head.dropped, head.totals, table)
-    assert [each.finished for each in survey(step, mill.store)] == [True]
+    assert [each.finished for each in survey_step(step, mill.store)] == [True]
     assert list(audit_ledger(mill.store, CACHE.ledger, mill.said.append)) == []
 
 

@@ -9,7 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gristmill.errors import DataError, MalformedRow
-from gristmill.lake.rows.attribute import AttributeRow, encode_row, parse_rows, rounded, rounded_scores, written_spans
+from gristmill.lake.rows.attribute import (
+    AttributeRow,
+    encode_row,
+    parse_rows,
+    round_score,
+    rounded_scores,
+    written_spans,
+)
 from gristmill.lake.rows.document import Span
 from gristmill.lake.rows.shard_file import read_blocks, rows_of
 from gristmill.lake.store.folder import FolderStore
@@ -95,11 +102,11 @@ def test_what_is_written_is_read_back() -> None:
 
 
 def test_a_score_is_a_finite_number_of_five_decimals() -> None:
-    assert rounded(0.123456789) == 0.12346
-    assert json.dumps([rounded(score=True), rounded(3), rounded(2.0)]) == "[1, 3, 2.0]"
+    assert round_score(0.123456789) == 0.12346
+    assert json.dumps([round_score(score=True), round_score(3), round_score(2.0)]) == "[1, 3, 2.0]"
     for score in (math.nan, math.inf, -math.inf):
         with pytest.raises(DataError, match="finite"):
-            rounded(score)
+            round_score(score)
 
 
 @pytest.mark.parametrize("name", ["pii", "sample", "toxicity", "duplicate_paragraphs"])

@@ -79,22 +79,22 @@ def feed(store: FolderStore, count: int) -> RowFeed:
 
 def test_rows_are_taken_a_number_at_a_time(lake: FolderStore) -> None:
     rows = feed(lake, 5)
-    assert rows.take(2, "docs") == [b"0", b"1"]
-    assert rows.take(0, "docs") == []
-    assert rows.take(3, "docs") == [b"2", b"3", b"4"]
+    assert rows.next_rows(2, "docs") == [b"0", b"1"]
+    assert rows.next_rows(0, "docs") == []
+    assert rows.next_rows(3, "docs") == [b"2", b"3", b"4"]
     rows.finish("docs")
 
 
 def test_a_row_too_few_names_both_files_and_the_row(lake: FolderStore) -> None:
     rows = feed(lake, 5)
-    rows.take(3, "docs/a.gz")
+    rows.next_rows(3, "docs/a.gz")
     with pytest.raises(Misaligned, match=r"set/a\.gz: ends after 5 rows, but docs/a\.gz has more"):
-        rows.take(3, "docs/a.gz")
+        rows.next_rows(3, "docs/a.gz")
 
 
 def test_a_row_too_many_names_both_files_and_the_row(lake: FolderStore) -> None:
     rows = feed(lake, 5)
-    rows.take(4, "docs/a.gz")
+    rows.next_rows(4, "docs/a.gz")
     with pytest.raises(Misaligned, match=r"set/a\.gz: has a row 4 .*, but docs/a\.gz ends before it"):
         rows.finish("docs/a.gz")
 
@@ -164,7 +164,7 @@ def test_rows_that_the_caller_lets_go_are_held_by_nobody(lake: FolderStore) -> N
 def test_a_whole_block_too_many_is_noticed(lake: FolderStore) -> None:
     lake.put("set/a.gz", gzip.compress((b"x" * (5 << 20) + b"\n") * 2, mtime=0))
     rows = RowFeed(lake, "set/a.gz", None)
-    assert len(rows.take(1, "docs")) == 1
+    assert len(rows.next_rows(1, "docs")) == 1
     with pytest.raises(Misaligned, match=r"set/a\.gz: has a row 1 .*, but docs ends before it"):
         rows.finish("docs")
 
@@ -172,7 +172,7 @@ def test_a_whole_block_too_many_is_noticed(lake: FolderStore) -> None:
 def test_the_digest_is_compared_although_all_rows_are_taken(lake: FolderStore) -> None:
     lake.put("set/a.gz", gzip.compress(b"x" * (5 << 20) + b"\n", mtime=0))
     rows = RowFeed(lake, "set/a.gz", "0" * 64)
-    assert len(rows.take(1, "docs")) == 1
+    assert len(rows.next_rows(1, "docs")) == 1
     with pytest.raises(StoreError, match="not the object that its ledger names"):
         rows.finish("docs")
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gristmill.lake.rows.attribute import encode_row, parse_rows, rounded, written_spans
+from gristmill.lake.rows.attribute import encode_row, parse_rows, round_score, written_spans
 from gristmill.lake.rows.document import Span
 from gristmill.lake.rows.label_values import Kind, LabelRange, is_label_name, listed_spans, wrong_label
 
@@ -49,7 +49,7 @@ def comes_back(label: Any) -> bool:
     spans = label if isinstance(label, list) else [(0, 3, label)]
     line = encode_row("a", "s", {"x-1__y": written_spans(spans)})
     [row] = parse_rows([line], "x-1", "a.jsonl", 0)
-    return row.labels["y"] == [(start, end, float(rounded(score))) for start, end, score in spans]
+    return row.labels["y"] == [(start, end, float(round_score(score))) for start, end, score in spans]
 
 
 @pytest.mark.parametrize(
@@ -95,10 +95,10 @@ def test_numbers_of_other_libraries_are_numbers() -> None:
 
 
 def test_a_score_that_is_written_as_its_bound_is_in_the_range() -> None:
-    assert rounded(1.0000000000000002) == 1.0
-    assert LabelRange(0, 1).complaint(1.0000000000000002) == ""
-    assert LabelRange(0, 1).complaint(1.00001) == "1.00001 is above 1.0"
-    assert LabelRange(0, 1).complaint(-0.00001) == "-1e-05 is below 0.0"
+    assert round_score(1.0000000000000002) == 1.0
+    assert LabelRange(0, 1).score_fault(1.0000000000000002) == ""
+    assert LabelRange(0, 1).score_fault(1.00001) == "1.00001 is above 1.0"
+    assert LabelRange(0, 1).score_fault(-0.00001) == "-1e-05 is below 0.0"
 
 
 def test_finite_scores_whose_sum_is_not_pass() -> None:

@@ -1,12 +1,12 @@
 import hashlib
 
-from gristmill.lake.rows.raw_parts import RawPart, cut, object_of, part_name, sha256_of_part
+from gristmill.lake.rows.raw_parts import RawPart, cut_into_parts, object_of, part_name, sha256_of_part
 from gristmill.lake.store.folder import FolderStore
 
 
 def test_parts_are_the_object_and_their_names_lead_back() -> None:
     for size, most in ((1, 1), (10, 3), (9, 3), (5, 100)):
-        parts = cut(size, most)
+        parts = cut_into_parts(size, most)
         assert [byte for part in parts for byte in range(*part)] == list(range(size))
         assert [object_of(part_name("en/a@b.jsonl", part.start)) for part in parts] == [
             ("en/a@b.jsonl", part.start) for part in parts

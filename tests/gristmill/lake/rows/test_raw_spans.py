@@ -17,7 +17,7 @@ SPOTS = st.builds(RawSpan, st.integers(0, 2**40), st.integers(2**40, 2**41), st.
 def packed(*inputs: Sequence[RawSpan | None]) -> bytes:
     writer = RawSpansWriter()
     for raw_spans in inputs:
-        writer.begin()
+        writer.begin_object()
         for raw_span in raw_spans:
             writer.add(raw_span)
     return writer.pack()
@@ -32,7 +32,7 @@ def test_every_row_has_its_raw_object_and_its_spot_back(inputs: list[list[RawSpa
 
 def test_rows_at_once_are_packed_as_one_by_one() -> None:
     writer = RawSpansWriter()
-    writer.begin()
+    writer.begin_object()
     writer.extend([0, 9], [4, 12])
     writer.add(None)
     assert writer.pack() == packed([RawSpan(0, 4), RawSpan(9, 12), None])

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from peak_memory import run_with_peak
 
 from gristmill.errors import DataError
-from gristmill.lake.rows.row_blocks import HEAD, LongRow, blocks, limited_blocks
+from gristmill.lake.rows.row_blocks import HEAD, LongRow, limited_blocks, read_row_blocks
 from gristmill.lake.rows.shard_file import rows_of
 
 ROWS = st.lists(st.binary(max_size=30).map(lambda b: b.replace(b"\n", b"")), max_size=30)
@@ -21,7 +21,7 @@ ROWS = st.lists(st.binary(max_size=30).map(lambda b: b.replace(b"\n", b"")), max
 )
 def test_blocks_are_whole_rows_however_the_pieces_come(rows: list[bytes], cut: int, size: int) -> None:
     data = b"".join(row + b"\n" for row in rows)
-    found = list(blocks((data[i : i + cut] for i in range(0, len(data), cut)), "a.jsonl", size))
+    found = list(read_row_blocks((data[i : i + cut] for i in range(0, len(data), cut)), "a.jsonl", size))
     assert b"".join(found) == data
     assert all(block.endswith(b"\n") for block in found)
     assert all(len(block) + cut > size for block in found[:-1])
@@ -65,7 +65,7 @@ def test_all_bytes_of_a_row_that_is_too_long_are_told_before_it() -> None:
 
 
 def test_a_long_row_of_a_lake_is_an_error_that_says_where() -> None:
-    found = blocks([b"one\n", b"three"], "x/00.jsonl.gz", size=1, limit=4)
+    found = read_row_blocks([b"one\n", b"three"], "x/00.jsonl.gz", size=1, limit=4)
     assert next(found) == b"one\n"
     with pytest.raises(DataError, match=r"x/00\.jsonl\.gz: the row after 4 bytes of text has 5 bytes, .* at most 4"):
         next(found)

@@ -24,7 +24,7 @@ from gristmill.lake.rows.shard_file import (
     member_rows,
     read_blocks,
     rows_of,
-    unpacked,
+    unpack_pieces,
 )
 from gristmill.lake.store.folder import FolderStore
 
@@ -179,7 +179,7 @@ def test_gzip_in_pieces_of_any_size_is_the_same() -> None:
     )
     for size in (1, 2, 7, 1000, len(packed)):
         pieces = (packed[i : i + size] for i in range(0, len(packed), size))
-        assert b"".join(unpacked(pieces, "a.gz")) == data
+        assert b"".join(unpack_pieces(pieces, "a.gz")) == data
 
 
 def test_zstd_of_many_frames_is_read(lake: FolderStore) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from gristmill.errors import StoreError
-from gristmill.lake.store.s3_listing import behind, note_begin
+from gristmill.lake.store.s3_listing import note_begin, pages_after
 
 
 def page(*keys: str) -> list[dict[str, str]]:
@@ -12,11 +12,11 @@ def page(*keys: str) -> list[dict[str, str]]:
 
 def test_a_listing_goes_on_behind_the_last_key_that_was_given() -> None:
     pages = [page("a", "b"), page("c", "d"), page("e")]
-    assert list(behind("", pages)) == pages
-    assert list(behind("b", pages)) == pages[1:]
-    assert list(behind("c", pages)) == [page("d"), page("e")]
+    assert list(pages_after("", pages)) == pages
+    assert list(pages_after("b", pages)) == pages[1:]
+    assert list(pages_after("c", pages)) == [page("d"), page("e")]
     with pytest.raises(StoreError, match="x: the listing broke off after this object"):
-        list(behind("x", pages))
+        list(pages_after("x", pages))
 
 
 def test_a_page_that_comes_twice_is_an_error_because_another_is_left_out() -> None:

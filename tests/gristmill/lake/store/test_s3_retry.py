@@ -23,7 +23,7 @@ from gristmill.lake.store.s3_retry import GaveUp, Problem, read_problem, store_e
 def test_what_passes_what_is_in_doubt_and_what_is_lost_are_told_apart(
     trouble: Problem, *, passing: bool, doubtful: bool, lost_race: bool
 ) -> None:
-    assert (trouble.passing, trouble.doubtful, trouble.lost_race) == (passing, doubtful, lost_race)
+    assert (trouble.is_passing, trouble.may_have_succeeded, trouble.lost_race) == (passing, doubtful, lost_race)
 
 
 @pytest.mark.parametrize(

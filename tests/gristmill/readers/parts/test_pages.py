@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from partkit import Held, flattened, read_parts
 
-from gristmill.lake.rows.raw_parts import RawPart, cut
+from gristmill.lake.rows.raw_parts import RawPart, cut_into_parts
 from gristmill.readers.parts.pages import PartPages, wiki_head
 from gristmill.recipes.raw_object import RawObject
 
@@ -61,7 +61,7 @@ def test_a_dump_in_utf_16_or_without_pages_is_the_first_part() -> None:
     for text in (dump(9).decode().encode("utf-16"), HEAD.replace(b"siteinfo", b"site") + b"</mediawiki>" * 9):
         first, *others = [
             b"".join(PartPages(raw, part).pieces())
-            for part in cut(len(text), len(text) // 3 + 1)
+            for part in cut_into_parts(len(text), len(text) // 3 + 1)
             for raw in [RawObject(Held(text), "a.xml", "a@", len(text), part=part)]
         ]
         assert first == text

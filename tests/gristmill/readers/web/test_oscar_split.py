@@ -10,7 +10,7 @@ from talklake import talk_file
 from warcfile import packed, read, record
 
 from gristmill.errors import RecipeError
-from gristmill.formats.oscar.compose import compose
+from gristmill.formats.oscar.compose import line_of_document
 from gristmill.readers.oscar.lines import OscarLines
 from gristmill.readers.web import oscar_split
 from gristmill.readers.web.oscar_split import (
@@ -126,7 +126,7 @@ def test_a_page_becomes_a_document_that_oscar_would_have(tmp_path: Path, schema:
     oscar = found.metadata()["oscar"]
     assert [each and each["label"] for each in oscar["sentence_identifications"]][::2] == ["en", "en"]
     assert oscar["annotation" if schema == "22.01" else "quality_warnings"] == ["tiny"]
-    lines = b"".join(compose(each, schema=schema).line + b"\n" for each in found.documents)  # type: ignore[arg-type]
+    lines = b"".join(line_of_document(each, schema=schema).line + b"\n" for each in found.documents)  # type: ignore[arg-type]
     again = OscarLines(source="own", schema=schema)  # type: ignore[arg-type]
     rows = read_lines(again, tmp_path, gzip.compress(lines, mtime=0))
     assert [json.loads(row)["metadata"] for row in rows] == [found.metadata(n) for n in range(3)]

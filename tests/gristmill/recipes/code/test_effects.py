@@ -5,7 +5,7 @@ import ast
 import pytest
 
 from gristmill.recipes.code.effects import Effects, is_public
-from gristmill.recipes.code.reachable import reachable
+from gristmill.recipes.code.reachable import reachable_statements
 
 BEFORE = """
 import re
@@ -35,7 +35,9 @@ def counts(statement: str, before: str = BEFORE) -> bool:
         "from mill._words import MORE": ["mill._words"],
     }
     acting = Effects(tree.body, lambda node: origins.get(ast.unparse(node), [])).acting
-    return ast.unparse(ast.parse(statement).body[-1]) in map(ast.unparse, reachable(tree, ("document",), (), acting))
+    return ast.unparse(ast.parse(statement).body[-1]) in map(
+        ast.unparse, reachable_statements(tree, ("document",), (), acting)
+    )
 
 
 @pytest.mark.parametrize(
@@ -121,10 +123,10 @@ def test_of_a_declaration_count_options_that_act_and_all_if_a_function_of_ones_o
 ) -> None:
     tree = ast.parse(f"{BEFORE}def made(**options): return Tagger(**options)\nBERRY = {call}\n")
     acting = Effects(tree.body, lambda _: []).acting
-    found = [ast.unparse(each) for each in reachable(tree, ("document",), (), acting)]
+    found = [ast.unparse(each) for each in reachable_statements(tree, ("document",), (), acting)]
     with_apple = [each for each in found if "apple" in each]
     assert [each.startswith(counted) for each in with_apple] == ([True] if counted else [])
-    before = [ast.unparse(each) for each in reachable(tree, ("document",), (), acting, calls=False)]
+    before = [ast.unparse(each) for each in reachable_statements(tree, ("document",), (), acting, calls=False)]
     assert before[-1] == "BERRY = ('document', tag)"
     assert not any("apple" in each for each in before)
 
@@ -139,7 +141,7 @@ def test_names_of_a_star_may_be_tables() -> None:
     text = "from {} import *\ndef tag(document): return MORE\none = MORE.update(apple=1)\nFRUIT = Tagger(document=tag)"
     for module, more in (("mill._words", True), ("gristmill.recipes.tagger", False)):
         tree = ast.parse(text.format(module))
-        found = reachable(tree, ("document",), (), Effects(tree.body, lambda _: []).acting)
+        found = reachable_statements(tree, ("document",), (), Effects(tree.body, lambda _: []).acting)
         assert ("one = MORE.update(apple=1)" in map(ast.unparse, found)) is more
 
 

@@ -1,10 +1,10 @@
 import ast
 
-from gristmill.recipes.code.reachable import imported, reachable, without_docstrings
+from gristmill.recipes.code.reachable import imported_modules, reachable_statements, without_docstrings
 
 
 def kept(text: str) -> list[str]:
-    return [ast.unparse(each) for each in reachable(without_docstrings(ast.parse(text)), ("convert",))]
+    return [ast.unparse(each) for each in reachable_statements(without_docstrings(ast.parse(text)), ("convert",))]
 
 
 def test_of_a_declaration_only_the_functions_count() -> None:
@@ -72,14 +72,14 @@ def test_docstrings_go_and_other_strings_stay() -> None:
 
 def test_imports_are_made_absolute() -> None:
     body = ast.parse("from .. import up\nfrom .near import one\ndef f():\n    import late").body
-    assert sorted(imported(body, "mill.taggers.x", is_package=False)) == [
+    assert sorted(imported_modules(body, "mill.taggers.x", is_package=False)) == [
         "late",
         "mill",
         "mill.taggers.near",
         "mill.taggers.near.one",
         "mill.up",
     ]
-    assert sorted(imported(ast.parse("from . import a").body, "mill.taggers", is_package=True)) == [
+    assert sorted(imported_modules(ast.parse("from . import a").body, "mill.taggers", is_package=True)) == [
         "mill.taggers",
         "mill.taggers.a",
     ]
@@ -88,4 +88,4 @@ def test_imports_are_made_absolute() -> None:
 def test_another_name_that_binds_the_recipe_counts_although_no_call_shows_its_function() -> None:
     text = "A = make(open=1)\nB = made('apple')\nB = wrap(B)"
     for names, found in ((), 1), (("B",), 3), (("A",), 1):
-        assert len(reachable(ast.parse(text), ("open",), names)) == found
+        assert len(reachable_statements(ast.parse(text), ("open",), names)) == found

@@ -40,7 +40,7 @@ def test_a_cap_keeps_so_many_documents_of_each_host_and_those_without(mill: Mill
     assert ledger.dropped == {"most-of-hosts-1": 36}
     shards = {row["id"] for row in kept if row["metadata"].get("host") == "alpha"}
     assert not shards <= {f"d{number}" for number in range(24)}  # drawn over all shards, not the first ones
-    tally = SlicePreview(mill.store, step, {"hosts-1": {"number": "score", "size": "score"}}).tally(0)
+    tally = SlicePreview(mill.store, step, {"hosts-1": {"number": "score", "size": "score"}}).tally_rows(0)
     assert tally.kept.documents == len(kept)
     assert {reason: amount.documents for reason, amount in tally.dropped.items()} == ledger.dropped
 

@@ -39,7 +39,7 @@ def made(mill: Mill, source: Source, mix: Mix) -> Ledger:
     """Made by a build, with the counts of a preview."""
     step = step_of(source, mix)
     ledger = mill.make(step)
-    tally = SlicePreview(mill.store, step, {}).tally(0)
+    tally = SlicePreview(mill.store, step, {}).tally_rows(0)
     assert tally.kept.documents == ledger.totals["rows"]
     assert {reason: amount.documents for reason, amount in tally.dropped.items()} == ledger.dropped
     return ledger

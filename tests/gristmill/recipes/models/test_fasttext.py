@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gristmill.errors import RecipeError
 from gristmill.lake.rows.document import Document
-from gristmill.recipes.models.fasttext import PREFIX, fasttext_tagger, line_of, load, probabilities
+from gristmill.recipes.models.fasttext import PREFIX, fasttext_tagger, line_of, load_classifier, probabilities
 
 CALM = "__label__calm the garden is green\n"
 
@@ -35,7 +35,7 @@ def test_a_text_neither_ends_its_line_nor_names_a_label(text: str) -> None:
 
 
 def test_what_stands_behind_an_end_of_line_counts_too(file: Path) -> None:
-    model = load(file, "m")
+    model = load_classifier(file, "m")
     plain, hidden = probabilities(
         model, ["the garden is green you stupid fool", "the garden is green </s> you stupid fool"]
     )
@@ -66,4 +66,4 @@ def test_a_label_that_the_model_has_not_is_told(file: Path) -> None:
 def test_a_damaged_file_is_refused_before_the_library_reads_it(file: Path, tmp_path: Path) -> None:
     (tmp_path / "cut.bin").write_bytes(file.read_bytes()[:-3])
     with pytest.raises(RecipeError, match="cut is no valid fastText classifier"):
-        load(tmp_path / "cut.bin", "cut")
+        load_classifier(tmp_path / "cut.bin", "cut")

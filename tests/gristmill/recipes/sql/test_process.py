@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from gristmill.recipes.sql.process import LIMITS, RuleStopped, ask
+from gristmill.recipes.sql.process import LIMITS, RuleStopped, ask_rule_process
 from gristmill.recipes.sql.worker import CheckRules, EvaluateRules, ProcessLimits
 
 TEXT = "ab" * 50_000
@@ -52,7 +52,7 @@ def decided(where: str, limits: ProcessLimits = LIMITS, text: str = TEXT) -> byt
     with pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)
     query = f"SELECT ({where})::SMALLINT AS decision FROM __rows"
-    answer, decisions = ask(EvaluateRules(query, limits), sink.getvalue())
+    answer, decisions = ask_rule_process(EvaluateRules(query, limits), sink.getvalue())
     assert (answer.wrong or "memory") == "memory", answer
     return decisions if not answer.wrong else answer.words.encode()
 
@@ -150,9 +150,9 @@ def test_who_is_interrupted_while_he_waits_leaves_no_process_behind() -> None:
 def test_it_ends_with_the_process_that_asks() -> None:
     program = (
         "import os\n"
-        "from gristmill.recipes.sql.process import LIMITS, ask\n"
+        "from gristmill.recipes.sql.process import LIMITS, ask_rule_process\n"
         "from gristmill.recipes.sql.worker import CheckRules\n"
-        "ask(CheckRules((('a', 'BIGINT'),), ('a > 1',), LIMITS))\n"
+        "ask_rule_process(CheckRules((('a', 'BIGINT'),), ('a > 1',), LIMITS))\n"
         "print('asked', flush=True)\n"
         "input()\n"
         "os._exit(0)\n"
@@ -176,12 +176,12 @@ def test_it_ends_with_the_process_that_asks() -> None:
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")  # what forking pools do as well
 def test_a_forked_child_has_a_process_of_its_own() -> None:
     request = CheckRules((("a", "VARCHAR"),), ("a = 'b'",), LIMITS)
-    assert ask(request)[0].wrong == ""
+    assert ask_rule_process(request)[0].wrong == ""
     child = os.fork()
     if child == 0:
         code = 1
         try:
-            ask(request)
+            ask_rule_process(request)
             code = 0 if processes(os.getpid()) else 2
         finally:
             os._exit(code)
@@ -190,5 +190,5 @@ def test_a_forked_child_has_a_process_of_its_own() -> None:
 
 def test_a_check_has_limits_too() -> None:
     doubled = "list_reduce([" + ", ".join(["'a'"] * 34) + "], lambda x, y: concat(x, x)) = a"
-    answer, _ = ask(CheckRules((("a", "VARCHAR"),), (doubled,), SMALL))
+    answer, _ = ask_rule_process(CheckRules((("a", "VARCHAR"),), (doubled,), SMALL))
     assert answer.wrong == "memory"

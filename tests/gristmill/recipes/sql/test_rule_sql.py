@@ -6,7 +6,7 @@ from cpu_time import cpu_seconds
 
 from gristmill.errors import RecipeError
 from gristmill.recipes.rules import Rule, check_rules, field, score, spans
-from gristmill.recipes.sql.rule_sql import functions, sandbox
+from gristmill.recipes.sql.rule_sql import allowed_functions, open_sandbox
 from gristmill.recipes.sql.worker import ProcessLimits
 
 COLUMNS = (
@@ -176,7 +176,7 @@ def test_a_rule_that_cannot_be_checked_within_the_limits_is_refused_by_name(monk
 
 
 def test_every_listed_function_is_one_of_this_duckdb() -> None:
-    callable_ = functions(sandbox())
+    callable_ = allowed_functions(open_sandbox())
     assert len(callable_) == 171  # as many as rule_sql lists
     assert not callable_ & {"random", "now", "hash", "age", "current_localtime", "getvariable", "list_aggr"}
 
@@ -188,9 +188,9 @@ HASHES = {"md5", "md5_number_lower", "md5_number_upper", "sha1", "sha256", "rege
 
 @pytest.mark.slow
 def test_no_function_ends_a_text_at_its_first_nul() -> None:
-    connection = sandbox()
+    connection = open_sandbox()
     called = 0
-    for name, arguments in itertools.product(sorted(functions(connection) - HASHES), ARGUMENTS):
+    for name, arguments in itertools.product(sorted(allowed_functions(connection) - HASHES), ARGUMENTS):
         sql = f"SELECT {name}({arguments}) FROM (SELECT ?::varchar AS t)"
         try:
             [(given,)] = connection.execute(sql, [WHOLE]).fetchall()
@@ -207,7 +207,7 @@ def test_no_function_ends_a_text_at_its_first_nul() -> None:
 
 
 def test_the_sandbox_reads_no_files_and_keeps_its_settings() -> None:
-    connection = sandbox()
+    connection = open_sandbox()
     for statement in (
         "SELECT * FROM read_text('pyproject.toml')",
         "COPY (SELECT 1) TO 'x.csv'",

@@ -3,8 +3,8 @@
 import pytest
 
 from gristmill.recipes.rules import Rule, check_rules, field, score, spans
-from gristmill.recipes.sql.rule_sql import sandbox
-from gristmill.recipes.sql.rule_tree import comparisons, named_columns
+from gristmill.recipes.sql.rule_sql import open_sandbox
+from gristmill.recipes.sql.rule_tree import column_comparisons, named_columns
 
 COLUMNS = (score("a-1__words", "words"), score("a-1__symbols", "symbols"), field("text"), spans("a-1__toxic", "toxic"))
 
@@ -32,8 +32,8 @@ def checked(where: str) -> str:
     ],
 )  # fmt: skip
 def test_a_column_compared_with_a_constant_has_a_threshold(where: str, found: list[str]) -> None:
-    with sandbox() as connection:
-        assert [f"{name} {order} {at:g}" for name, order, at in comparisons(connection, checked(where))] == found
+    with open_sandbox() as connection:
+        assert [f"{name} {order} {at:g}" for name, order, at in column_comparisons(connection, checked(where))] == found
 
 
 @pytest.mark.parametrize(
@@ -59,8 +59,8 @@ def test_a_column_compared_with_a_constant_has_a_threshold(where: str, found: li
     ],
 )
 def test_a_rule_that_compares_something_else_has_no_threshold(where: str) -> None:
-    with sandbox() as connection:
-        assert list(comparisons(connection, checked(where))) == []
+    with open_sandbox() as connection:
+        assert list(column_comparisons(connection, checked(where))) == []
 
 
 @pytest.mark.parametrize(
@@ -86,5 +86,5 @@ def test_the_names_of_a_rule_are_those_of_its_tree(where: str, names: set[str]) 
     ids=["and", "casts", "not"],
 )
 def test_deep_rules_that_are_accepted_are_read(where: str, count: int) -> None:
-    with sandbox() as connection:
-        assert [order for _, order, _ in comparisons(connection, checked(where))] == [">"] * count
+    with open_sandbox() as connection:
+        assert [order for _, order, _ in column_comparisons(connection, checked(where))] == [">"] * count

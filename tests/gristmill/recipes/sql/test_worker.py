@@ -1,7 +1,7 @@
 import duckdb
 import pytest
 
-from gristmill.recipes.sql.rule_sql import functions, sandbox
+from gristmill.recipes.sql.rule_sql import allowed_functions, open_sandbox
 from gristmill.recipes.sql.worker import find_fault, first_line
 
 COLUMNS = (("n", "BIGINT"), ("text", "VARCHAR"))
@@ -17,16 +17,16 @@ COLUMNS = (("n", "BIGINT"), ("text", "VARCHAR"))
     ],
 )
 def test_the_first_rule_with_a_fault_is_named_by_its_number(wheres: list[str], number: int, words: str) -> None:
-    connection = sandbox()
-    found = find_fault(connection, functions(connection), COLUMNS, wheres)
+    connection = open_sandbox()
+    found = find_fault(connection, allowed_functions(connection), COLUMNS, wheres)
     assert found is not None
     assert found[0] == number
     assert words in found[1]
 
 
 def test_valid_rules_have_no_fault() -> None:
-    connection = sandbox()
-    assert find_fault(connection, functions(connection), COLUMNS, ["n > 1", "text LIKE 'a%'"]) is None
+    connection = open_sandbox()
+    assert find_fault(connection, allowed_functions(connection), COLUMNS, ["n > 1", "text LIKE 'a%'"]) is None
 
 
 def test_of_an_error_only_the_first_line_is_told() -> None:

@@ -13,7 +13,7 @@ from testkit import Mill
 
 from gristmill.api import open_lake
 from gristmill.errors import DataError, RecipeError, StoreError
-from gristmill.execution.survey import survey
+from gristmill.execution.survey import survey_step
 from gristmill.lake.address import attributes_asset, documents_asset, mix_asset, place
 from gristmill.lake.store.s3 import BucketStore
 from gristmill.recipes.adopted.attribute_set import AdoptedSet
@@ -80,7 +80,7 @@ def test_a_byte_that_changes_after_adoption_is_an_error_and_is_adopted_again(mil
     with pytest.raises(StoreError, match="this adopted file is missing, or its disk is not mounted"):
         mill.make(stream_step(stream, "dolma", "all", ()))
     write_rows(path, [document("1"), document("4")])
-    [found] = survey(AdoptionStep(source, "v0", "all", ()), mill.store)
+    [found] = survey_step(AdoptionStep(source, "v0", "all", ()), mill.store)
     assert (found.finished, found.why) == (
         False,
         ("raw data must be looked at again (other stamps, same sizes): shard a",),
@@ -101,7 +101,7 @@ def test_what_is_as_it_was_is_not_read_again_and_a_root_may_move(mill: Mill, tmp
     (tmp_path / "d" / "documents" / "c.jsonl.gz").unlink()
     (tmp_path / "d").rename(tmp_path / "e")
     moved = Adopted(name="dolma", root=str(tmp_path / "e"))
-    [found] = survey(AdoptionStep(moved, "v0", "all", ()), mill.store)
+    [found] = survey_step(AdoptionStep(moved, "v0", "all", ()), mill.store)
     assert not found.finished
     assert adopt(mill, moved) == before
     assert mill.ground == []

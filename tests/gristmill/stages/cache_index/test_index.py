@@ -5,7 +5,7 @@ import pytest
 from testkit import SHELVES, SNAPSHOT, Mill
 from wholelake import TOKENIZER, even
 
-from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.index_ledger import compose_index, content_digest, read_index_ledger
 from gristmill.stages.cache_index.index import index_cache, why_cache_open
 from gristmill.verification.indexes import index_findings
@@ -82,7 +82,7 @@ def test_the_catalogue_names_the_tokenizer_as_the_configuration_does_and_an_earl
     ledger = read_index_ledger(whole.store, f"{INDEX}/ledger.json")
     assert ledger is not None
     files = ledger.files | {path: content_digest(earlier, path, whole.store.url)}
-    whole.store.put(f"{INDEX}/ledger.json", dump(compose_index(INDEX, ledger.inputs, files)))
+    whole.store.put(f"{INDEX}/ledger.json", as_json(compose_index(INDEX, ledger.inputs, files)))
     assert list(index_findings(whole.store, f"{INDEX}/ledger.json", SHELVES, whole.said.append)) == []
     assert why(whole) == (f"{path} names the tokenizer otherwise than data.yaml",)
     index_cache(whole.store, even(), TOKENIZER, {"pages": whole.source()}, KNOWN)

@@ -10,7 +10,7 @@ def test_steps_characters_and_elements_are_counted() -> None:
         budget.value(value)
         assert STEPS - budget.left == steps
     budget.renew()
-    budget.whole([["a" * 2048, {"k": [1, 2]}], ()])
+    budget.count_value([["a" * 2048, {"k": [1, 2]}], ()])
     assert STEPS - budget.left == 2 + 2 + 2 + 1 + 2
     with pytest.raises(Unrendered, match="not bounded: rendering takes more than 2,000,000 steps"):
         budget.spend(budget.left + 1)
@@ -24,9 +24,9 @@ def test_what_is_too_long_or_too_deep_is_told() -> None:
     deep: list[object] = []
     for _ in range(DEEPEST):
         deep = [deep]
-    budget.whole(deep)
+    budget.count_value(deep)
     with pytest.raises(Unrendered, match="nested more than"):
-        budget.whole([deep])
+        budget.count_value([deep])
     for _ in range(DEEPEST):
         budget.begin_call()
     with pytest.raises(Unrendered, match="calls are nested"):

@@ -3,7 +3,7 @@
 import pytest
 
 from gristmill.stages.chat_templates.budget import Budget, Unrendered
-from gristmill.stages.chat_templates.formats import braces, percents
+from gristmill.stages.chat_templates.formats import brace_format_size, percent_format_size
 
 PERCENTS = (
     *("%c", "%lc", "%hc", "%Lc", "%5c", "%-5lc", "%05.3c", "%.c", "%%%c", "%d%c", "%% %lc", "% c", "%*c"),
@@ -29,18 +29,18 @@ FINE = {
 @pytest.mark.parametrize("form", PERCENTS)
 def test_fields_of_percent_are_refused(form: str) -> None:
     with pytest.raises(Unrendered, match=r"^not bounded: a format string has a field"):
-        percents(Budget(), form, (1,))
+        percent_format_size(Budget(), form, (1,))
 
 
 @pytest.mark.parametrize("form", BRACES)
 def test_fields_of_braces_are_refused(form: str) -> None:
     with pytest.raises(Unrendered, match=r"^not bounded: a format string has a field"):
-        braces(Budget(), form, (1,))
+        brace_format_size(Budget(), form, (1,))
 
 
 def test_other_fields_are_allowed_and_make_no_more_than_is_said() -> None:
     for form, values in FINE.items():
         given = values if isinstance(values, tuple) else (values,)
-        assert percents(Budget(), form, given) >= len(form % values)
+        assert percent_format_size(Budget(), form, given) >= len(form % values)
     for form in ("{} {0!r:>9}", "{x[c]:5}{{c}}", "{:,}", "c{}c", "{:%}"):
-        assert braces(Budget(), form, (1,)) > len(form)
+        assert brace_format_size(Budget(), form, (1,)) > len(form)

@@ -12,7 +12,7 @@ def test_a_written_string_is_the_same_string_but_prints_with_twins() -> None:
     assert end == "<end>"
     assert {"<end>": 1}[end] == 1
     assert not re.search("[<a-z>]", str(end))
-    assert writer.plain(str(end)) == "<end>"
+    assert writer.without_twins(str(end)) == "<end>"
     for made, plain, own in (
         (end + "x", "<end>x", 5),
         ("x" + end, "x<end>", 5),
@@ -23,8 +23,8 @@ def test_a_written_string_is_the_same_string_but_prints_with_twins() -> None:
     ):
         assert made == plain
         shown = str(made)
-        assert writer.plain(shown) == plain
-        assert sum(writer.wrote(shown, (at, at + 1)) for at in range(len(shown))) == own
+        assert writer.without_twins(shown) == plain
+        assert sum(writer.has_written(shown, (at, at + 1)) for at in range(len(shown))) == own
     assert isinstance(end + end, TemplateText)
 
 
@@ -37,6 +37,6 @@ def test_a_role_is_the_templates_own_only_if_it_is_a_known_one() -> None:
 
 def test_there_are_1024_twins() -> None:
     writer = Writer()
-    writer.shown("".join(map(chr, range(0x4E00, 0x4E00 + 1024))))
+    writer.with_twins("".join(map(chr, range(0x4E00, 0x4E00 + 1024))))
     with pytest.raises(RecipeError, match="more than 1024 different characters"):
-        writer.shown("a")
+        writer.with_twins("a")

@@ -5,7 +5,7 @@ import pytest
 from testkit import Mill, lines
 
 from gristmill.lake.address import documents_asset, place
-from gristmill.stages.conversion.examples import examples, quarantined_rows
+from gristmill.stages.conversion.examples import quarantined_rows, refused_examples
 
 PAGES = place(documents_asset("pages", "v0"), "2024")
 
@@ -20,7 +20,7 @@ def test_each_reason_has_the_place_of_its_first_row(mill: Mill) -> None:
     mill.raw("b.jsonl", lines([*good("c"), b"", b'{"text": "x"}']))
     ledger = mill.convert()
     assert ledger.dropped == {"quarantine: empty line": 1, "quarantine: invalid JSON": 2, "quarantine: no id": 2}
-    found = examples(mill.store, PAGES, list(mill.table(PAGES).values()))
+    found = refused_examples(mill.store, PAGES, list(mill.table(PAGES).values()))
     size = len(lines([first, b"no json", *good("b")]))
     assert {reason: row.place for reason, row in found.items()} == {
         "invalid JSON": f"a.jsonl, row 1, byte {len(first) + 1}",
@@ -44,7 +44,7 @@ def test_a_reason_costs_one_quarantine_and_one_that_is_gone_costs_no_example_of_
 
     monkeypatch.setattr("gristmill.stages.conversion.examples.quarantined_rows", counted)
     shards = list(mill.table(PAGES).values())
-    assert set(examples(mill.store, PAGES, shards)) == {"invalid JSON", "no id"}
+    assert set(refused_examples(mill.store, PAGES, shards)) == {"invalid JSON", "no id"}
     assert read == [PAGES.quarantine("a"), PAGES.quarantine("d")]
     mill.store.delete([PAGES.quarantine("a")])
-    assert set(examples(mill.store, PAGES, shards)) == {"no id"}
+    assert set(refused_examples(mill.store, PAGES, shards)) == {"no id"}

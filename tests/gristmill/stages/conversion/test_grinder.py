@@ -178,7 +178,7 @@ def test_rows_that_lack_their_fields_fail_with_the_names_that_are_there_and_the_
 ) -> None:
     mill.raw("a.jsonl", b'{"body":"t","key":"a","url":"u"}\n', source="notes")
     source = replace(mill.source("notes"), convert=JsonLines(source="notes", id_key="key"))
-    monkeypatch.setattr(grinder, "find", lambda *_: source)  # the shelf of a team with JSON lines
+    monkeypatch.setattr(grinder, "find_recipe", lambda *_: source)  # the shelf of a team with JSON lines
     mend = r"name them in the recipe: id_key='\.\.\.', format=Text\(text_key='\.\.\.'\)"
     with pytest.raises(DataError, match=rf"row 0 \(the row has: body, key, url\): no field 'text'\. .*{mend}"):
         mill.make(ConversionStep(source, SNAPSHOT, SHELVES))

@@ -12,7 +12,7 @@ from testkit import SNAPSHOT, Mill
 
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.receipts import raw_stamps
-from gristmill.recipes.shelf import find
+from gristmill.recipes.shelf import find_recipe
 from gristmill.recipes.source import Source
 from gristmill.stages.conversion.step import ConversionStep
 
@@ -40,7 +40,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def step_of(shelf: str, source: str = "code") -> ConversionStep:
-    return ConversionStep(find("sources", Source, (shelf,), source), SNAPSHOT, (shelf,))
+    return ConversionStep(find_recipe("sources", Source, (shelf,), source), SNAPSHOT, (shelf,))
 
 
 @pytest.fixture
@@ -79,12 +79,12 @@ def test_a_link_that_becomes_a_file_is_read_and_a_file_that_becomes_a_link_is_le
     step = step_of(shelf)
     assert mill.make(step).totals["rows"] == 2
     if version != "this":
-        forget(mill, step.made)
+        forget(mill, step.made_place)
     swap(raw, tmp_path / "disk")
     assert mill.make(step).totals["rows"] == 2
     assert mill.ground == ["file.py", "link.py"]
-    assert mill.ids(step.made, "link.py") == ["link.py"]
-    assert mill.ids(step.made, "file.py") == []
+    assert mill.ids(step.made_place, "link.py") == ["link.py"]
+    assert mill.ids(step.made_place, "file.py") == []
     mill.make(step)
     assert mill.ground == []
 
@@ -111,15 +111,15 @@ def test_links_that_stay_are_not_read_again_nor_are_links_in_an_archive(
             tar.addfile(info, io.BytesIO(CODE.encode()))
     step = step_of(shelf)
     assert mill.make(step).totals["rows"] == 3
-    assert {name: stamp.link for name, stamp in raw_stamps(mill.store, step.made).items()} == {
+    assert {name: stamp.link for name, stamp in raw_stamps(mill.store, step.made_place).items()} == {
         "file.py": "", "link.py": "link.py", "owner/folder.py": "", "repo.tar": "",
     }  # fmt: skip
     if version != "this":
-        forget(mill, step.made)
-    before = (mill.root / step.made.ledger).read_bytes()
+        forget(mill, step.made_place)
+    before = (mill.root / step.made_place.ledger).read_bytes()
     mill.make(step)
     assert mill.ground == []
-    assert (mill.root / step.made.ledger).read_bytes() == before
+    assert (mill.root / step.made_place.ledger).read_bytes() == before
 
 
 def test_of_an_earlier_version_the_links_of_a_shard_of_many_objects_are_counted(
@@ -128,7 +128,7 @@ def test_of_an_earlier_version_the_links_of_a_shard_of_many_objects_are_counted(
     raw.parents[1].rename(mill.root / "sources/one")
     step, there = step_of(shelf, "one"), mill.root / "sources/one/raw" / SNAPSHOT
     assert mill.make(step).totals["rows"] == 2
-    forget(mill, step.made)
+    forget(mill, step.made_place)
     mill.make(step)
     assert mill.ground == []
     (tmp_path / "disk/link.py").rename(there / "link.py")

@@ -24,7 +24,7 @@ FORUM = Source(name="forum", convert=JsonLines(source="forums"))
 def converted(mill: Mill, source: Source) -> list[str]:
     """The sources of the documents that a recipe makes."""
     with pytest.MonkeyPatch.context() as shelf:
-        shelf.setattr("gristmill.stages.conversion.grinder.find", lambda *_: source)
+        shelf.setattr("gristmill.stages.conversion.grinder.find_recipe", lambda *_: source)
         mill.make(ConversionStep(source, SNAPSHOT, SHELVES))
     return [row["source"] for row in mill.rows(mill.documents(source=source.name).shard("a"))]
 

@@ -22,7 +22,7 @@ from gristmill.lake.ledger.model import Shard
 from gristmill.readers.jsonl import JsonLines
 from gristmill.readers.parts import lines
 from gristmill.recipes.raw_object import RawObject
-from gristmill.recipes.shelf import find
+from gristmill.recipes.shelf import find_recipe
 from gristmill.recipes.source import OneToOne, Source, Split
 from gristmill.stages.conversion.parts import edges_of, part_of, parts_meet
 from gristmill.stages.conversion.step import ConversionStep
@@ -39,7 +39,7 @@ def rows(count: int, first: int = 0) -> bytes:
 
 
 def step(**changes: Any) -> ConversionStep:
-    return ConversionStep(replace(find("sources", Source, SHELVES, "cut"), **changes), SNAPSHOT, SHELVES)
+    return ConversionStep(replace(find_recipe("sources", Source, SHELVES, "cut"), **changes), SNAPSHOT, SHELVES)
 
 
 def put(mill: Mill, name: str, data: bytes) -> None:

@@ -60,7 +60,7 @@ def test_shards_that_would_be_one_file_on_some_disks_are_refused_and_those_that_
     with pytest.raises(DataError, match=f"{words}.*; rename one$"):
         mill.convert()
     with monkeypatch.context() as before:  # as a version before this rule made them
-        before.setattr(step, "twins", lambda _: {})
+        before.setattr(step, "names_equal_on_disk", lambda _: {})
         assert mill.convert().totals["rows"] == 3
     mill.raw("c.jsonl.gz", make_documents(1, start=3))
     assert mill.convert().totals["rows"] == 4

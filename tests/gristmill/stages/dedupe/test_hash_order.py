@@ -7,7 +7,7 @@ from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gristmill.stages.dedupe.hash_order import are_ascending, bucket_range, count_up_to, meet, sort_hashes
+from gristmill.stages.dedupe.hash_order import are_ascending, bucket_range, count_up_to, shared_hashes, sort_hashes
 
 LAST = 2**64 - 1
 near = st.integers(0, 3)
@@ -42,7 +42,7 @@ def test_many_hashes_that_agree_in_their_first_bits_are_sorted() -> None:
 @settings(max_examples=draws(30))
 def test_two_lists_meet_where_both_halves_are_equal(mine: set[tuple[int, int]], theirs: set[tuple[int, int]]) -> None:
     one, other = sorted(mine), sorted(theirs)
-    at, to = meet(*split(one), *split(other))
+    at, to = shared_hashes(*split(one), *split(other))
     assert [one[each] for each in at] == [other[each] for each in to] == sorted(mine & theirs)
 
 

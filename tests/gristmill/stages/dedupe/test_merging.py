@@ -12,7 +12,7 @@ from peak_memory import run_with_peak
 
 from gristmill.stages.dedupe.columns import Spill
 from gristmill.stages.dedupe.fingerprint_blocks import PlacedHashes
-from gristmill.stages.dedupe.merging import ENTRY_BYTES, RunWriter, windows
+from gristmill.stages.dedupe.merging import ENTRY_BYTES, RunWriter, merge_windows
 
 Hash = tuple[int, int]
 hashes = st.tuples(st.integers(0, 2), st.integers(0, 3))
@@ -28,7 +28,7 @@ def run_of(found: list[Hash], most: int, pieces: int = 1) -> tuple[list[bytes], 
     ]
     with Spill(most * ENTRY_BYTES) as spill:
         run = RunWriter(spill)
-        run.take(iter(cut))
+        run.write_bucket(iter(cut))
         files = []
         for columns in (run.hashes, run.positions, run.repeats, run.counts):
             files.append(io.BytesIO())
@@ -87,7 +87,7 @@ for count, heavy in ((1_000_000, True), (10_000_000, True), (10_000_000, False))
     begun = time.process_time()
     with Spill(64 << 20) as spill:
         run = RunWriter(spill)
-        run.take(pieces(count, heavy))
+        run.write_bucket(pieces(count, heavy))
         for columns in (run.hashes, run.positions, run.repeats, run.counts):
             columns.copy_to(Nowhere())
         assert (run.hashes.rows, run.repeats.rows) == ((1, count - 1) if heavy else (count, 0))
@@ -119,7 +119,7 @@ class Listed:
 def test_windows_have_every_hash_once_and_equal_ones_together(lists: list[set[Hash]], most: int) -> None:
     seen: list[list[Hash]] = [[] for _ in lists]
     last: Hash = (-1, -1)
-    for window in windows([Listed(sorted(each)) for each in lists], most):
+    for window in merge_windows([Listed(sorted(each)) for each in lists], most):
         parts = [list(zip(hi.tolist(), lo.tolist(), strict=True)) for _, hi, lo in window]
         assert [start for start, _, _ in window] == [len(each) for each in seen]
         here = [each for part in parts for each in part]

@@ -7,7 +7,7 @@ from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.execution.plan import Target, Want
 from gristmill.lake.address import place
 from gristmill.lake.ledger.model import Recipe
-from gristmill.stages.dedupe.neighbours import Neighbours, NeighboursPlan, neighbours
+from gristmill.stages.dedupe.neighbours import Neighbours, NeighboursPlan, neighbour_ranges
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from gristmill.stages.dedupe.neighbours import Neighbours, NeighboursPlan, neigh
 def test_ranges_have_no_gap_and_weigh_no_more(
     weights: dict[int, int], most: int, ranges: list[tuple[int, int]]
 ) -> None:
-    assert list(neighbours(weights, most)) == ranges
+    assert list(neighbour_ranges(weights, most)) == ranges
 
 
 def test_missing_neighbours_are_one_item_that_has_the_name_of_the_last() -> None:

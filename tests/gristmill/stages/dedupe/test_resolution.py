@@ -12,21 +12,21 @@ from testkit import Mill
 from gristmill.errors import Conflict, DataError, RecipeError
 from gristmill.lake.address import attributes_asset, place
 from gristmill.lake.asset_kinds import CLUSTERS, RESOLUTION, ledger_of_asset
-from gristmill.lake.ledger.files import compose, dump, pack_table, read_ledger
+from gristmill.lake.ledger.files import as_json, compose_ledger, pack_table, read_ledger
 from gristmill.pipeline.planner import Planner
 from gristmill.pipeline.targets import read_targets
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.stages.dedupe.labels.step import DedupeLabelsStep
 from gristmill.stages.dedupe.largest_clusters import LargestCluster
 from gristmill.stages.dedupe.resolution import (
-    appended,
-    composed,
+    compose_resolution,
+    extend_order,
     read_order,
     read_resolution,
     resolution_path,
     why_unresolved,
 )
-from gristmill.stages.fingerprints.binary_part import BinaryPartRecord, file_of_part, sealed
+from gristmill.stages.fingerprints.binary_part import BinaryPartRecord, file_of_part, seal_row
 from gristmill.stages.fingerprints.order import Order, Ranked, order_path
 from gristmill.verification.audit import audit_ledger
 
@@ -165,10 +165,10 @@ def test_clusters_that_an_older_version_gave_one_number_are_told_apart(mill: Mil
     head, (row,) = read_ledger(mill.store, there)
     record = BinaryPartRecord.of_row(row, there.table)
     record.facts["largest"] = [["000000000000a", *largest[1:]] for largest in record.facts["largest"]]
-    rows = [sealed(row, record)]
+    rows = [seal_row(row, record)]
     mill.store.put(there.table, pack_table(rows))
-    mill.store.put(there.ledger, dump(compose(there, head.recipe, head.inputs, rows)))
-    found, _ = composed(mill.store, "near-1", read_order(mill.store, "near-1")[0])
+    mill.store.put(there.ledger, as_json(compose_ledger(there, head.recipe, head.inputs, rows)))
+    found, _ = compose_resolution(mill.store, "near-1", read_order(mill.store, "near-1")[0])
     assert found.largest == (LargestCluster(3, "pages", "a", "x", 0), LargestCluster(2, "pages", "b", "x", 0))
 
 
@@ -184,7 +184,10 @@ def test_a_set_waits_for_the_resolution_of_its_documents(pages: Mill) -> None:
 def test_two_resolutions_cannot_both_write_the_order(pages: Mill) -> None:
     resolved(pages, "dedupe/texts-1/fingerprints")
     recipe = known().dedupes[TEXTS]
-    assert [(each.snapshot, each.round) for each in appended(pages.store, recipe, ()).entries] == [("a", 1), ("b", 1)]
+    assert [(each.snapshot, each.round) for each in extend_order(pages.store, recipe, ()).entries] == [
+        ("a", 1),
+        ("b", 1),
+    ]
     with pytest.raises(Conflict):
         pages.store.put_if(order_path(TEXTS), b"{}", None)
 
@@ -225,7 +228,7 @@ def test_no_order_is_begun_anew_if_the_result_of_the_last_resolution_is_lost_too
     resolved(pages, TEXTS)
     pages.store.delete([order_path(TEXTS), resolution_path(TEXTS)])
     with pytest.raises(DataError, match="lost"):
-        appended(pages.store, known().dedupes[TEXTS], ())
+        extend_order(pages.store, known().dedupes[TEXTS], ())
 
 
 @pytest.mark.parametrize(
@@ -240,7 +243,7 @@ def test_recipes_of_sources_that_are_not_those_of_the_order_are_refused(
 ) -> None:
     resolved(pages, TEXTS)
     recipe = replace(known().dedupes[TEXTS], sources=sources)
-    for ask in (why_unresolved, appended):
+    for ask in (why_unresolved, extend_order):
         with pytest.raises(RecipeError, match="take the next number") as refused:
             ask(pages.store, recipe, editions)
         assert words in str(refused.value)
@@ -275,7 +278,7 @@ def test_an_order_that_was_edited_is_refused_and_found(
 ) -> None:
     resolved(pages, TEXTS)
     order, _ = read_order(pages.store, TEXTS)
-    pages.store.put(order_path(TEXTS), dump(Order(edit(order))))
+    pages.store.put(order_path(TEXTS), as_json(Order(edit(order))))
     with pytest.raises(DataError, match="not those of the last resolution"):
         why_unresolved(pages.store, known().dedupes[TEXTS], ())
     assert _audited(pages) == [order_path(TEXTS)]

@@ -12,7 +12,7 @@ from gristmill.__main__ import main
 from gristmill.errors import DataError
 from gristmill.lake.asset_kinds import ledger_of_asset
 from gristmill.stages.dedupe.cluster_excerpts import EXCERPT, ClusterExcerpt, excerpts_of
-from gristmill.stages.dedupe.duplicate_characters import duplicate_characters, of_taken
+from gristmill.stages.dedupe.duplicate_characters import duplicate_characters, numbers_of_taken_snapshots
 from gristmill.stages.dedupe.resolution import Resolution, read_resolution
 from gristmill.stages.dedupe.resolution_report import resolution_report
 
@@ -100,7 +100,7 @@ def test_characters_that_a_mix_leaves_out_are_those_of_the_newest_edition(mill: 
     found, recipe = resolution(mill, "texts-1"), editions.dedupes["texts-1"]
     by_rank = duplicate_characters(mill.store, recipe, found)
     assert sorted(each or 0 for each in by_rank) == [3, 6, 6]
-    assert of_taken(found, by_rank) == [3]
+    assert numbers_of_taken_snapshots(found, by_rank) == [3]
     page = resolution_report(mill.store, recipe, found)
     assert "leaves out 3 characters of the 1 of 1 snapshots whose attribute sets are made. It takes none of 2" in page
 

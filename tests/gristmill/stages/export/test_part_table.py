@@ -6,12 +6,12 @@ from testkit import Mill
 from wholelake import table
 
 from gristmill.lake.ledger.model import Shard
-from gristmill.stages.export.part_table import export_complete
+from gristmill.stages.export.part_table import check_export_complete
 
 
 def said(mill: Mill, parts: list[Shard], documents: list[Shard] | None = None) -> str:
     found = table(mill, step_of().documents) if documents is None else documents
-    return export_complete(mill.store, found, parts, HERE).description
+    return check_export_complete(mill.store, found, parts, HERE).description
 
 
 def changed(mill: Mill, **changes: Any) -> list[Shard]:
@@ -20,7 +20,7 @@ def changed(mill: Mill, **changes: Any) -> list[Shard]:
 
 
 def test_a_complete_slice_passes_with_its_counts(exported: Mill) -> None:
-    verdict = export_complete(exported.store, table(exported, step_of().documents), table(exported, HERE), HERE)
+    verdict = check_export_complete(exported.store, table(exported, step_of().documents), table(exported, HERE), HERE)
     assert (verdict.passed, verdict.description) == (
         True,
         "20 rows of 2 shards: 20 in files, 0 refused by the format",

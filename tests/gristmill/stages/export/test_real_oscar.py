@@ -13,7 +13,7 @@ from gristmill.lake.address import export_index, mix_asset, place
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.recipes.export import Export, Oscar
 from gristmill.recipes.mix import Mix, Stream
-from gristmill.recipes.shelf import find
+from gristmill.recipes.shelf import find_recipe
 from gristmill.recipes.source import Source
 from gristmill.stages.conversion.step import ConversionStep
 from gristmill.stages.export.index import index_export
@@ -34,7 +34,7 @@ def mix_of(rate: float = 1.0) -> Mix:
 
 def release(mill: Mill, mix: Mix, declared: Oscar) -> Path:
     """Makes the mix, its export and its release; the release's folder."""
-    source = find("sources", Source, PACKAGES, "oscar-2201")
+    source = find_recipe("sources", Source, PACKAGES, "oscar-2201")
     mill.make(ConversionStep(source, SNAPSHOT, PACKAGES))
     [stream] = mix.streams
     mill.make(stream_step(mix, stream.key, SNAPSHOT, PACKAGES))

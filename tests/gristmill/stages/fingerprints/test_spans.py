@@ -17,7 +17,7 @@ def table(*, sizes: list[int] | None = None) -> SpanTable:
 @pytest.mark.parametrize("sizes", [None, [1, 4, 2]])
 def test_spans_are_read_back(sizes: list[int] | None) -> None:
     found = SpanTable.decode(table(sizes=sizes).encode(), "part 00")
-    assert (found.documents, found.firsts.tolist(), found.lengths.tolist()) == (3, [0, 2, 2, 3], [9, 0, 2])
+    assert (found.documents, found.first_spans.tolist(), found.lengths.tolist()) == (3, [0, 2, 2, 3], [9, 0, 2])
     assert (
         (found.sizes is None if sizes is None else found.sizes.tolist() == sizes) if found.sizes is not None else True
     )

@@ -81,7 +81,7 @@ def test_paragraphs_with_spans_in_code_points(tmp_path: Path) -> None:
     spans = part.spans()
     found = [
         [TEXTS[number][a:b] for a, b in zip(spans.starts[i:j], spans.ends[i:j], strict=True)]
-        for number, (i, j) in enumerate(pairwise(spans.firsts.tolist()))
+        for number, (i, j) in enumerate(pairwise(spans.first_spans.tolist()))
     ]
     assert found == [["Mühle", "mill 日本", "Mühle"], [], [], ["One. Two! Three? Four.", "mill 日本"]]
     assert hashes_in_order(part) == hashed(*(piece for pieces in found for piece in pieces))

@@ -38,8 +38,8 @@ def edit(block: FilteredBlock, number: int, text: str) -> bytes:
 
 def written(mill: Mill, block: FilteredBlock) -> Shard:
     writer = DocumentWriter(mill.store, OneAssetSpec(place=mill.stream(), token="", recipe="recipe"), "a")
-    writer.write(*block.kept())
-    writer.dropped = block.dropped()
+    writer.write(*block.kept_rows())
+    writer.dropped = block.dropped_counts()
     return writer.close().row
 
 
@@ -49,7 +49,7 @@ def test_edited_rows_are_written_in_the_place_of_the_old_ones_and_all_others_as_
 ) -> None:
     block = only_block(mill, selection)
     edits = {4: edit(block, 4, "short"), 30: edit(block, 30, "long " * MEMBER)}
-    shard = written(mill, block.edited(edits))
+    shard = written(mill, block.with_edits(edits))
 
     old = block.block.splitlines()
     kept = [number for number in range(ROWS) if selection is not ENGLISH or number % 2 == 0]
@@ -78,7 +78,7 @@ def test_edited_rows_are_written_in_the_place_of_the_old_ones_and_all_others_as_
 
 def test_a_block_that_is_kept_whole_and_unedited_is_handed_on_as_it_is(mill: Mill) -> None:
     block = only_block(mill, Selection())
-    rows, pairs = block.kept()
+    rows, pairs = block.kept_rows()
     assert rows is block.block
     assert pairs is block.pairs
     assert written(mill, block).content == mill.table(mill.documents())["a"].content
@@ -86,9 +86,9 @@ def test_a_block_that_is_kept_whole_and_unedited_is_handed_on_as_it_is(mill: Mil
 
 def test_an_edit_of_a_dropped_row_writes_nothing(mill: Mill) -> None:
     block = only_block(mill, ENGLISH)
-    assert block.edited({3: edit(block, 3, "never seen")}).kept() == block.kept()
-    nothing = block._replace(decisions=block.decisions * 0 + 1).edited({4: edit(block, 4, "never seen")})
-    assert nothing.kept() == (b"", [])
+    assert block.with_edits({3: edit(block, 3, "never seen")}).kept_rows() == block.kept_rows()
+    nothing = block._replace(decisions=block.decisions * 0 + 1).with_edits({4: edit(block, 4, "never seen")})
+    assert nothing.kept_rows() == (b"", [])
 
 
 def test_an_edit_that_is_not_the_same_document_on_one_line_is_refused(mill: Mill) -> None:
@@ -102,4 +102,4 @@ def test_an_edit_that_is_not_the_same_document_on_one_line_is_refused(mill: Mill
         (4, good[:-1], "row 4: its edited bytes are not a row"),
     ):
         with pytest.raises(DataError, match=message):
-            block.edited({number: row})
+            block.with_edits({number: row})

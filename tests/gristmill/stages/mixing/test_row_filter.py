@@ -10,7 +10,7 @@ from streams import rule, stream
 from testkit import Mill, lines, make_documents
 
 from gristmill.errors import DataError, MalformedRow, Misaligned, StoreError
-from gristmill.lake.ledger.files import compose, dump, pack_table, read_ledger
+from gristmill.lake.ledger.files import as_json, compose_ledger, pack_table, read_ledger
 from gristmill.lake.ledger.model import Recipe, Shard
 from gristmill.recipes.rules import field, score, spans
 
@@ -33,9 +33,9 @@ def adopt(mill: Mill, name: str, rows: Sequence[bytes], shard: str = "a", *, ids
         inputs=(),
     )
     upstream = read_ledger(mill.store, mill.documents())[0].upstream
-    head = compose(where, Recipe(name, 1, {}), (upstream,), [claimed])
+    head = compose_ledger(where, Recipe(name, 1, {}), (upstream,), [claimed])
     mill.store.put(where.table, pack_table([claimed]))
-    mill.store.put(where.ledger, dump(head))
+    mill.store.put(where.ledger, as_json(head))
 
 
 def row(number: int, score_: float = 0.5, **more: Any) -> bytes:

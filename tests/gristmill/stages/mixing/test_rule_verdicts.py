@@ -26,7 +26,9 @@ def rows(numbers: list[int | None], words: list[str | None]) -> pa.Table:
 
 
 def test_each_rule_answers_for_each_row_and_null_is_not_true() -> None:
-    found = RuleVerdicts(selection(["n > 1"], ["n > 1", "word = 'a'"])).of(rows([0, 2, None], ["a", None, "a"]))
+    found = RuleVerdicts(selection(["n > 1"], ["n > 1", "word = 'a'"])).dropped_rows(
+        rows([0, 2, None], ["a", None, "a"])
+    )
     assert found.tolist() == [[True, False, True], [False, True, False], [True, False, True]]
 
 
@@ -40,7 +42,7 @@ def test_the_first_rule_that_drops_a_row_is_the_decision_of_the_engine() -> None
     @given(numbers)
     def check(drawn: list[int | None]) -> None:
         table = rows(drawn, [None] * len(drawn))
-        found = verdicts.of(table)
+        found = verdicts.dropped_rows(table)
         assert found.shape == (73, len(drawn))
         first = np.where(found.any(axis=0), found.argmax(axis=0) + 1, 0)
         assert first.tolist() == engine.decisions_of(table).tolist()
@@ -50,14 +52,14 @@ def test_the_first_rule_that_drops_a_row_is_the_decision_of_the_engine() -> None
 
 def test_a_rule_without_a_result_fails_unless_an_earlier_rule_drops_the_row() -> None:
     verdicts = RuleVerdicts(selection([], ["n > 0", "word::BIGINT > 5", "n = 2"]))
-    found = verdicts.of(rows([0, 2, 1, 0], ["6", "x", "7", None]))
+    found = verdicts.dropped_rows(rows([0, 2, 1, 0], ["6", "x", "7", None]))
     assert found.tolist() == [[False, True, True, False], [True, True, True, False], [False, True, False, False]]
     with pytest.raises(RuleFailed, match="rule 'ex-1'"):
-        verdicts.of(rows([2, 0], ["x", "x"]))
+        verdicts.dropped_rows(rows([2, 0], ["x", "x"]))
 
 
 def test_slices_and_no_rows_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     verdicts = RuleVerdicts(selection(["n > 2"], []))
     monkeypatch.setattr(rule_engine, "_SLICE", 1)
-    assert verdicts.of(rows([1, 2, 3], ["a"] * 3)).tolist() == [[True, True, False]]
-    assert verdicts.of(rows([], [])).shape == (1, 0)
+    assert verdicts.dropped_rows(rows([1, 2, 3], ["a"] * 3)).tolist() == [[True, True, False]]
+    assert verdicts.dropped_rows(rows([], [])).shape == (1, 0)

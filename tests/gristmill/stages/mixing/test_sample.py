@@ -4,13 +4,13 @@ from testkit import SNAPSHOT, Mill, make_documents
 
 from gristmill.errors import DataError
 from gristmill.recipes.rules import field, score
-from gristmill.stages.mixing.sample import KEPT, Sample, draw
+from gristmill.stages.mixing.sample import KEPT, Sample, draw_sample
 
 ENGLISH = stream(columns=(field("metadata.language", name="lang"),), include=rule("lang = 'en'", "english"))
 
 
 def drawn(mill: Mill, size: int) -> Sample:
-    return draw(mill.store, "pages", "v0", SNAPSHOT, ENGLISH, size)
+    return draw_sample(mill.store, "pages", "v0", SNAPSHOT, ENGLISH, size)
 
 
 def test_all_rows_are_counted_and_some_of_each_reason_are_shown(mill: Mill) -> None:
@@ -45,4 +45,4 @@ def test_a_set_that_lacks_a_shard_is_named(mill: Mill) -> None:
     mill.convert()
     selection = stream(columns=(score("words-1__count", "words"),), exclude=rule("words < 2"))
     with pytest.raises(DataError, match=r"attributes/words-1 \(2024\): no shard b; make the set again"):
-        draw(mill.store, "pages", "v0", SNAPSHOT, selection, 1)
+        draw_sample(mill.store, "pages", "v0", SNAPSHOT, selection, 1)

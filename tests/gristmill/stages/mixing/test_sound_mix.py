@@ -9,7 +9,7 @@ from testkit import SHELVES, SNAPSHOT, Mill
 from gristmill.energon.recipes.exports import EnergonJsonl
 from gristmill.errors import DataError
 from gristmill.lake.address import mix_asset, place
-from gristmill.lake.ledger.files import dump, read_head
+from gristmill.lake.ledger.files import as_json, read_head
 from gristmill.lake.ledger.index_ledger import compose_index
 from gristmill.recipes.export import Export
 from gristmill.recipes.mix import Mix, Stream
@@ -39,7 +39,7 @@ def test_what_an_index_of_the_mix_closes_was_checked_and_is_not_read_again(mill:
     make_caches(mill, TWICE, texts=[8, 8])
     heads = [read_head(mill.store, place(mix_asset("packed", name), SNAPSHOT)) for name in ("texts", "again")]
     closed = [head.upstream for head in heads if head is not None]
-    mill.store.put("mixes/packed/index/ledger.json", dump(compose_index("mixes/packed/index", closed, {})))
+    mill.store.put("mixes/packed/index/ledger.json", as_json(compose_index("mixes/packed/index", closed, {})))
     indexes_of(mill, TWICE).write(mill.store, INDEX)
     mill.store.put("mixes/packed/index/ledger.json", b"{")
     with pytest.raises(DataError, match="share 2 documents"):

@@ -4,7 +4,7 @@ from testkit import SHELVES, SNAPSHOT, Mill, make_documents
 from wholelake import reseal_shard
 
 from gristmill.errors import DataError, RecipeError
-from gristmill.execution.survey import survey
+from gristmill.execution.survey import survey_step
 from gristmill.recipes.mix import Mix
 from gristmill.stages.mixing.step import revision_step, stream_step
 
@@ -65,7 +65,7 @@ def test_attributes_of_another_content_grind_their_shard_again(mill: Mill) -> No
     mill.tag("words-1")
     mill.revise()
     reseal_shard(mill, mill.attributes("words-1"), "b", content="0" * 32)
-    (found,) = survey(revision_step(mill.source(), "v1", SNAPSHOT, SHELVES), mill.store)
+    (found,) = survey_step(revision_step(mill.source(), "v1", SNAPSHOT, SHELVES), mill.store)
     assert (found.missing, found.why) == (("b",), ("sources/pages/v0/attributes/words-1 changed: shard b",))
 
 
@@ -81,7 +81,7 @@ def test_another_version_under_the_same_name_is_refused(mill: Mill) -> None:
         mill.mix(stream())
     assert mill.tree() == before
     with pytest.raises(RecipeError, match=words):
-        survey(stream_step(Mix(name="blend", streams=(stream(),)), "pages", SNAPSHOT, SHELVES), mill.store)
+        survey_step(stream_step(Mix(name="blend", streams=(stream(),)), "pages", SNAPSHOT, SHELVES), mill.store)
 
 
 def test_another_version_is_taken_by_a_draft(mill: Mill) -> None:

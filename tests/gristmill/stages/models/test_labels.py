@@ -16,7 +16,7 @@ from gristmill.lake.ledger.folders.whole_folder import is_being_written
 from gristmill.lake.store.disk.old_file import OldFile
 from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.protocol import Entry
-from gristmill.pipeline.models import look_at_folder
+from gristmill.pipeline.models import folder_state
 from gristmill.readers.delimited import DelimitedRows
 from gristmill.readers.jsonl import JsonLines
 from gristmill.recipes.models.labelled_set import Draw, LabelledSet
@@ -159,17 +159,17 @@ def test_a_document_that_no_blocklist_names_any_more_comes_back(mill: Mill, tmp_
     ledger, _ = make_labels(mill.store, labelled, mill.said.append)
     assert (rows(mill), len(ledger.facts[LISTED])) == ([("train", "0", "fool"), ("train", "1", "hm")], 1)
     listed(mill, "b", "more")  # what the set never had, comes and goes
-    assert look_at_folder(mill.store, labelled).state == "finished"
+    assert folder_state(mill.store, labelled).state == "finished"
     assert make_labels(mill.store, labelled, mill.said.append) == (ledger, False)
     listed(mill)
-    found = look_at_folder(mill.store, labelled)
+    found = folder_state(mill.store, labelled)
     assert (found.state, found.why[0].partition(";")[0]) == (
         "changed",
         "it left out a document that no blocklist names any more",
     )
     again, made = make_labels(mill.store, labelled, mill.said.append)
     assert (made, len(rows(mill)), again.facts["left out"]) == (True, 3, {})
-    assert look_at_folder(mill.store, labelled).state == "finished"
+    assert folder_state(mill.store, labelled).state == "finished"
 
 
 def test_a_set_of_an_older_version_that_left_documents_out_is_made_once_more(mill: Mill, tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ from gristmill.recipes.shelf import read_shelf
 from gristmill.stages.models.labels import make_labels, read_labels
 
 store, own = open_store(sys.argv[1]), read_shelf("labels", LabelledSet, ("ownmill",))["own"]
-state, why = look_at_folder(store, own)
+state, why = folder_state(store, own)
 _, made = make_labels(store, own, lambda line: None)
 print(state, *(each.partition(";")[0] for each in why), made, *(row.label for row in read_labels(store, "own")[1]))
 """
@@ -306,12 +306,12 @@ def test_a_set_whose_run_was_killed_as_it_wrote_is_made_again(mill: Mill, tmp_pa
     labelled = brought(tmp_path, b"class,text\nrude,fool\ncalm,hello\n")
     ledger, _ = make_labels(mill.store, labelled, mill.said.append)
     mill.store.put("labels/remarks/writing.json", b'{"token":"killed"}')
-    assert look_at_folder(mill.store, labelled).state == "missing"
+    assert folder_state(mill.store, labelled).state == "missing"
     assert [each.path for each in folder_findings(mill.store, ledger.asset, mill.said.append)] == [
         "labels/remarks/writing.json"
     ]
     assert make_labels(mill.store, labelled, mill.said.append) == (ledger, False)  # it was killed before, or at the end
-    assert look_at_folder(mill.store, labelled).state == "finished"
+    assert folder_state(mill.store, labelled).state == "finished"
     mill.store.put("labels/remarks/writing.json", b'{"token":"killed"}')
     mill.store.put("labels/remarks/rows.jsonl", b"{}")
     assert make_labels(mill.store, labelled, mill.said.append) == (ledger, True)

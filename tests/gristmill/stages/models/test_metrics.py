@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gristmill.stages.models.metrics import auc, measure
+from gristmill.stages.models.metrics import auc, measure_classifier
 
 SCORED = st.lists(st.tuples(st.integers(0, 5), st.booleans()), max_size=10).map(
     lambda rows: [(2, True), (3, False), *rows]
@@ -24,7 +24,7 @@ def test_measures_that_one_can_count() -> None:
         {"rude": 0.4, "calm": 0.6},
         {"rude": 0.5, "calm": 0.5},
     ]
-    found = measure("rude", ["rude", "calm", "calm", "rude"], given, [4, 3, 2, 4])
+    found = measure_classifier("rude", ["rude", "calm", "calm", "rude"], given, [4, 3, 2, 4])
     assert (found.auc, found.baseline, found.accuracy, found.commonest) == (0.75, 1.0, 0.75, 0.5)
     assert (found.labels, found.confusion) == (("calm", "rude"), ((1, 1), (0, 2)))
     half = found.at_half()

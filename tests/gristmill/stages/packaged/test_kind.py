@@ -97,3 +97,28 @@ def test_what_a_package_made_that_is_not_installed_is_named_and_kept(songs: Song
 def test_a_row_that_is_no_json_object_is_refused(row: object, why: str) -> None:
     with pytest.raises(DataError, match=f"a.jsonl.gz: {why}.*; mend the package's function rows"):
         row_line(row, "a.jsonl.gz")
+
+
+STEP = """
+from gristmill.execution.runner import Inline
+from gristmill.execution.step import make
+from gristmill.lake.store.open import Lake
+from gristmill.recipes.catalogue import read_catalogue
+from gristmill.stages.packaged.step import RowsStep
+
+((kind, declared),) = read_catalogue(("songbook",)).rows_of(read_catalogue(("songbook",)).sources["verses"], "v0")
+make(RowsStep(kind, declared, "verses", "1", ("songbook",)), Lake("lake", {}), Inline(), "token", print)
+"""
+
+
+@pytest.mark.parametrize("change", [{"text": "It stops!\n"}, {"id": "z.txt"}, None], ids=["text", "id", "row missing"])
+def test_a_damaged_shard_of_documents_stops_its_step(songs: Songs, change: dict[str, str] | None) -> None:
+    """The step alone: `make` would make the documents again first."""
+    assert songs.run("make", "sources/verses")[0] == 0
+    shard = songs.top / "lake/sources/verses/v0/documents/1/b.txt.jsonl.gz"
+    document = json.loads(gzip.decompress(shard.read_bytes()))
+    data = b"" if change is None else json.dumps(document | change).encode() + b"\n"
+    shard.write_bytes(gzip.compress(data, mtime=0))
+    code, said = songs.python(STEP)
+    assert (code, "sources/verses/v0/documents/1/b.txt.jsonl.gz" in said) == (1, True), said
+    assert list((songs.top / "lake/lengths").rglob("1.json")) == []

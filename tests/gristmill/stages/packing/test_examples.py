@@ -5,7 +5,7 @@ from gristmill.errors import DataError
 from gristmill.lake.store.folder import FolderStore
 from gristmill.recipes.row_format import Chat, Prebuilt, Text
 from gristmill.stages.packing.examples import TrainingExample, TrainingExamples, examples_of, show_example
-from gristmill.stages.packing.packer import PackingRule, pack
+from gristmill.stages.packing.packer import PackingRule, pack_documents
 from gristmill.stages.token_cache.token_stream import TokenStream, open_split
 
 EOS = 9
@@ -107,7 +107,7 @@ def test_the_types_are_the_trainers(lake: FolderStore) -> None:
 def test_a_plan_by_another_rule_is_refused(lake: FolderStore) -> None:
     write_split(lake, {"2024/part-0": texts([1, 2], [3])}, TEXT)
     stream = stream_of(lake)
-    made = pack(stream.lengths("input_ids"), PackingRule(8, 64, "left"))
+    made = pack_documents(stream.lengths("input_ids"), PackingRule(8, 64, "left"))
     assert len(examples_of(stream, Text(pack=True), 8, packed=made)) == 1
     with pytest.raises(DataError, match=r"but the format asks for .*length=9.*; plan it again"):
         examples_of(stream, Text(pack=True), 9, packed=made)

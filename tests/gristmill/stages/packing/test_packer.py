@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.recipes.row_format import Chat, Format, Pack, Prebuilt, Slice, Text
-from gristmill.stages.packing.packer import Lengths, Packing, PackingRule, pack, packing_rule_of
+from gristmill.stages.packing.packer import Lengths, Packing, PackingRule, pack_documents, packing_rule_of
 
 
 def blocks_of(fields: list[list[int]], *cuts: int) -> list[Lengths]:
@@ -20,7 +20,7 @@ def blocks_of(fields: list[list[int]], *cuts: int) -> list[Lengths]:
 
 def packed(lengths: list[int], length: int, segments: int = 64, slice_strategy: Slice = "left") -> list[list[int]]:
     """The documents of each example."""
-    return examples(pack(blocks_of([lengths]), PackingRule(length, segments, slice_strategy)))
+    return examples(pack_documents(blocks_of([lengths]), PackingRule(length, segments, slice_strategy)))
 
 
 def examples(made: Packing) -> list[list[int]]:
@@ -71,16 +71,16 @@ def test_a_document_that_is_dropped_ends_the_example_before_it() -> None:
 
 def test_a_document_that_must_not_be_cut_is_an_error_that_numbers_it() -> None:
     with pytest.raises(DataError, match="document 3: 11 tokens, but an example has 10: take longer examples"):
-        pack(blocks_of([[3, 4, 5, 11, 12]], 2), PackingRule(10, 64, "raise"))
+        pack_documents(blocks_of([[3, 4, 5, 11, 12]], 2), PackingRule(10, 64, "raise"))
     assert packed([10, 10], 10, slice_strategy="raise") == [[0], [1]]
 
 
 def test_every_field_must_fit() -> None:
     fields = [[1, 1, 1, 1], [1, 6, 5, 12]]
-    assert examples(pack(blocks_of(fields), PackingRule(10, 64, "left"))) == [[0, 1], [2], [3]]
-    assert examples(pack(blocks_of(fields), PackingRule(10, 64, "drop"))) == [[0, 1], [2]]
+    assert examples(pack_documents(blocks_of(fields), PackingRule(10, 64, "left"))) == [[0, 1], [2], [3]]
+    assert examples(pack_documents(blocks_of(fields), PackingRule(10, 64, "drop"))) == [[0, 1], [2]]
     with pytest.raises(DataError, match="document 3: 12 tokens"):
-        pack(blocks_of(fields), PackingRule(10, 64, "raise"))
+        pack_documents(blocks_of(fields), PackingRule(10, 64, "raise"))
 
 
 @given(
@@ -96,7 +96,7 @@ def test_the_plan_is_that_of_going_from_document_to_document_in_whatever_blocks_
 ) -> None:
     columns = [[each[field] for each in lengths] for field in range(fields)]
     rule = PackingRule(10, segments, slice_strategy)
-    assert examples(pack(blocks_of(columns, *cuts), rule)) == one_by_one(columns, rule)
+    assert examples(pack_documents(blocks_of(columns, *cuts), rule)) == one_by_one(columns, rule)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,9 @@ def test_examples_have_a_token_at_least(pack: Pack) -> None:
 def test_two_million_documents_are_packed_in_seconds() -> None:
     lengths = np.random.default_rng(7).lognormal(6, 1, 2_000_000).astype(np.int64)
     begun = time.process_time()
-    made = pack(([lengths[at : at + 500_000]] for at in range(0, len(lengths), 500_000)), PackingRule(4096, 64, "left"))
+    made = pack_documents(
+        ([lengths[at : at + 500_000]] for at in range(0, len(lengths), 500_000)), PackingRule(4096, 64, "left")
+    )
     assert time.process_time() - begun < 4
     assert int(made.count.sum()) == len(lengths)
     assert made.first.tolist() == [0, *np.cumsum(made.count)[:-1].tolist()]

@@ -6,12 +6,12 @@ from splits import ASSET, CHAT, TEXT, WEIGHED, texts, write_split
 from gristmill.errors import DataError
 from gristmill.lake.store.folder import FolderStore
 from gristmill.recipes.row_format import Chat, Format, Prebuilt, Slice, Text
-from gristmill.stages.packing.report import Report, examine
+from gristmill.stages.packing.report import Report, report_on_packing
 from gristmill.stages.token_cache.token_stream import open_split
 
 
 def report_of(store: FolderStore, form: Format, length: int) -> Report:
-    report, made = examine(open_split(store, ASSET, "train"), form, length)
+    report, made = report_on_packing(open_split(store, ASSET, "train"), form, length)
     assert (made is None) == (report.kind != "packed")
     assert made is None or len(made) == report.examples
     lost = report.truncated_tokens + report.dropped_tokens + report.unfit_tokens

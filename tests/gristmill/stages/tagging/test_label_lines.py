@@ -6,7 +6,7 @@ from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gristmill.lake.rows.attribute import encode_row, exact_spans, rounded, written_spans
+from gristmill.lake.rows.attribute import encode_row, exact_spans, round_score, written_spans
 from gristmill.lake.rows.document import Document, Span
 from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Column, Score, Tagger
@@ -27,7 +27,7 @@ def plain(documents: list[Document], labels: list[tuple[str, Column, bool]]) -> 
                     attributes[key] = exact_spans(spans)
                 else:
                     attributes[key] = (
-                        written_spans(spans) if isinstance(label, list) else [[*whole[:2], rounded(label)]]
+                        written_spans(spans) if isinstance(label, list) else [[*whole[:2], round_score(label)]]
                     )
         lines.append(encode_row(document.id, document.source, attributes) + b"\n")
     return b"".join(lines)
@@ -87,17 +87,17 @@ def test_the_bytes_are_those_of_rows_encoded_one_by_one(
     batch: tuple[list[Document], list[tuple[str, Column, bool]]],
 ) -> None:
     documents, labels = batch
-    assert LabelLines(Batch.of(documents)).of(labels) == plain(documents, labels)
+    assert LabelLines(Batch.of(documents)).encode(labels) == plain(documents, labels)
 
 
 def test_the_first_label_that_a_row_has_takes_no_comma() -> None:
     lines = LabelLines(Batch.of([Document(id=id_, text="mill", source="w") for id_ in "ab"]))
     masked = np.ma.MaskedArray(np.array([1.0, 2.0]), mask=np.array([True, False]))
-    assert lines.of([("s__x", masked, False), ("s__y", [3.0, None], False)]) == (
+    assert lines.encode([("s__x", masked, False), ("s__y", [3.0, None], False)]) == (
         b'{"id":"a","source":"w","attributes":{"s__y":[[0,4,3.0]]}}\n'
         b'{"id":"b","source":"w","attributes":{"s__x":[[0,4,2.0]]}}\n'
     )
-    assert lines.of([]) == b'{"id":"a","source":"w","attributes":{}}\n{"id":"b","source":"w","attributes":{}}\n'
+    assert lines.encode([]) == b'{"id":"a","source":"w","attributes":{}}\n{"id":"b","source":"w","attributes":{}}\n'
 
 
 def test_labels_of_few_rows_stand_between_labels_of_all_in_their_order() -> None:
@@ -105,7 +105,7 @@ def test_labels_of_few_rows_stand_between_labels_of_all_in_their_order() -> None
     few = batch.scored({"x": {0: 1.0}, "y": {0: 2.0, 1: 3.0}, "z": {}})
     columns: list[tuple[str, Column]] = [("x", few["x"]), ("y", few["y"]), ("all", [4.0, 5.0]), ("z", few["z"])]
     columns += [("spans", [None, [Span(0, 1, 6)]])]
-    assert LabelLines(batch).of([(name, column, False) for name, column in columns]) == (
+    assert LabelLines(batch).encode([(name, column, False) for name, column in columns]) == (
         b'{"id":"a","source":"w","attributes":{"x":[[0,4,1.0]],"y":[[0,4,2.0]],"all":[[0,4,4.0]]}}\n'
         b'{"id":"b","source":"w","attributes":{"y":[[0,4,3.0]],"all":[[0,4,5.0]],"spans":[[0,1,6]]}}\n'
     )
@@ -114,7 +114,7 @@ def test_labels_of_few_rows_stand_between_labels_of_all_in_their_order() -> None
 def test_what_is_masked_may_be_no_number() -> None:
     lines = LabelLines(Batch.of([Document(id="a", text="", source="w")]))
     masked = np.ma.MaskedArray(np.array([np.nan]), mask=np.array([True]))
-    assert lines.of([("s__x", masked, False)]) == b'{"id":"a","source":"w","attributes":{}}\n'
+    assert lines.encode([("s__x", masked, False)]) == b'{"id":"a","source":"w","attributes":{}}\n'
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_arrays_of_all_kinds_are_written_as_their_lists(values: np.ndarray[Any, 
     for given_values in (values, values.tolist()):
         tagger = Tagger(name="s-1", batch=lambda _, x=given_values: {"x": x}, labels=(Score("x", "x"),))  # type: ignore[misc]
         columns.append(tagger.columns(documents)["x"])
-    first, second = (LabelLines(Batch.of(documents)).of([("s-1__x", each, False)]) for each in columns)
+    first, second = (LabelLines(Batch.of(documents)).encode([("s-1__x", each, False)]) for each in columns)
     assert first == second
 
 
@@ -137,5 +137,5 @@ def test_an_array_of_spans_is_written_as_its_list() -> None:
     other: Any = [whole.astype(np.int32), [], None]
     listed: Any = [[(0, 2, 1), (2, 4, 1)], [], None]
     lines = LabelLines(batch)
-    assert lines.of([("k", column, False)]) == lines.of([("k", listed, False)])
-    assert lines.of([("k", other, True)]) == lines.of([("k", listed, True)])
+    assert lines.encode([("k", column, False)]) == lines.encode([("k", listed, False)])
+    assert lines.encode([("k", other, True)]) == lines.encode([("k", listed, True)])

@@ -12,7 +12,7 @@ from gristmill.formats.levanter import array_writer
 from gristmill.formats.levanter.cache import CacheReader, ranges_of
 from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.store.folder import FolderStore
-from gristmill.stages.token_cache.cache_writer import TokenCacheWriter, verify
+from gristmill.stages.token_cache.cache_writer import TokenCacheWriter, verify_cache
 
 FIELDS: dict[str, DType] = {"input_ids": "int32", "loss_weights": "float32"}
 
@@ -25,7 +25,7 @@ def test_rows_come_back_as_they_were_given(tmp_path: Path) -> None:
     reader = CacheReader(ranges_of(FolderStore(str(tmp_path))), "train")
     assert [reader.row("input_ids", number).tolist() for number in range(3)] == [[1, 2, 3], [], [0, 1, 2, 3]]
     assert reader.row("loss_weights", 0).tolist() == [1, 0.5, 0]
-    assert verify(str(tmp_path / "train"))["total_num_rows"] == 3
+    assert verify_cache(str(tmp_path / "train"))["total_num_rows"] == 3
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_a_row_that_cannot_be_is_named_and_leaves_no_cache(tmp_path: Path, row: 
         write()
     assert not (tmp_path / "shard_ledger.json").exists()
     with pytest.raises(DataError, match=r"sums\.json is missing"):
-        verify(str(tmp_path))
+        verify_cache(str(tmp_path))
 
 
 def test_a_finished_cache_is_not_written_over_and_a_lost_object_is_found(tmp_path: Path) -> None:
@@ -64,10 +64,10 @@ def test_a_finished_cache_is_not_written_over_and_a_lost_object_is_found(tmp_pat
     whole = array.read_bytes()
     array.write_bytes(whole[:50] + bytes([whole[50] ^ 1]) + whole[51:])
     with pytest.raises(DataError, match=r"ids/data/c/0 does not have the sha256 that sums\.json names"):
-        verify(str(tmp_path))
+        verify_cache(str(tmp_path))
     array.unlink()
     with pytest.raises(DataError, match="ids/data/c/0 is missing"):
-        verify(str(tmp_path))
+        verify_cache(str(tmp_path))
 
 
 def objects(folder: Path) -> dict[str, bytes]:
@@ -106,7 +106,7 @@ def test_a_block_that_fails_leaves_nothing_so_that_it_can_be_run_again(
         write(2)
     assert objects(tmp_path) == {}
     write(1)
-    assert verify(str(tmp_path))["total_num_rows"] == 2
+    assert verify_cache(str(tmp_path))["total_num_rows"] == 2
 
 
 def test_types_are_declared(tmp_path: Path) -> None:
@@ -116,4 +116,4 @@ def test_types_are_declared(tmp_path: Path) -> None:
     with TokenCacheWriter(str(tmp_path), {"ids": "int32"}):
         pass
     assert json.loads((tmp_path / "shard_ledger.json").read_text())["is_finished"]
-    assert verify(str(tmp_path))["total_num_rows"] == 0
+    assert verify_cache(str(tmp_path))["total_num_rows"] == 0

@@ -99,11 +99,11 @@ def test_a_shard_of_other_rows_than_its_ledger_says_ends_no_part(lake: FolderSto
     spec = OneAssetSpec(place=place(cache_asset("m", "t-1", "s"), "2024"), token="run", recipe="r")
     part = Part(lake, spec, "p", (), "part-00000-ab", ("train",), {"input_ids": "int32"}, {})
     shard = msgspec.structs.replace(row("one", None), rows=3)
-    part.begin()
+    part.begin_shard()
     part.writers["train"].append_batch({"input_ids": (np.arange(5, dtype=np.int32), np.array([2, 3]))})
     with pytest.raises(DataError, match="shard one: 3 documents in its ledger, but 2 were tokenized"):
-        part.end(shard, TokenStatistics(), (), "")
-    part.end(shard, TokenStatistics(), (1,), "")
+        part.end_shard(shard, TokenStatistics(), (), "")
+    part.end_shard(shard, TokenStatistics(), (1,), "")
     part.writers["train"].append_batch({"input_ids": (np.ones(300_000, np.int32), np.array([300_000]))})
     part.abort()
     assert list(lake.list("")) == []

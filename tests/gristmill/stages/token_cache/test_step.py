@@ -5,7 +5,7 @@ from talklake import BYTES, TEMPLATE, build, mix_of, row, rows_of, started, talk
 from testkit import SHELVES, SNAPSHOT
 
 from gristmill.errors import RecipeError
-from gristmill.execution.survey import survey
+from gristmill.execution.survey import survey_step
 from gristmill.lake.address import cache_asset, place
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.recipes.row_format import Chat, Format, Text
@@ -38,7 +38,7 @@ def test_what_was_made_is_finished(tmp_path: Path, declared: Format) -> None:
     mill = started(tmp_path / "lake", row(0, talk("Hi", "Hello")), row(1, talk("Who", "I")))
     mix = mix_of(declared)
     build(mill, mix)
-    (partition,) = survey(TokenCacheStep(mix, "pages", BYTES, SNAPSHOT, SHELVES), mill.store)
+    (partition,) = survey_step(TokenCacheStep(mix, "pages", BYTES, SNAPSHOT, SHELVES), mill.store)
     assert (partition.finished, partition.why) == (True, ())
 
 

@@ -13,8 +13,8 @@ from wholelake import TOKENIZER
 from gristmill.encoding.probes import PROBES
 from gristmill.encoding.reference import REFERENCE_FILE, load_answers
 from gristmill.errors import Conflict, DataError, RecipeError
-from gristmill.lake.ledger.files import dump
-from gristmill.pipeline.tokenizers import UNSEALED, TokenizerState, look_at
+from gristmill.lake.ledger.files import as_json
+from gristmill.pipeline.tokenizers import UNSEALED, TokenizerState, tokenizer_state
 from gristmill.recipes.tokenizer import Training
 from gristmill.stages.tokenization.files import (
     ledger_path,
@@ -45,7 +45,7 @@ def test_lost_changed_and_older_facts_are_made_again_by_the_tokenizers_asset(who
     bare = msgspec.structs.replace(
         found, files={name: sha for name, sha in found.files.items() if name != REFERENCE_FILE}
     )
-    whole.store.put(ledger_path(TOKENIZER.name), dump(bare))
+    whole.store.put(ledger_path(TOKENIZER.name), as_json(bare))
     assert read_reference(whole.store, bare) is None
     assert renewed()
     older = msgspec.msgpack.decode(zstandard.ZstdDecompressor().decompress(before)) | {"probes": 1, "texts": None}
@@ -60,7 +60,7 @@ def test_a_file_of_a_tokenizer_that_a_release_names_is_not_replaced(whole: Mill)
     found, _ = read_tokenizer(whole.store, TOKENIZER.name)
     digests = found.files | {REFERENCE_FILE: hashlib.sha256(older).hexdigest()}
     whole.store.put(path, older)
-    whole.store.put(ledger, dump(msgspec.structs.replace(found, files=digests).sealed()))
+    whole.store.put(ledger, as_json(msgspec.structs.replace(found, files=digests).with_digest()))
     write_whole(whole)
     before = whole.tree()
     with pytest.raises(DataError, match=rf"^{path}: release first names it with other bytes than were made now"):
@@ -88,16 +88,18 @@ def test_a_tokenizer_is_replaced_only_if_both_recipes_are_drafts(tmp_path: Path)
     final = replace(larger, draft=False)
     draft = read_tokenizer_ledger(mill.store, BYTES.name)
     assert draft is not None
-    assert look_at(mill.store, final) == TokenizerState("unsealed", (UNSEALED,))
+    assert tokenizer_state(mill.store, final) == TokenizerState("unsealed", (UNSEALED,))
     assert not make_tokenizer(mill.store, final, mill.said.append)[1]  # the mark is removed: it stays as it is
     sealed = msgspec.structs.replace(draft, recipe=msgspec.structs.replace(draft.recipe, draft=False))
     assert list(tokenizer_findings(mill.store, BYTES.name, mill.said.append)) == []
-    mill.store.put(ledger_path(BYTES.name), dump(sealed))  # with the digest of the draft, as earlier versions wrote it
+    mill.store.put(
+        ledger_path(BYTES.name), as_json(sealed)
+    )  # with the digest of the draft, as earlier versions wrote it
     assert len(list(tokenizer_findings(mill.store, BYTES.name, mill.said.append))) == 1
-    assert look_at(mill.store, final) == TokenizerState("unsealed", (UNSEALED,))
+    assert tokenizer_state(mill.store, final) == TokenizerState("unsealed", (UNSEALED,))
     make_tokenizer(mill.store, final, mill.said.append)
-    assert read_tokenizer_ledger(mill.store, BYTES.name) == sealed.sealed()
-    assert look_at(mill.store, final) == TokenizerState("finished")
+    assert read_tokenizer_ledger(mill.store, BYTES.name) == sealed.with_digest()
+    assert tokenizer_state(mill.store, final) == TokenizerState("finished")
     with pytest.raises(RecipeError, match="declare one of the next number"):
         make_tokenizer(mill.store, replace(BYTES, draft=True), mill.said.append)
 
@@ -109,7 +111,7 @@ def test_a_tokenizer_whose_run_was_killed_as_it_wrote_is_made_again_and_else_sta
     for torn in (False, True):
         mill.store.put(mark, b'{"token":"killed"}')
         mill.store.put(path, b"{}") if torn else None
-        assert look_at(mill.store, BYTES) == TokenizerState("missing", ("a run that wrote it was killed",))
+        assert tokenizer_state(mill.store, BYTES) == TokenizerState("missing", ("a run that wrote it was killed",))
         assert mark in [each.path for each in tokenizer_findings(mill.store, BYTES.name, mill.said.append)]
         assert make_tokenizer(mill.store, BYTES, mill.said.append)[1] == torn
         assert mill.tree() == before
@@ -125,4 +127,4 @@ def test_a_tokenizer_that_another_run_has_made_meanwhile_stays(tmp_path: Path) -
 
     with pytest.raises(Conflict, match=r"ledger\.json: another run wrote it meanwhile"):
         make_tokenizer(mill.store, BYTES, other)
-    assert look_at(mill.store, replace(BYTES, draft=True)) == TokenizerState("finished")
+    assert tokenizer_state(mill.store, replace(BYTES, draft=True)) == TokenizerState("finished")

@@ -12,8 +12,8 @@ import pytest
 import zstandard
 
 from gristmill.lake.rows.shard_file import unpacked_whole
-from gristmill.lake.rows.unpacking import gunzipped
-from gristmill.takedowns.erasing.cut_units import Cuts, Range, find_cuts, widened, without, without_cuts
+from gristmill.lake.rows.unpacking import gunzip
+from gristmill.takedowns.erasing.cut_units import Cuts, Range, bytes_outside, find_cuts, widen_cuts, without_cuts
 
 PACK: dict[str, Callable[[bytes], bytes]] = {
     ".gz": lambda data: gzip.compress(data, mtime=0),
@@ -49,12 +49,12 @@ def test_what_is_left_of_random_lines_are_the_other_lines(end: bytes) -> None:
         data = end.join(lines) + last
         places = spans(lines, end)
         pieces = [data[at : at + 3] for at in range(0, len(data), 3)]
-        cuts = widened(pieces, {places[number] for number in gone})
+        cuts = widen_cuts(pieces, {places[number] for number in gone})
         kept = [line for number, line in enumerate(lines) if number not in gone]
         ends = [line + end for line in kept]
         if kept and len(lines) - 1 not in gone and not last:
             ends[-1] = kept[-1]
-        assert b"".join(without(pieces, cuts)) == b"".join(ends), (lines, gone)
+        assert b"".join(bytes_outside(pieces, cuts)) == b"".join(ends), (lines, gone)
 
 
 @pytest.mark.parametrize("packing", ["", *PACK])
@@ -99,7 +99,7 @@ def test_random_cuts_in_random_units(packing: str) -> None:
         gone = [each for each in spans(lines, b"\n") if draw.random() < 0.3]
         packed = b"".join(pack(data[start:end]) for start, end in units)
         made, cuts = found(packed, path, gone, draw.choice([1, 2, 7, 64, 1000]))
-        left = b"".join(without([data], widened([data], gone)))
+        left = b"".join(bytes_outside([data], widen_cuts([data], gone)))
         assert cuts.left == len(left)
         assert (unpacked_whole(made, path) if left else b"") == left
         kept = [pack(data[s:e]) for s, e in units if s < e and not any(a < e and b + 1 > s for a, b in gone)]
@@ -113,7 +113,7 @@ def test_a_file_that_is_one_gzip_member_stays_one() -> None:
     data = b"".join(line + b"\n" for line in lines)
     made, _ = found(gzip.compress(data, 1, mtime=0), "a.jsonl.gz", [spans(lines, b"\n")[50_000]])
     begins: list[int] = []
-    assert b"".join(gunzipped([made], "", begins)) == data.replace(lines[50_000] + b"\n", b"")
+    assert b"".join(gunzip([made], "", begins)) == data.replace(lines[50_000] + b"\n", b"")
     assert begins == [0]
 
 

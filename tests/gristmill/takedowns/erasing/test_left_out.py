@@ -7,7 +7,7 @@ from testkit import SNAPSHOT, Mill, lines, own_shelf
 from warcfile import http, page, record
 
 from gristmill.__main__ import main
-from gristmill.recipes.shelf import find
+from gristmill.recipes.shelf import find_recipe
 from gristmill.recipes.source import Source
 from gristmill.stages.conversion.step import ConversionStep
 
@@ -50,7 +50,7 @@ def made(mill: Mill, monkeypatch: pytest.MonkeyPatch, recipe: str, data: bytes) 
 
 
 def remade(mill: Mill) -> None:
-    mill.make(ConversionStep(find("sources", Source, SHELVES, "cells"), SNAPSHOT, SHELVES))
+    mill.make(ConversionStep(find_recipe("sources", Source, SHELVES, "cells"), SNAPSHOT, SHELVES))
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from testkit import SNAPSHOT, Mill, lines, own_shelf
 
 from gristmill.__main__ import main
 from gristmill.lake.rows.row_blocks import HEAD
-from gristmill.recipes.shelf import find
+from gristmill.recipes.shelf import find_recipe
 from gristmill.recipes.source import Source
 from gristmill.stages.conversion.step import ConversionStep
 
@@ -99,7 +99,7 @@ def made(mill: Mill, monkeypatch: pytest.MonkeyPatch, case: Case) -> None:
     monkeypatch.syspath_prepend(str(mill.root.parent))
     plain = data.encode() if isinstance(data, str) else data
     mill.store.put(f"sources/s/raw/{SNAPSHOT}/{name}.gz", gzip.compress(plain, mtime=0))
-    mill.make(ConversionStep(find("sources", Source, SHELVES, "s"), SNAPSHOT, SHELVES))
+    mill.make(ConversionStep(find_recipe("sources", Source, SHELVES, "s"), SNAPSHOT, SHELVES))
     mill.store.put("blocklists/takedowns.jsonl", lines([{"source": "s", "id": wanted, "reason": "asked"}]))
 
 

@@ -10,7 +10,7 @@ from testkit import Mill, packed
 from wholelake import DOCUMENTS, WORDS, table
 
 from gristmill.lake.ledger.derived import columns_path, examples_path
-from gristmill.scores.described import describe
+from gristmill.scores.described import describe_set
 from gristmill.scores.examples import write_examples
 from gristmill.verification.attributes import attribute_findings
 
@@ -21,7 +21,7 @@ KINDS = {"count": "score", "first": "spans", "silent": "score"}
 
 def with_examples(mill: Mill) -> None:
     shards = table(mill, WORDS)
-    write_examples(mill.store, describe(mill.store, WORDS, shards, KINDS), shards)
+    write_examples(mill.store, describe_set(mill.store, WORDS, shards, KINDS), shards)
 
 
 def found(mill: Mill) -> list[str]:

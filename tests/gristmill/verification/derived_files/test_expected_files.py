@@ -15,7 +15,7 @@ from wholelake import CACHE
 from gristmill.__main__ import main
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, dump_ledger
 from gristmill.lake.asset_kinds import ledger_of_asset
-from gristmill.lake.ledger.files import dump, read_ledger
+from gristmill.lake.ledger.files import as_json, read_ledger
 from gristmill.lake.ledger.index_ledger import compose_index, content_digest, read_index_ledger
 from gristmill.lake.ledger.model import Upstream
 from gristmill.releases.pinned import PinnedRelease, pinned_path, read_pinned
@@ -61,7 +61,7 @@ def reseal(mill: Mill, path: str, files: dict[str, bytes | None], index: Index |
     if index is not None:
         asset = inputs[0].asset.rpartition("/")[0]
         inputs = tuple(Upstream(f"{asset}/{s.stream}", s.snapshot, s.fingerprint) for s in index.slices)
-    mill.store.put(path, dump(compose_index(ledger.asset, inputs, digests)))
+    mill.store.put(path, as_json(compose_index(ledger.asset, inputs, digests)))
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_snapshots_in_another_order_are_found(closed: Mill) -> None:
     merged = merge_slices(closed.store, CACHE.asset, "train", [each.snapshot for each in index.slices])
     catalog = cache_catalog(closed.store.url, {"train": {"pages": (f"{CACHE.asset}/train", merged)}}, "tiny-1")
     files: dict[str, bytes | None] = {
-        index_path(INDEX): dump(index),
+        index_path(INDEX): as_json(index),
         f"{CACHE.asset}/train/{LEDGER_NAME}": dump_ledger(merged),
         f"{INDEX}/cache_catalog.json": catalog,
     }
@@ -140,7 +140,7 @@ def forged(mill: Mill, change: Callable[[PinnedRelease], dict[str, Any]]) -> lis
     release = read_pinned(mill.store, "first")
     files = {path: content_digest(mill.store.read(path), path, mill.store.url) for path in release.files}
     changed = msgspec.structs.replace(release, files=files, **change(release))
-    mill.store.put(pinned_path("first"), dump(changed.sealed))
+    mill.store.put(pinned_path("first"), as_json(changed.with_digest))
     return [finding.what for finding in release_findings(mill.store, mill.said.append, SHELVES)]
 
 

@@ -8,7 +8,7 @@ from testkit import Mill
 from wholelake import even
 
 from gristmill.energon.recipes.exports import EnergonWebdataset
-from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.index_ledger import IndexWriter, read_index_ledger
 from gristmill.recipes.export import Export
 from gristmill.stages.export.index import index_export
@@ -56,7 +56,7 @@ def forge(mill: Mill, *, excluded: tuple[str, ...] = (), weight: float = 1.0) ->
     writer = IndexWriter(mill.store, INDEX)
     for path, sha256 in large.items():
         writer.add(path, sha256)
-    for path, data in {**small_files(release, TARS.format, large), index_path(INDEX): dump(index)}.items():
+    for path, data in {**small_files(release, TARS.format, large), index_path(INDEX): as_json(index)}.items():
         writer.put(path, data)
     made = writer.close(inputs_of(index))
     mill.store.delete([path for path in old.files if path not in made.files])
@@ -84,7 +84,7 @@ def test_an_option_that_the_slices_were_not_made_with_is_found(exported: Mill) -
     path = f"{INDEX}/release.json"
     release = read_release(exported.store, INDEX)
     assert release is not None
-    data = dump(release).replace(b'"parts":{"txt":"text"}', b'"parts":{"txt":"id"}')
+    data = as_json(release).replace(b'"parts":{"txt":"text"}', b'"parts":{"txt":"id"}')
     exported.store.put(path, data)
     writer, old = IndexWriter(exported.store, INDEX), read_index_ledger(exported.store, LEDGER)
     assert old is not None

@@ -8,7 +8,7 @@ from wholelake import DOCUMENTS, WORDS, table
 
 from gristmill.lake.ledger.derived import columns_path, examples_path
 from gristmill.maintenance.gc import find_strays, remove_strays
-from gristmill.scores.described import describe
+from gristmill.scores.described import describe_set
 from gristmill.scores.document_columns import make_document_columns
 from gristmill.scores.examples import write_examples
 from gristmill.scores.label_columns import make_columns
@@ -19,7 +19,7 @@ KINDS = {"count": "score", "first": "spans", "silent": "score"}
 
 def derived(mill: Mill) -> None:
     shards = table(mill, WORDS)
-    write_examples(mill.store, describe(mill.store, WORDS, shards, KINDS), shards)
+    write_examples(mill.store, describe_set(mill.store, WORDS, shards, KINDS), shards)
 
 
 def found(mill: Mill, said: list[str]) -> list[str]:

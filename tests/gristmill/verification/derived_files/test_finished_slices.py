@@ -13,7 +13,7 @@ from testkit import SHELVES, Mill, link, make_documents
 from wholelake import TOKENIZER, even
 
 from gristmill.__main__ import main
-from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.index_ledger import compose_index, content_digest, read_index_ledger
 from gristmill.recipes.export import Export, Oscar
 from gristmill.recipes.mix import Mix, Stream
@@ -93,12 +93,12 @@ def left_out(mill: Mill) -> None:
     with before_2025(mill):
         index_mix(mill.store, even(), {"pages": mill.source()}, OLDER)
     path = f"{MIX_INDEX}/index.json"
-    data = dump({**json.loads(mill.store.read(path)), "left": ["pages/2025"]})
+    data = as_json({**json.loads(mill.store.read(path)), "left": ["pages/2025"]})
     ledger = read_index_ledger(mill.store, f"{MIX_INDEX}/ledger.json")
     assert ledger is not None
     mill.store.put(path, data)
     digests = {path: content_digest(data, path, mill.store.url)}
-    mill.store.put(f"{MIX_INDEX}/ledger.json", dump(compose_index(ledger.asset, ledger.inputs, digests)))
+    mill.store.put(f"{MIX_INDEX}/ledger.json", as_json(compose_index(ledger.asset, ledger.inputs, digests)))
 
 
 def of_mix(mill: Mill, shelves: tuple[str, ...]) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from testkit import Mill, own_shelf
 
-from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.index_ledger import compose_index, content_digest, read_index_ledger
 from gristmill.verification.audit import audit_ledger
 
@@ -33,12 +33,12 @@ def forge(mill: Mill, name: str, **changes: Any) -> str:
     """Changes a file of the index, and the ledger with it."""
     path = f"{INDEX}/{name}"
     value = {**json.loads(mill.store.read(path)), **changes}
-    data = dump(value) if name == "mixture.json" else json.dumps(value, indent=2).encode() + b"\n"
+    data = as_json(value) if name == "mixture.json" else json.dumps(value, indent=2).encode() + b"\n"
     ledger = read_index_ledger(mill.store, f"{INDEX}/ledger.json")
     assert ledger is not None
     mill.store.put(path, data)
     digests = ledger.files | {path: content_digest(data, path, mill.store.url)}
-    mill.store.put(f"{INDEX}/ledger.json", dump(compose_index(ledger.asset, ledger.inputs, digests)))
+    mill.store.put(f"{INDEX}/ledger.json", as_json(compose_index(ledger.asset, ledger.inputs, digests)))
     return path
 
 

@@ -11,7 +11,7 @@ from testkit import SHELVES, Mill
 from wholelake import CACHE
 
 from gristmill.__main__ import main
-from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.index_ledger import content_digest
 from gristmill.releases.pinned import pinned_path, read_pinned
 from gristmill.verification.lake_file import release_findings
@@ -39,7 +39,7 @@ def seal(mill: Mill, **changes: object) -> None:
     """Seals the release again over its files as they are."""
     release = read_pinned(mill.store, "first")
     files = {path: content_digest(mill.store.read(path), path, mill.store.url) for path in release.files}
-    mill.store.put(pinned_path("first"), dump(msgspec.structs.replace(release, files=files, **changes).sealed))
+    mill.store.put(pinned_path("first"), as_json(msgspec.structs.replace(release, files=files, **changes).with_digest))
 
 
 def forge(mill: Mill, name: str, change: Callable[[Any], object]) -> str:
@@ -170,7 +170,7 @@ def test_a_file_that_the_release_no_longer_names_is_found(released: Mill, name: 
     release, path = read_pinned(released.store, "first"), f"{FOLDER}/{name}"
     released.store.put(path, released.store.read(path).replace(b"pages", b"leaves"))
     files = {each: digest for each, digest in release.files.items() if each != path}
-    released.store.put(pinned_path("first"), dump(msgspec.structs.replace(release, files=files).sealed))
+    released.store.put(pinned_path("first"), as_json(msgspec.structs.replace(release, files=files).with_digest))
     assert (path, "releases/first.json does not name it, so nothing proves it") in found(released)
 
 
@@ -184,7 +184,7 @@ def test_a_release_without_its_data_card_is_told(released: Mill) -> None:
     release = read_pinned(released.store, "first")
     released.store.delete(sorted(cards))
     files = {each: digest for each, digest in release.files.items() if each not in cards}
-    released.store.put(pinned_path("first"), dump(msgspec.structs.replace(release, files=files).sealed))
+    released.store.put(pinned_path("first"), as_json(msgspec.structs.replace(release, files=files).with_digest))
     assert found(released) == []
     assert released.said == ["releases/first.json: not proven: it has no data card"]
 
@@ -193,5 +193,5 @@ def test_a_file_of_the_tokenizer_that_the_release_does_not_name_is_found(release
     """`gc` and `erase` ask the release what belongs to it."""
     release, path = read_pinned(released.store, "first"), "tokenizers/tiny-1/tokenizer_config.json"
     objects = {each: named for each, named in release.objects.items() if each != path}
-    released.store.put(pinned_path("first"), dump(msgspec.structs.replace(release, objects=objects).sealed))
+    released.store.put(pinned_path("first"), as_json(msgspec.structs.replace(release, objects=objects).with_digest))
     assert found(released) == [("releases/first.json", f"it does not name {path}, which belongs to its data")]

@@ -10,7 +10,7 @@ from packedlake import indexes_of, make_caches, mix_of
 from testkit import SHELVES, Mill
 
 from gristmill.energon.recipes.exports import EnergonJsonl
-from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.index_ledger import compose_index, content_digest, read_index_ledger
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.recipes.mix import Mix, Stream
@@ -47,7 +47,7 @@ def test_another_form_of_a_release_is_found(tmp_path: Path, old: bytes, new: byt
     assert old in data
     mill.store.put(RELEASE, data.replace(old, new))
     files = {**ledger.files, RELEASE: content_digest(data.replace(old, new), RELEASE, mill.store.url)}
-    mill.store.put(f"{energonlake.INDEX}/ledger.json", dump(compose_index(ledger.asset, ledger.inputs, files)))
+    mill.store.put(f"{energonlake.INDEX}/ledger.json", as_json(compose_index(ledger.asset, ledger.inputs, files)))
     assert any(RELEASE in each for each in energonlake.found(mill, f"{energonlake.INDEX}/ledger.json"))
 
 

@@ -33,7 +33,7 @@ def check_agreement(mill: Mill) -> None:
 def main() -> None:
     mill = open_mill(replace(read_environment(), shelves=SHELVES))  # ours would ask for their own tokenizer
     say("begin")
-    mill.show()
+    mill.show_lake()
     grind(mill, "blend")
     mill.run("sync")
     check_agreement(mill)

@@ -10,7 +10,7 @@ from assets.support.facts.score_facts import score_facts
 from gristmill.api import verify
 from gristmill.lake.address import attributes_asset, documents_asset, place
 from gristmill.lake.ledger.files import read_ledger
-from gristmill.recipes.shelf import find
+from gristmill.recipes.shelf import find_recipe
 from gristmill.recipes.source import Source
 from gristmill.recipes.tagger import Tagger
 from gristmill.stages.conversion.step import ConversionStep
@@ -55,8 +55,8 @@ def arrive(mill: Mill, snapshot: str, gate: Gate) -> None:
 
 def make(mill: Mill, snapshot: str) -> None:
     """Makes a snapshot in plain Python, and describes its scores. The gate must be open."""
-    tagger = find("taggers", Tagger, SHELVES, SET)
-    mill.make(ConversionStep(find("sources", Source, SHELVES, SOURCE), snapshot, SHELVES))
+    tagger = find_recipe("taggers", Tagger, SHELVES, SET)
+    mill.make(ConversionStep(find_recipe("sources", Source, SHELVES, SOURCE), snapshot, SHELVES))
     mill.make(TaggingStep(SOURCE, VERSION, snapshot, (tagger,), SHELVES))
     made = place(ATTRIBUTES, snapshot)
     score_facts(mill.store, made, read_ledger(mill.store, made)[1], tagger.labels)

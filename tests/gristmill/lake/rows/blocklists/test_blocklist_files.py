@@ -13,7 +13,7 @@ from gristmill.lake.rows.blocklists.blocklist import (
     read_blocklist,
     take_off_blocklist,
 )
-from gristmill.lake.rows.blocklists.blocklist_files import note_entries, recorded
+from gristmill.lake.rows.blocklists.blocklist_files import note_entries, recorded_entries
 from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.protocol import Entry
 
@@ -76,7 +76,7 @@ def test_only_the_first_entries_are_named(lake: FolderStore) -> None:
 def test_a_list_without_a_record_is_as_it_is(lake: FolderStore) -> None:
     lake.put(LIST, A)
     assert list(read_blocklist(lake, "takedowns").reasons) == [("s", "a")]
-    assert recorded(lake, "takedowns") == lost_entries(lake, "takedowns") == {}
+    assert recorded_entries(lake, "takedowns") == lost_entries(lake, "takedowns") == {}
 
 
 def test_what_a_list_has_lost_is_not_shown_either(lake: FolderStore) -> None:

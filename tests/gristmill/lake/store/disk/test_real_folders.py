@@ -209,9 +209,9 @@ def test_what_is_no_folder_is_an_error_of_the_system(tmp_path: Path) -> None:
     folders = RealFolders(str(tmp_path), foreign=False)
     (tmp_path / "file").write_bytes(b"")
     for path, error in {"file": NotADirectoryError, "file/a": NotADirectoryError, "gone/a": FileNotFoundError}.items():
-        with pytest.raises(error), folders.opened(path):
+        with pytest.raises(error), folders.open_folder(path):
             pass
-    with folders.opened("made/at/once", make=True) as opened:
+    with folders.open_folder("made/at/once", make=True) as opened:
         assert os.path.samestat(os.fstat(opened), (tmp_path / "made" / "at" / "once").stat())
     with pytest.raises(StoreError, match=f"^file/a: {tmp_path}/file: Not a directory"):
         FolderStore(str(tmp_path)).put("file/a", b"1")

@@ -14,7 +14,7 @@ from gristmill.errors import DataError
 from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.lake.address import place
 from gristmill.lake.asset_kinds import FINGERPRINTS, MARKS
-from gristmill.lake.ledger.files import compose, dump, pack_table, read_ledger
+from gristmill.lake.ledger.files import as_json, compose_ledger, pack_table, read_ledger
 from gristmill.recipes.duplicates.units import DocumentUnits, LineUnits, ParagraphUnits, SentenceUnits, Unit
 from gristmill.stages.dedupe.marks.confirmation import Confirmation
 from gristmill.stages.dedupe.marks.first_occurrences import FirstOccurrences
@@ -54,7 +54,7 @@ def forge(mill: Mill, snapshot: str) -> None:
             part.file(name).write(data)
         forged.append(part.close().row)
     mill.store.put(where.table, pack_table(forged))
-    mill.store.put(where.ledger, dump(compose(where, RECIPE.fingerprint_recipe, ledger.inputs, forged)))
+    mill.store.put(where.ledger, as_json(compose_ledger(where, RECIPE.fingerprint_recipe, ledger.inputs, forged)))
 
 
 def refuted(mill: Mill, snapshot: str) -> dict[str, int]:
@@ -110,9 +110,9 @@ def test_a_changed_first_occurrence_is_compared_again(pages: Mill) -> None:
     found = FirstOccurrences.read(pages.store, RECIPE, order, 1, (0, 1))
     columns = zip(*(column.tolist() for column in found), strict=True)
     assert sorted(columns) == [(0, 0, 0), (1, 0, 1), (2, 0, 1)]
-    assert len(Confirmation(pages.store, RECIPE, order, confirm.documents).refuted(1, found)) == 0
+    assert len(Confirmation(pages.store, RECIPE, order, confirm.documents).false_duplicates(1, found)) == 0
     resolved(pages, "sources/pages/v0/documents")
     put(pages, "a", "x", "Red hen.")
     resolved(pages, "sources/pages/v0/documents")
     with pytest.raises(DataError, match=r"documents \(a\): changed after it was compared; make its fingerprints again"):
-        Confirmation(pages.store, RECIPE, order, confirm.documents).refuted(1, found)
+        Confirmation(pages.store, RECIPE, order, confirm.documents).false_duplicates(1, found)

@@ -29,7 +29,7 @@ def test_ranges_meet_what_they_share(tmp_path: Path, spilled: str) -> None:
     with Spill(1 << 16) as spill:
         run = OldRun(store, "run/hashes", digest, spill if spilled == "file" else None, len(new))
         for part in np.array_split(new, 7):
-            places, at = run.meet(part, np.zeros(len(part), np.uint64))
+            places, at = run.shared_hashes(part, np.zeros(len(part), np.uint64))
             assert part[places].tolist() == old[at].tolist()
             found += part[places].tolist()
         assert (spill.bytes > 0) == (spilled == "file")
@@ -40,4 +40,4 @@ def test_hashes_out_of_order_are_refused(tmp_path: Path) -> None:
     store = Lake(str(tmp_path)).store()
     digest = put(store, np.array([2, 1], np.uint64))
     with pytest.raises(DataError, match="run/hashes: its hashes are not in order; make the runs"):
-        OldRun(store, "run/hashes", digest, None, 1).meet(np.ones(1, np.uint64), np.ones(1, np.uint64))
+        OldRun(store, "run/hashes", digest, None, 1).shared_hashes(np.ones(1, np.uint64), np.ones(1, np.uint64))

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gristmill.recipes.edits.edit import Edit
-from gristmill.stages.mixing.carrying.kept_parts import KeptPart, left_by_change, left_by_edits, moved
-from gristmill.stages.mixing.edits.stretches import changed, stretches
+from gristmill.stages.mixing.carrying.kept_parts import KeptPart, left_by_change, left_by_edits, move_spans
+from gristmill.stages.mixing.edits.stretches import apply_edits, edited_stretches
 
 EDITS = (Edit(spans="a-1__x", replacement=""), Edit(spans="b-1__x", replacement="<😀>"), Edit(spans="c-1__x", mask="*"))
 
@@ -36,17 +36,17 @@ def test_no_span_that_an_edit_touches_is_kept_and_all_others_have_their_texts(se
     random = Random(seed)
     text = "".join(random.choices("ab é😀漢\n", k=random.randint(0, 14)))
     marked = [[s for s in spans_of(random, len(text), 2) if s[0] < s[1]] for _ in EDITS]
-    found = stretches(EDITS, marked, len(text))
-    after = changed(text, EDITS, found)
+    found = edited_stretches(EDITS, marked, len(text))
+    after = apply_edits(text, EDITS, found)
     spans = [span for span in spans_of(random, len(text)) if span[0] < span[1]]
-    kept = moved(spans, left_by_edits(EDITS, found, len(text)))
+    kept = move_spans(spans, left_by_edits(EDITS, found, len(text)))
     assert [after[start:end] for start, end, _ in kept] == followed(text, marked, spans)
     assert {score for _, _, score in kept} <= {score for _, _, score in spans}
 
 
 def test_an_empty_span_is_kept_between_stretches_and_not_inside_of_one() -> None:
-    parts = left_by_edits(EDITS, stretches(EDITS, [[(2, 5, 1.0)], [], []], 7), 7)
-    assert moved([(place, place, 1.0) for place in range(8)], parts) == [
+    parts = left_by_edits(EDITS, edited_stretches(EDITS, [[(2, 5, 1.0)], [], []], 7), 7)
+    assert move_spans([(place, place, 1.0) for place in range(8)], parts) == [
         (place, place, 1.0) for place in (0, 1, 2, 2, 3, 4)
     ]
 
@@ -71,6 +71,6 @@ def test_lines_that_were_removed_and_spaces_that_were_joined_leave_the_rest() ->
     text = "Menu\nHome\nThe  mill grinds.\nMenu\nWrite to me@x  now.\n"
     after = "The mill grinds.\nWrite to me@x now.\n"
     start = text.index("me@x")
-    [(begin, end, _)] = moved([(start, start + 4, 1.0)], left_by_change(text, after))
+    [(begin, end, _)] = move_spans([(start, start + 4, 1.0)], left_by_change(text, after))
     assert after[begin:end] == "me@x"
-    assert moved([(0, 4, 1.0), (start, start + 7, 1.0)], left_by_change(text, after)) == []
+    assert move_spans([(0, 4, 1.0), (start, start + 7, 1.0)], left_by_change(text, after)) == []

@@ -19,7 +19,7 @@ from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.edits.edit import Edit
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.rules import score, spans
-from gristmill.recipes.shelf import find
+from gristmill.recipes.shelf import find_recipe
 from gristmill.recipes.source import Revision, Source
 from gristmill.recipes.tagger import Tagger
 from gristmill.stages.mixing.carrying.step import CarryingStep
@@ -28,7 +28,7 @@ from gristmill.stages.mixing.step import revision_step
 V1 = "sources/pages/v1/documents"
 CARRIED = place(attributes_asset("pages", "v1", "carried-words-1"), SNAPSHOT)
 SURE = Edit(spans="words-1__first", replacement="|||", least=0.9)
-WORDS = find("taggers", Tagger, SHELVES, "words-1")
+WORDS = find_recipe("taggers", Tagger, SHELVES, "words-1")
 
 
 def source(mill: Mill, **options: Any) -> Source:

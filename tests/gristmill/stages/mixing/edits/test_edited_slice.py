@@ -11,7 +11,7 @@ from wholelake import rewrite
 from gristmill.__main__ import main
 from gristmill.errors import DataError
 from gristmill.recipes.edits.edit import Edit
-from gristmill.stages.mixing.sample import KEPT, draw
+from gristmill.stages.mixing.sample import KEPT, draw_sample
 from gristmill.tracing.drop_reason import drop_reason
 from gristmill.tracing.rows import find_partition, locate_in
 
@@ -74,7 +74,7 @@ def test_a_trace_shows_what_was_changed(mill: Mill, capsys: pytest.CaptureFixtur
 def test_a_sample_counts_as_the_slice_does_and_has_the_texts_before_and_after(mill: Mill) -> None:
     made(mill, shortest=12)
     chosen = stream(edits=(FIRST,), shortest=12)
-    found = draw(mill.store, "pages", "v0", SNAPSHOT, chosen, 20)
+    found = draw_sample(mill.store, "pages", "v0", SNAPSHOT, chosen, 20)
     assert found.dropped == {"too short after edits": 4}
     assert {(each.text, each.edited_text) for each in found.examples[KEPT]} == {
         ("word" + more, "|||WORD|||" + more) for more in (" word" * n for n in range(1, 5))

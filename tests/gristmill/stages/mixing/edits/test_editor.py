@@ -24,7 +24,7 @@ def test_edits_count_rows_and_characters_and_leave_other_rows_as_they_are() -> N
     block = edited(rows, found, counts, edits=(Edit(spans="pii-1__email", replacement="E"),), least_kept=0.1)
     assert texts(block) == ["write E now", "nothing here"]
     assert list(block.edits) == [0]
-    assert block.dropped() == {"too little left after edits": 1}
+    assert block.dropped_counts() == {"too little left after edits": 1}
     assert counts == {
         "edits: rows changed": 1,
         "edits: characters before": 14,
@@ -48,7 +48,7 @@ def test_a_short_text_is_dropped_only_if_it_was_edited() -> None:
     rows = lines(row("ab"), row("abcdef", id="d2"))
     found: list[dict[str, Any]] = [{"email": []}, {"email": [[0, 5, 1]]}]
     block = edited(rows, found, edits=(Edit(spans="pii-1__email", replacement=""),), shortest=3)
-    assert (texts(block), block.dropped()) == (["ab"], {"too short after edits": 1})
+    assert (texts(block), block.dropped_counts()) == (["ab"], {"too short after edits": 1})
 
 
 def test_changes_are_counted_of_rows_that_are_dropped_later_but_not_of_those_that_the_edits_drop() -> None:
@@ -58,7 +58,10 @@ def test_changes_are_counted_of_rows_that_are_dropped_later_but_not_of_those_tha
     edits = (Edit(spans="pii-1__email", replacement=""),)
     rows = lines(row("abcdef"), row("ghijkl", id="d2"))
     block = edited(rows, found, counts, edits=edits, least_kept=0.3, shortest=3)
-    assert (texts(block), block.dropped()) == ([], {"too little left after edits": 1, "too short after edits": 1})
+    assert (texts(block), block.dropped_counts()) == (
+        [],
+        {"too little left after edits": 1, "too short after edits": 1},
+    )
     assert counts == {"edits: rows changed": 1, "edits: characters before": 6, "edits: characters after": 2}
 
 
@@ -67,7 +70,7 @@ def test_bytes_are_counted_after_the_edits_and_of_each_row() -> None:
     found: list[dict[str, Any]] = [{}, {}, {"email": [[0, 4, 1]]}, {"email": [[0, 4, 1]]}]
     edits = (Edit(spans="pii-1__email", replacement="", optional=True),)
     block = edited(rows, found, edits=edits, least_bytes=4)
-    assert (texts(block), block.dropped()) == (["  éé\u2003", "abcd", " abcd"], {"too few bytes after edits": 1})
+    assert (texts(block), block.dropped_counts()) == (["  éé\u2003", "abcd", " abcd"], {"too few bytes after edits": 1})
 
 
 def test_rules_judge_the_text_before_the_edits_and_dropped_rows_are_not_edited() -> None:
@@ -79,7 +82,7 @@ def test_rules_judge_the_text_before_the_edits_and_dropped_rows_are_not_edited()
         include=(Rule("at", "contains(text, '@')", "for the test"),),
         edits=(MASK,),
     )
-    assert (texts(block), block.dropped()) == (["****"], {"at": 1})
+    assert (texts(block), block.dropped_counts()) == (["****"], {"at": 1})
 
 
 def test_a_span_outside_the_text_names_shard_row_and_mend() -> None:

@@ -13,7 +13,7 @@ LINE = b'{"id":"d1", "metadata": ' + METADATA + b' ,"created":null,"source":"pag
 
 
 def written(line: bytes, **options: Any) -> bytes:
-    return edited([line], [{"email": [[0, 1, 0.5]]}], **options).kept()[0].rstrip(b"\n")
+    return edited([line], [{"email": [[0, 1, 0.5]]}], **options).kept_rows()[0].rstrip(b"\n")
 
 
 @pytest.mark.parametrize(
@@ -39,10 +39,10 @@ def test_values_that_stay_keep_their_bytes_and_a_row_without_a_change_is_copied(
 def test_the_origin_names_the_row_that_was_read() -> None:
     origin = {"source": "pages", "version": "v0", "snapshot": "2024", "shard": "a", "row": 7}
     block = edited([LINE], [{}], first=7, origin=True)
-    found = json.loads(block.kept()[0])
+    found = json.loads(block.kept_rows()[0])
     assert found["metadata"].pop("origin") == origin
     assert found == json.loads(LINE)
-    bare = json.loads(edited([json.dumps(row("x")).encode()], [{}], first=7, origin=True).kept()[0])
+    bare = json.loads(edited([json.dumps(row("x")).encode()], [{}], first=7, origin=True).kept_rows()[0])
     assert bare["metadata"] == {"origin": origin}
 
 
@@ -54,7 +54,7 @@ def test_labels_are_merged_beside_attributes_that_are_there() -> None:
 
 def test_a_scalar_is_merged_as_a_span_of_the_whole_text() -> None:
     line = json.dumps(row("xyz")).encode()
-    merged = json.loads(edited([line], [{"score": 0.5}], merge=("pii-1",)).kept()[0])
+    merged = json.loads(edited([line], [{"score": 0.5}], merge=("pii-1",)).kept_rows()[0])
     assert merged["attributes"] == {"pii-1__score": [[0, 3, 0.5]]}
 
 
@@ -78,12 +78,14 @@ def test_a_field_that_is_written_over_is_counted_and_may_be_left_out(
     block = edited([line, line], [{"email": [[0, 1, 0.5]]}] * 2, counts, **options)
     assert {name: n for name, n in counts.items() if name.startswith("written")} == {f"written over: {taken}": 2}
     plain = json.loads(written(json.dumps(row("xyz")).encode(), **options))
-    made = [json.loads(each) for each in block.kept()[0].splitlines()]
+    made = [json.loads(each) for each in block.kept_rows()[0].splitlines()]
     assert [{key: value for key, value in each.items() if key != "metadata"} for each in made] == [
         {key: value for key, value in plain.items() if key != "metadata"}
     ] * 2
     left_out: dict[str, int] = {}
-    [row_of] = edited([line], [{"email": [[0, 1, 0.5]]}], left_out, discard=(taken,), **options).kept()[0].splitlines()
+    [row_of] = (
+        edited([line], [{"email": [[0, 1, 0.5]]}], left_out, discard=(taken,), **options).kept_rows()[0].splitlines()
+    )
     assert json.loads(row_of) == plain
     assert not any(name.startswith("written") for name in left_out)
 
@@ -118,5 +120,5 @@ def test_fields_are_shaped_after_the_edits() -> None:
         edits=(Edit(spans="pii-1__email", mask="*"),),
         discard=("metadata", "created"),
     )
-    assert block.kept()[0] == b'{"id":"d1","source":"pages","text":"*"}\n'
+    assert block.kept_rows()[0] == b'{"id":"d1","source":"pages","text":"*"}\n'
     assert counts["rows changed"] == 1

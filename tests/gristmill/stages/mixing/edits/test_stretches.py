@@ -8,10 +8,10 @@ from marked import edited, row, texts
 from spancases import AN_ERROR, SpanCase, span_cases
 from spancases import EDITS as WORKED
 
-from gristmill.dolma.mixing.span_replacement import Replacement, replaced
+from gristmill.dolma.mixing.span_replacement import Replacement, replace_spans
 from gristmill.errors import DataError
 from gristmill.recipes.edits.edit import Edit
-from gristmill.stages.mixing.edits.stretches import SpanOutside, changed, stretches
+from gristmill.stages.mixing.edits.stretches import SpanOutside, apply_edits, edited_stretches
 
 EDITS = (
     Edit(spans="pii-1__a", replacement="<A>"),
@@ -62,7 +62,7 @@ def by_code_points(text: str, marked: list[list[tuple[int, int, float]]]) -> str
 @given(marked_texts())
 def test_any_spans_change_the_text_as_the_slow_way_does(case: tuple[str, list[list[tuple[int, int, float]]]]) -> None:
     text, marked = case
-    assert changed(text, EDITS, stretches(EDITS, marked, len(text))) == by_code_points(text, marked)
+    assert apply_edits(text, EDITS, edited_stretches(EDITS, marked, len(text))) == by_code_points(text, marked)
 
 
 @settings(max_examples=draws(60))
@@ -78,7 +78,7 @@ def test_the_first_spans_change_the_text_as_dolmas_mixer_does(
         for start, end, _ in found
         if start < end
     ]
-    assert changed(text, edits, stretches(edits, marked, len(text), "first")) == replaced(text, spans)
+    assert apply_edits(text, edits, edited_stretches(edits, marked, len(text), "first")) == replace_spans(text, spans)
 
 
 @settings(max_examples=draws(40))
@@ -94,7 +94,7 @@ def test_only_the_value_of_the_text_changes_in_a_row(
     block = edited([line], [dict(zip("abc", marked, strict=True))], edits=EDITS)
     after = by_code_points(text, marked)
     assert texts(block) == [after]
-    kept = block.kept()[0].rstrip(b"\n")
+    kept = block.kept_rows()[0].rstrip(b"\n")
     if after == text:
         assert kept == line
     assert kept.startswith(before.encode())
@@ -104,7 +104,7 @@ def test_only_the_value_of_the_text_changes_in_a_row(
 @pytest.mark.parametrize("span", [(-1, 2, 1.0), (0, 4, 1.0), (2, 1, 1.0), (4, 4, 1.0)])
 def test_a_span_that_is_no_part_of_the_text_is_refused(span: tuple[int, int, float]) -> None:
     with pytest.raises(SpanOutside, match=r"has a span \[.* but the text has 3 code points"):
-        stretches(EDITS[:1], [[span]], 3)
+        edited_stretches(EDITS[:1], [[span]], 3)
 
 
 def test_code_points_are_counted_and_neither_bytes_nor_utf_16() -> None:

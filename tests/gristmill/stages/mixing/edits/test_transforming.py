@@ -34,7 +34,7 @@ def test_transforms_follow_the_edits_in_their_order_and_count_what_they_change()
     )
     found: list[dict[str, Any]] = [{"email": [[0, 2, 1]]}, {"email": []}, {"email": [[0, 2, 1]]}]
     block = edited(rows("ab cd", "EF", "gh"), found, counts, transforms, edits=(Edit(spans="pii-1__email", mask="*"),))
-    assert (texts(block), block.dropped()) == ([" CD", "EF"], {"transform louder-1: empty": 1})
+    assert (texts(block), block.dropped_counts()) == ([" CD", "EF"], {"transform louder-1: empty": 1})
     assert counts == {
         "edits: rows changed": 2,
         "edits: characters before": 7,
@@ -54,7 +54,7 @@ def test_changed_metadata_are_written_and_the_rest_of_the_row_stays() -> None:
     counts: dict[str, int] = {}
     marked = named("marked-1", lambda document: msgspec.structs.replace(document, metadata={"a": [True]}))
     block = edited([line], [{}], counts, (marked,))
-    assert block.kept()[0] == b'{"id":"d1", "n":1e0, "metadata" : {"a":[true]}, "source":"pages","text":"x"}\n'
+    assert block.kept_rows()[0] == b'{"id":"d1", "n":1e0, "metadata" : {"a":[true]}, "source":"pages","text":"x"}\n'
     assert counts == {"transform marked-1: metadata changed": 1, "rows changed": 1}
 
 

@@ -32,7 +32,7 @@ def test_the_first_document_of_a_band_may_be_of_the_same_snapshot_or_of_one_befo
         inputs = ClusterInputs.read(near.store, near.dedupe, near.order, number)
         found = [
             pair
-            for members in members_of_buckets(near.store, inputs, inputs.new)
+            for members in members_of_buckets(near.store, inputs, inputs.new_ranks)
             for pair in zip(members.heads.tolist(), members.bands.tolist(), members.nodes.tolist(), strict=True)
         ]
         assert sorted(found) == expected
@@ -69,12 +69,12 @@ def test_damaged_files_are_refused(
 
     monkeypatch.setattr(module, "read_part_file", changed)
     with pytest.raises(DataError, match=message):
-        list(members_of_buckets(near.store, inputs, inputs.new))
+        list(members_of_buckets(near.store, inputs, inputs.new_ranks))
 
 
 def test_no_files_have_no_members(tmp_path: Path) -> None:
     near = Near(tmp_path)
     near.add(("wiki", "1", {}))
     inputs = ClusterInputs.read(near.store, near.dedupe, near.order, 1)
-    assert [len(members) for members in members_of_buckets(near.store, inputs, inputs.new)] == [0, 0]
+    assert [len(members) for members in members_of_buckets(near.store, inputs, inputs.new_ranks)] == [0, 0]
     assert near.resolve().totals["clusters"] == 0

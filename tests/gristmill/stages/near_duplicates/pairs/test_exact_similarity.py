@@ -33,7 +33,7 @@ def test_similarities_are_those_of_the_sets_of_words(
     near.add(("wiki", "1", TEXTS))
     one = np.array([0, 0, 0, 3], np.uint64)
     other = np.array([1, 2, 1 << 28, 0], np.uint64)
-    assert exact(near).of(one, other).tolist() == pytest.approx([2 / 4, 3 / 4, 1, 0])
+    assert exact(near).similarities(one, other).tolist() == pytest.approx([2 / 4, 3 / 4, 1, 0])
 
 
 def test_pairs_are_verified_by_their_texts(tmp_path: Path) -> None:
@@ -54,5 +54,5 @@ def test_other_documents_than_those_of_the_fingerprints_are_refused(tmp_path: Pa
     ]
     near.publish(here, changed)
     with pytest.raises(DataError, match="shard a has other documents than its fingerprints"):
-        exact(near).of(np.array([0], np.uint64), np.array([1], np.uint64))
+        exact(near).similarities(np.array([0], np.uint64), np.array([1], np.uint64))
     assert RECIPE.name == "by hand"

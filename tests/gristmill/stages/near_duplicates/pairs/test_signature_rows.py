@@ -47,13 +47,13 @@ def test_a_document_or_a_shard_that_is_not_there_is_refused(tmp_path: Path) -> N
 def test_similarities_are_the_same_in_any_number_of_blocks(tmp_path: Path) -> None:
     rows, rng = rows_of(tmp_path), np.random.default_rng(1)
     one, other = rng.integers(0, 100, (2, 3000)).astype(np.uint64)
-    small, large = (Estimated(rows, 2, 4, memory).of(one, other) for memory in (1, 1 << 30))
+    small, large = (Estimated(rows, 2, 4, memory).similarities(one, other) for memory in (1, 1 << 30))
     assert small.tolist() == large.tolist()
 
 
 def test_signatures_that_do_not_share_their_band_are_refused(tmp_path: Path) -> None:
     estimated = Estimated(rows_of(tmp_path), 2, 4, 1 << 20)
     one, other = np.array([0], np.uint64), np.array([1], np.uint64)
-    assert estimated.of(one, other).shape == (1,)
+    assert estimated.similarities(one, other).shape == (1,)
     with pytest.raises(DataError, match="have signatures that differ there"):
-        estimated.of(one, other, np.array([0], np.uint16))
+        estimated.similarities(one, other, np.array([0], np.uint16))

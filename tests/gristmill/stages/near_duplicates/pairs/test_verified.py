@@ -4,7 +4,7 @@ from numpy.typing import NDArray
 from gristmill.stages.near_duplicates.nodes import Nodes
 from gristmill.stages.near_duplicates.pairs.candidates import BandMembers
 from gristmill.stages.near_duplicates.pairs.similarity import Similarities
-from gristmill.stages.near_duplicates.pairs.verified import verified
+from gristmill.stages.near_duplicates.pairs.verified import verify_pairs
 
 
 class Alike:
@@ -13,7 +13,7 @@ class Alike:
     def __init__(self, divisor: int) -> None:
         self.divisor, self.asked = np.uint64(divisor), 0
 
-    def of(self, one: Nodes, other: Nodes, bands: NDArray[np.uint16] | None = None) -> Similarities:
+    def similarities(self, one: Nodes, other: Nodes, bands: NDArray[np.uint16] | None = None) -> Similarities:
         self.asked += len(one)
         assert bands is not None
         alike: Similarities = (one % self.divisor == other % self.divisor).astype(np.float32)
@@ -27,7 +27,7 @@ class Listed:
         self.pairs = set(pairs)
         self.asked: list[tuple[int, int]] = []
 
-    def of(self, one: Nodes, other: Nodes, bands: NDArray[np.uint16] | None = None) -> Similarities:  # noqa: ARG002
+    def similarities(self, one: Nodes, other: Nodes, bands: NDArray[np.uint16] | None = None) -> Similarities:  # noqa: ARG002
         given = list(zip(one.tolist(), other.tolist(), strict=True))
         self.asked += given
         return np.array([pair in self.pairs for pair in given], np.float32)
@@ -36,13 +36,13 @@ class Listed:
 def group(nodes: list[int], band: int = 0) -> BandMembers:
     """The members of one group: the first document is the head."""
     head, *others = nodes
-    return BandMembers.of(
+    return BandMembers.from_members(
         np.full(len(others), head, np.uint64), np.full(len(others), band, np.uint16), np.array(others, np.uint64)
     )
 
 
 def pairs_of(members: list[BandMembers], alike: Alike) -> list[tuple[int, int]]:
-    pairs, _ = verified(lambda: iter(members), alike, 0.5)
+    pairs, _ = verify_pairs(lambda: iter(members), alike, 0.5)
     return list(zip(pairs.one.tolist(), pairs.other.tolist(), strict=True))
 
 
@@ -66,7 +66,7 @@ def test_a_heavy_band_is_linear() -> None:
     """100,000 documents share a band: half of them are like the first, the others like each other."""
     count = 100_000
     alike = Alike(2)
-    pairs, counts = verified(lambda: iter([group(list(range(count)))]), alike, 0.5)
+    pairs, counts = verify_pairs(lambda: iter([group(list(range(count)))]), alike, 0.5)
     assert len(pairs.one) == count - 2
     assert alike.asked == counts["compared"] < 4 * count
 
@@ -82,7 +82,7 @@ def test_by_rule_2_those_that_fail_are_compared_with_the_first_that_passed_too()
     near = [(0, 1), (0, 5), (1, 4), (3, 5)]
     for rule, expected in ((1, [(0, 1), (0, 5)]), (2, [(0, 1), (0, 5), (1, 4)])):
         alike = Listed(*near)
-        pairs, counts = verified(lambda: iter([group([0, 1, 2, 3, 4, 5])]), alike, 0.5, rule)
+        pairs, counts = verify_pairs(lambda: iter([group([0, 1, 2, 3, 4, 5])]), alike, 0.5, rule)
         assert list(zip(pairs.one.tolist(), pairs.other.tolist(), strict=True)) == expected
         assert len(alike.asked) == counts["compared"]
         assert ((1, 4) in alike.asked) == (rule == 2)
@@ -90,20 +90,20 @@ def test_by_rule_2_those_that_fail_are_compared_with_the_first_that_passed_too()
 
 def test_by_rule_2_a_document_before_the_first_that_passed_is_compared_with_it() -> None:
     alike = Listed((0, 3), (1, 3))
-    pairs, _ = verified(lambda: iter([group([0, 1, 2, 3])]), alike, 0.5, 2)
+    pairs, _ = verify_pairs(lambda: iter([group([0, 1, 2, 3])]), alike, 0.5, 2)
     assert list(zip(pairs.one.tolist(), pairs.other.tolist(), strict=True)) == [(0, 3), (1, 3)]
 
 
 def test_by_rule_2_a_round_has_a_first_that_passed_too() -> None:
     """None is similar to 0. In the first round 3 is similar to 1, and 5 to 3, of which 4 is before it."""
     for rule, expected in ((1, [(1, 3)]), (2, [(1, 3), (3, 5)])):
-        pairs, _ = verified(lambda: iter([group([0, 1, 2, 3, 4, 5])]), Listed((1, 3), (3, 5)), 0.5, rule)
+        pairs, _ = verify_pairs(lambda: iter([group([0, 1, 2, 3, 4, 5])]), Listed((1, 3), (3, 5)), 0.5, rule)
         assert list(zip(pairs.one.tolist(), pairs.other.tolist(), strict=True)) == expected
 
 
 def test_rule_2_is_linear_too() -> None:
     alike = Alike(10_000)
-    verified(lambda: iter([group(list(range(20_000)))]), alike, 0.5, 2)
+    verify_pairs(lambda: iter([group(list(range(20_000)))]), alike, 0.5, 2)
     assert alike.asked < 11 * 20_000
 
 
