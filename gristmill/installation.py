@@ -11,7 +11,7 @@ from typing import Any
 from gristmill.errors import RecipeError
 from gristmill.project import find_project
 
-VERSION = "0.2.0"
+VERSION = "0.3.0"
 """The version of the package; its only place."""
 
 PACKAGE = Path(__file__).resolve().parent
@@ -101,7 +101,7 @@ def put_location_on_path() -> None:
 
 @cache
 def code_version() -> str:
-    """The git commit of the checkout; `gristmill 0.2.0`, with the package's version, where there is no checkout.
+    """The git commit of the checkout; `gristmill 0.3.0`, with the package's version, where there is no checkout.
 
     A package may be installed below a repository of others, whose commit says nothing of it.
     """

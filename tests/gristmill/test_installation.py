@@ -28,12 +28,12 @@ import json, sys
 from gristmill.execution.remote import environment_of
 from gristmill.installation import code_version, made_with, top_level
 before = {name.partition(".")[0] for name in sys.modules}
-from gristmill.commands.acquire import locks
+from gristmill.commands.acquire import lock_files_folder
 from gristmill.dagster_location import defs
 groups = {node.group_name for node in defs().resolve_asset_graph().asset_nodes}
 print(json.dumps({
     "code": environment_of(("gristmill",))["gristmill"], "version": code_version(), "top": str(top_level()),
-    "packages": made_with()["gristmill"], "locks": sorted(path.name for path in locks().iterdir()),
+    "packages": made_with()["gristmill"], "locks": sorted(path.name for path in lock_files_folder().iterdir()),
     "dagster": "dagster" in before, "groups": sorted(groups), "definitions": sys.modules["definitions"].__file__,
 }))
 """

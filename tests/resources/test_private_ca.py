@@ -17,7 +17,10 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificates"),
 ]
 
-POST = 'from resources.webhook import post; post("https://localhost:{port}/hook", {{"text": "x"}}, waits=())'
+POST = (
+    "from resources.webhook import post_message;"
+    ' post_message("https://localhost:{port}/hook", {{"text": "x"}}, waits=())'
+)
 HEAD = (
     "from obstore import head; from obstore.store import S3Store;"
     ' head(S3Store("corpus", endpoint="https://localhost:{port}", region="us-east-1", access_key_id="a",'
