@@ -1,8 +1,8 @@
-"""The local engine: worker processes on this machine; each grinds one item at a time.
+"""The local engine: worker processes on this machine. Each grinds (processes) one item at a time.
 
-If a worker dies, only its item is affected: a new worker tries it once more, then it fails by name. The engine takes
-new items only as the caller reads results, at most two per worker, so memory stays bounded. Results come in the order
-in which they are finished.
+If a worker dies, only its item is affected: a new worker tries it once more. If that dies too, the result of the item
+is a failure that names it. The engine takes new items only as the caller reads results, at most two per worker, so
+memory stays bounded. Results come in the order in which they are finished.
 """
 
 import os
@@ -41,7 +41,7 @@ class _Worker:
 
     def __init__(self) -> None:
         paths = os.pathsep.join(p or os.getcwd() for p in sys.path)  # noqa: PTH109 - '' in sys.path means the working directory
-        with children_deaf():
+        with children_deaf():  # Ctrl-C does not reach the worker: the run ends it
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "gristmill.execution.worker"],
                 stdin=subprocess.PIPE,
@@ -73,6 +73,7 @@ class _Worker:
         self._process.kill()
 
     def epitaph(self) -> str:
+        """How the process ended, in words. If it does not end within 5 seconds, it is killed."""
         try:
             code = self._process.wait(timeout=5)
         except subprocess.TimeoutExpired:
@@ -115,6 +116,7 @@ class _Team:
         self._lock = threading.Lock()
 
     def join(self, worker: _Worker) -> _Worker:
+        """Adds a worker, and returns it; it is killed at once if the team is dismissed."""
         with self._lock:
             self._workers.append(worker)
             if self.dismissed:
@@ -133,7 +135,7 @@ class LocalPool:
 
     Args:
         workers: number of processes.
-        small: bytes of work; less than this is ground in this process.
+        small: number of bytes. Items of less input in all, or a single item, are ground in this process.
     """
 
     def __init__(self, workers: int, *, small: int = SMALL) -> None:
@@ -146,7 +148,7 @@ class LocalPool:
         rest = iter(items)
         first: list[Item] = []
         weight = 0
-        for item in rest:  # only as many as decide whether workers are worth starting
+        for item in rest:  # read until there is enough work to be worth workers
             first.append(item)
             weight += item.weight
             if len(first) > 1 and weight >= self._small:
@@ -167,7 +169,7 @@ class LocalPool:
             while under_way:
                 yield done.get()
                 under_way -= 1
-                for item in islice(work, 1):  # the caller asks for the next result
+                for item in islice(work, 1):  # the caller took a result and wants the next one: so take one more item
                     todo.put(item)
                     under_way += 1
         except BaseException:  # the caller stopped reading: start nothing more, and finish nothing
@@ -189,6 +191,7 @@ class LocalPool:
         todo: "queue.SimpleQueue[Item | None]",
         done: "queue.SimpleQueue[Done]",
     ) -> None:
+        """What each thread does: it gives the items to a worker of its own, until it gets None instead of an item."""
         worker: _Worker | None = None
         while (item := todo.get()) is not None:
             answer: Done | None = None

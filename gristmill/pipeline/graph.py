@@ -1,4 +1,7 @@
-"""The graph of the recipes: which asset is made from which, by their addresses, without a look into the lake."""
+"""The graph of the recipes: which asset is made from which, by their addresses.
+
+It asks the lake for one thing only: whether a tokenizer, a model or a labelled set is there already.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -39,7 +42,7 @@ class RecipeGraph:
 
     def __init__(self, catalogue: Catalogue, shelves: tuple[str, ...]) -> None:
         self._catalogue, self._shelves = catalogue, shelves
-        self._source: Mapping[str, str] = dict(catalogue.slices())
+        self._source: Mapping[str, str] = dict(catalogue.slices())  # source of each partitioned asset
 
     def assets_of_source(self, source: Source) -> Iterator[str]:
         """The assets whose partitions are the snapshots of a source."""
@@ -50,17 +53,17 @@ class RecipeGraph:
         return self._source.get(asset, "")
 
     def inputs(self, asset: str) -> tuple[str, ...]:
-        """The addresses of the assets from which an asset is made, as far as recipes say it."""
+        """The addresses of the assets from which an asset is made; none for tokenizers, models and labelled sets."""
         return self._inputs.get(asset, ())
 
     def target_assets(self, targets: Targets) -> set[str]:
-        """The assets that are targets."""
+        """The addresses of all assets that the targets ask for."""
         return {asset for asset in addresses_of(self._catalogue) if targets.asks_for(asset)}
 
     def sources_of(self, assets: Iterable[str]) -> list[str]:
         """The names of the sources whose snapshots are the partitions of some assets, in the catalogue's order.
 
-        An index has those of what it closes.
+        An index has no partitions: the assets from which it is made count instead.
         """
         slices = {each for asset in assets for each in (asset, *(self._inputs[asset] if _closes(asset) else ()))}
         found = {self._source[each] for each in slices if each in self._source}
@@ -71,8 +74,8 @@ class RecipeGraph:
 
         Args:
             assets: addresses.
-            store: the lake. The training data of a tokenizer that it has are not needed any more.
-            targets: targets that were asked for.
+            store: the lake. If it has a tokenizer, model or labelled set, what that was made from is left out.
+            targets: targets that were asked for. For an asset that they name, nothing is left out.
         """
         found: set[str] = set()
         todo = list(assets)
@@ -85,7 +88,7 @@ class RecipeGraph:
         return found
 
     def needed(self, targets: Targets, known: Mapping[str, Sequence[str]], store: Store) -> dict[str, set[str]]:
-        """The snapshots of each asset that are asked for, or needed for those that are.
+        """The snapshots that are asked for, and those that are needed to make them, by the address of the asset.
 
         Args:
             targets: targets that were asked for.
@@ -99,14 +102,16 @@ class RecipeGraph:
             if snapshot in found.setdefault(asset, set()):
                 continue
             found[asset].add(snapshot)
-            for above in self._inputs.get(asset, ()):
+            for above in self._inputs.get(asset, ()):  # `above` is an input of the asset
                 todo += self._nodes(above, targets, known) if _closes(asset) else [self._node(above, snapshot)]
             training = self._training(asset, store, targets)
+            # training may name a snapshot that the lake does not have: it is left out
             partitions = ((above, key, self._source.get(above)) for above, key in training)
             todo += [(above, key) for above, key, of in partitions if of is None or key in known.get(of, ())]
         return found
 
     def _node(self, asset: str, snapshot: str) -> Node:
+        """The asset with the snapshot, or with the empty one if it has no partitions."""
         return (asset, snapshot if asset in self._source else "")
 
     def _nodes(self, asset: str, targets: Targets, known: Mapping[str, Sequence[str]]) -> list[Node]:
@@ -116,7 +121,7 @@ class RecipeGraph:
         return [(asset, key) for key in known.get(self._source[asset], ()) if targets.asks_for_snapshot(key)]
 
     def _training(self, asset: str, store: Store, targets: Targets) -> list[Node]:
-        """What a tokenizer or model must be trained on: nothing if the lake has it, unless it was asked for by name."""
+        """What a tokenizer, model or labelled set is made from; nothing if the lake has it and no target names it."""
         kind = kind_of(asset)
         if kind in {LABELS, MODEL}:
             made = store.head(ledger_of_asset(asset)) is not None and not targets.has_named(asset)
@@ -132,7 +137,7 @@ class RecipeGraph:
 
     @cached_property
     def _inputs(self) -> dict[str, tuple[str, ...]]:
-        """What each asset is made from; the snapshot of the steps does not matter."""
+        """What each asset is made from. The steps get an empty snapshot: their inputs are the same for each."""
         found: dict[str, tuple[str, ...]] = {}
         for source in self._catalogue.sources.values():
             for step in source_steps(self._catalogue, source, "", self._shelves):
@@ -160,6 +165,6 @@ class RecipeGraph:
 
 
 def _closes(asset: str) -> bool:
-    """Whether an asset is an index, which is made from all snapshots at once."""
+    """Whether an asset is an index: it closes the partitions of another kind, and is made from all of them at once."""
     kind = kind_of(asset)
     return kind is not None and kind.closes is not None

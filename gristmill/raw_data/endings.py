@@ -3,13 +3,13 @@
 import posixpath
 
 NOT_SELECTED = "that select does not match"
-"""Words of the remark on such files: if nothing else is there, they are why nothing is made."""
+"""Words in the remark on such files. If nothing can be made, the planner finds the remark by them, and says it."""
 
 MOST = 20
-"""Most endings that are told apart; the files with others are counted under the empty one."""
+"""The largest number of endings that are counted apart. Files with a further ending count under the empty one."""
 
 NAMED = 3
-"""Most endings that a remark names."""
+"""The largest number of endings that a remark names."""
 
 
 def count_ending(endings: dict[str, int], name: str) -> None:

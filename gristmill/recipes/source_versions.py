@@ -12,7 +12,7 @@ _SOURCE = re.compile(rf"(?P<source>{NAME.pattern})/(?P<version>{VERSION.pattern}
 
 
 def versions_of(sources: Sequence[str]) -> Mapping[str, str]:
-    """The version that is read of each source, by its name, in the declared order.
+    """The version of each source, by the source's name, in the declared order. What has another form is left out.
 
     Args:
         sources: names of sources with versions.

@@ -15,7 +15,7 @@ BAR, TEXT, FAINT = "#4f6bed", "#57606a", "#d0d7de"
 
 
 class Histogram(msgspec.Struct, frozen=True):
-    """Counts of numbers by bin, B bins.
+    """The count of numbers in each of B bins.
 
     Attributes:
         edges: bin i holds the numbers from edges[i] to before edges[i + 1]; ascending (B + 1).
@@ -35,7 +35,7 @@ class Tallies:
     """Counts numbers for a histogram.
 
     Args:
-        edges: edges of the bins, as in Histogram. The first or the last bin counts numbers outside of the edges.
+        edges: edges of the bins, as in Histogram. The first bin also counts lower numbers, the last higher ones.
     """
 
     def __init__(self, edges: Sequence[int]) -> None:
@@ -43,10 +43,10 @@ class Tallies:
         self._counts = np.zeros(len(edges) - 1, np.int64)
 
     def add(self, numbers: npt.NDArray[np.int64], times: int = 1) -> None:
-        """Counts numbers.
+        """Adds numbers to the counts.
 
         Args:
-            numbers: shape (n,).
+            numbers: numbers to count (n).
             times: number of times that each of them counts.
         """
         bins = np.searchsorted(self._edges[1:-1], numbers, "right")
@@ -58,7 +58,7 @@ class Tallies:
 
 
 def doubling_edges(limit: int) -> list[int]:
-    """The edges 0, 1, 2, 4, 8, ... up to the first power of two above the limit: for lengths of documents.
+    """The edges 0, 1, 2, 4, 8, ... up to the first power of two above the limit. They suit lengths.
 
     >>> doubling_edges(5)
     [0, 1, 2, 4, 8]
@@ -111,7 +111,7 @@ def begun_drawing(title: str, most: int) -> list[str]:
         most: number that the highest bar stands for.
 
     Returns:
-        The elements. The bars, other elements and `</svg>` follow them.
+        The elements; the first one opens `<svg>`. The caller adds the bars, other elements and `</svg>`.
     """
     base = HEIGHT - BOTTOM
     size = f'width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}"'
@@ -128,8 +128,8 @@ def text_at(x: float, y: float, words: str, *, anchor: str = "start", size: int 
     """The SVG of words in a drawing.
 
     Args:
-        x: place of the words from left to right, in SVG units.
-        y: the line on which they stand.
+        x: horizontal position of the words, in SVG units.
+        y: vertical position of their baseline, in SVG units.
         words: any text; it is escaped.
         anchor: part of the words that is at `x`: `start`, `middle` or `end`.
         size: size of the letters, in SVG units.
@@ -139,7 +139,7 @@ def text_at(x: float, y: float, words: str, *, anchor: str = "start", size: int 
 
 
 def _short(number: int) -> str:
-    """A number with a binary unit: 1024 is 1k, 1048576 is 1M. A number that is not a multiple has no unit."""
+    """A number with the largest binary unit that divides it: 1024 is 1k, 1048576 is 1M, but 1500 stays 1500."""
     for power, letter in ((30, "G"), (20, "M"), (10, "k")):
         if number and number % (1 << power) == 0:
             return f"{number >> power}{letter}"

@@ -1,4 +1,4 @@
-"""Names of members: the key of their sample, and the part that they are.
+"""Names of the members of a tar: each gives the key of a sample, and which part of that sample the member is.
 
 The key of a member is its folder and its name up to the first dot; the part is the rest: `cats/tom.seg.png` is part
 `seg.png` of sample `cats/tom`. Neighbours with the same key are one sample.
@@ -17,9 +17,9 @@ META: Final = re.compile(r"__[^/]*__(?:$|/)")
 """The start of a name that is passed over: a member or a folder such as `__meta__`."""
 
 RESERVED: Final = "__"
-"""The start of names that the loader gives a sample itself: it fails at a part `__key__`."""
+"""The start of names that the loader itself adds to a sample, such as `__key__`. It fails if a part has such a name."""
 UNPICKLED: Final = frozenset({"pickle", "pkl", "pth", "pyd"})
-"""Last endings of parts that the loader unpickles: that runs what the file says."""
+"""Last endings of parts that the loader unpickles. Unpickling can run code that is in the file."""
 
 _PART: Final = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*")
 _SAFE: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
@@ -27,7 +27,7 @@ _ESCAPED: Final = re.compile(rb"=([0-9A-F]{2})")
 _UNUSABLE: Final = re.compile(r"[{}\\#%?\x00-\x1f\x7f\u0085\u2028\u2029\ud800-\udfff]")
 _PACKED_TAR: Final = re.compile(r"\.t(?:ar(?:\.(?:gz|bz2|xz|zstd?))?|gz|bz2?|xz|zst)$", re.IGNORECASE)
 _LONGEST_KEY = 900
-"""Bytes of a key: readers of archives refuse names of more than 1,000 characters."""
+"""Most bytes of a key. Our readers of archives refuse names of more than 1,000 characters; the part has the rest."""
 
 
 def split_name(name: str) -> tuple[str, str] | None:
@@ -48,7 +48,7 @@ def split_name(name: str) -> tuple[str, str] | None:
 
 
 def safe_key(document_id: str) -> str:
-    """A key for a document's id. Two ids never have the same key, and `document_id` gives the id back.
+    """A key for a document's id. Two ids never have the same key, and document_id() gives the id back.
 
     ASCII letters, digits, `-` and `_` stay. Each other byte of the UTF-8 text becomes `=` and two hex digits, as does
     the first of two leading underscores. So no key has a dot, a slash, a brace or a letter outside of ASCII.
@@ -80,7 +80,7 @@ def safe_key(document_id: str) -> str:
 
 
 def document_id(key: str) -> str:
-    """The id that `safe_key` made a key of.
+    """The id from which `safe_key` made a key.
 
     Args:
         key: key from `safe_key`.
@@ -102,14 +102,14 @@ def document_id(key: str) -> str:
 
 
 def tar_of_id(id_: str, key: str) -> str:
-    """The tar of a document whose id begins with the path of its tar, as WebdatasetSamples(shard_in_id=True) makes ids.
+    """The path of the tar with which an id begins, if WebdatasetSamples(shard_in_id=True) made the id of this sample.
 
     Args:
         id_: id of the document.
-        key: key of the sample.
+        key: key of the sample in the tar.
 
     Returns:
-        The path of the tar, as it is called unpacked; empty if the id is no path of a tar and this sample.
+        The path, with the ending `.tar` even if the tar is packed (`.tgz`, `.tar.gz`); empty for any other id.
 
     >>> tar_of_id("s/0.tar/cats/tom", "cats/tom"), tar_of_id("0.tgz/web/a:7", "web=2Fa=3A7"), tar_of_id("0.tar/2", "1")
     ('s/0.tar', '0.tar', '')
@@ -126,7 +126,7 @@ def tar_of_id(id_: str, key: str) -> str:
 
 
 def is_part(part: str) -> bool:
-    """Whether a recipe may give a part this name, the ending of a member: ASCII letters, digits, `_`, `-`, inner dots.
+    """Whether a recipe may give a part this name: ASCII letters, digits, `_`, `-`, inner dots; no `__` at the start.
 
     >>> [is_part(part) for part in ("txt", "seg.png", ".txt", "__key__")]
     [True, True, False, False]
@@ -135,14 +135,13 @@ def is_part(part: str) -> bool:
 
 
 def check_media_name(name: str) -> tuple[str, str]:
-    """The key and the part of the name by which a document refers to a media file of a WebDataset; it is checked.
+    """Checks the name by which a document refers to a media file of a WebDataset. Returns its key and its part.
 
     Args:
-        name: relative to the auxiliary data, such as `photos/tom.jpg`.
+        name: path relative to the auxiliary data (energon's name for the media files), such as `photos/tom.jpg`.
 
     Raises:
-        DataError: the name is absolute, has an empty part, `.` or `..`, a brace, a backslash, `#`, `%`, `?` or a
-            control character (the loader cannot use those), or gives no key.
+        DataError: check_media_path() refuses the name, or it gives no key.
 
     >>> check_media_name("photos/tom.jpg")
     ('photos/tom', 'jpg')
@@ -164,10 +163,11 @@ def check_media_path(name: str) -> None:
     A folder of files can have files without one; a WebDataset cannot: see check_media_name().
 
     Args:
-        name: relative to the auxiliary data, such as `photos/tom.jpg` or `5f/1e07`.
+        name: path relative to the auxiliary data, such as `photos/tom.jpg` or `5f/1e07`.
 
     Raises:
-        DataError: the name is absolute, has an empty part, `.` or `..`, or a character that the loader cannot use.
+        DataError: the name is absolute or a URL; a name between two slashes is empty, `.` or `..`; or the loader cannot
+            use a character: a brace, a backslash, `#`, `%`, `?`, a control character, a line separator or a surrogate.
     """
     if name.startswith("/") or re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", name):
         raise _unusable_name(name, "it is absolute")

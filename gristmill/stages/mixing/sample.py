@@ -1,4 +1,4 @@
-"""Sampling: draws examples of the rows that a selection keeps, and of the rows that each of its rules drops.
+"""Sampling: draws examples of the rows that a selection keeps, and of those that it drops for each reason.
 
 Rows are drawn by the hash of (source, id), so that every call draws the same rows.
 """
@@ -27,7 +27,7 @@ from gristmill.stages.mixing.row_filter import RowFilter
 
 SEED = 0x73616D  # "sam": differs from the seeds of mixes, so that the draws are independent
 KEPT = ""
-"""The reason of rows that no rule drops."""
+"""Stands in the place of a reason for the rows that are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class SampledRow:
 
     @property
     def text(self) -> str:
-        """The document's text."""
+        """The document's text in the shard, before edits and transforms."""
         return str(msgspec.json.decode(self.line).get("text", ""))
 
     @property
@@ -84,6 +84,7 @@ class _Draw:
     _heap: list[tuple[float, str, int, SampledRow]] = field(default_factory=list)
 
     def wants(self, number: float) -> bool:
+        """Whether a row with this hash is among the smallest so far."""
         return len(self._heap) < self.size or number < -self._heap[0][0]
 
     def add(self, number: float, example: SampledRow) -> None:
@@ -111,12 +112,12 @@ def draw_sample(
         source: name of the source.
         version: the version that is read.
         snapshot: key of the snapshot.
-        selection: the recipe.
+        selection: selection whose blocklists, rules and edits are applied.
         size: number of examples per reason, at most.
         transforms: the transforms that the selection names.
 
     Returns:
-        The examples, and the number of rows that were dropped, by reason.
+        The examples, the number of rows that were kept, and the number that were dropped, by reason.
 
     Raises:
         DataError: the documents or an attribute set are not finished, or do not match each other.
@@ -146,11 +147,12 @@ def _blocks(
         if lacking:
             raise DataError(f"{places[lacking[0]].asset} ({snapshot}): no shard {shard.name}; make the set again")
         beside = {name: table[shard.name] for name, table in tables.items()}
-        for block in row_filter.blocks(shard, beside, {}):
+        for block in row_filter.blocks(shard, beside, {}):  # a sample has no use for the further counts
             yield shard, block
 
 
 def _add(shard: Shard, block: FilteredBlock, draws: dict[str, _Draw], size: int) -> None:
+    """Offers each row of a block to the draw of its reason."""
     lines: list[bytes] = []
     for number, decision in enumerate(block.decisions.tolist()):
         reason = block.reasons[decision - 1] if decision else KEPT

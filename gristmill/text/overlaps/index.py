@@ -1,4 +1,4 @@
-"""OverlapIndex: the n-grams and the lines of the items of evaluation sets, to be found in other texts; and its file."""
+"""OverlapIndex: the n-grams and lines of evaluation sets, to be found in other texts; and the format of its file."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,6 +18,7 @@ from gristmill.text.units.utf8_column import encoded_text
 
 _MAGIC = b"gristmill overlaps 1\n"
 _ALIGNED = 8
+"""The bytes of each array are filled up to a multiple of this number."""
 
 
 @dataclass(frozen=True)
@@ -25,8 +26,8 @@ class Owners:
     """Hashes of one evaluation set, in ascending order, each with the number of the first item that has it.
 
     Attributes:
-        hashes: n different ones.
-        items: uint32 numbers of their items (n).
+        hashes: the different hashes, in ascending order (n).
+        items: uint32 number of the first item with each hash (n).
     """
 
     hashes: Hashes128
@@ -34,12 +35,12 @@ class Owners:
 
     @classmethod
     def of(cls, high: Hashes, low: Hashes, items: NDArray[np.uint32]) -> "Owners":
-        """The first item of each hash.
+        """The owners of some hashes, which may come in any order and repeat.
 
         Args:
-            high: the high halves of the hashes (H), in the order of the items.
+            high: the high halves of the hashes (H).
             low: the low halves (H).
-            items: the item of each hash (H).
+            items: the number of the item of each hash (H).
         """
         order = np.lexsort((items, low, high))
         high, low, items = high[order], low[order], items[order]
@@ -52,7 +53,7 @@ class Owners:
         found = np.zeros(len(hashes.high), np.uint32)
         at = np.searchsorted(self.hashes.high, hashes.high)
         (left,) = np.nonzero(at < len(self.hashes.high))
-        while left.size:
+        while left.size:  # several hashes may have one high half: try them one after another
             left = left[self.hashes.high[at[left]] == hashes.high[left]]
             same = self.hashes.low[at[left]] == hashes.low[left]
             found[left[same]] = self.items[at[left[same]]]
@@ -64,15 +65,15 @@ class Owners:
 
 @dataclass(frozen=True)
 class OverlapIndex:
-    """What is looked for in texts.
+    """The n-grams and lines of evaluation sets, ready to be found in texts.
 
     Attributes:
-        length: words of an n-gram.
-        least: words of the shortest line that is compared as a whole.
+        length: number of words in an n-gram.
+        least: number of words in the shortest line that is compared as a whole.
         ngrams: n-grams of each evaluation set, by its name.
         lines: lines of each evaluation set, by its name.
-        filter: filter that finds the texts that may have one of them.
-        quick: the hashes of the filter: of n-grams (n), and of lines (m).
+        filter: quick filter that finds the texts that may have such an n-gram or line.
+        quick: the hashes that the filter is built from, those of all n-grams (n) and those of all lines (m).
     """
 
     length: int
@@ -87,9 +88,9 @@ class OverlapIndex:
         """The index of some items.
 
         Args:
-            items: evaluation set, number from 1 and text of each; the numbers of a set ascend.
-            length: words of an n-gram.
-            least: words of the shortest line that is compared as a whole.
+            items: items, each as (evaluation set, number, text). The numbers of a set begin at 1 and ascend.
+            length: number of words in an n-gram.
+            least: number of words in the shortest line that is compared as a whole.
         """
         kept: dict[str, tuple[_Gathered, _Gathered]] = {}
         quick: tuple[list[Hashes], list[Hashes]] = [], []
@@ -101,7 +102,7 @@ class OverlapIndex:
             _, grams, _, whole = filter_hashes(words_bytes(encoded_text(text)), length)
             counts = np.diff(words.lines)
             quick[0].append(grams)
-            quick[1].append(whole[counts[counts > 0] >= least])
+            quick[1].append(whole[counts[counts > 0] >= least])  # filter_hashes() skips lines without a word
         none = [np.zeros(0, np.uint64)]
         found = np.unique(np.concatenate(none + quick[0])), np.unique(np.concatenate(none + quick[1]))
         return cls(
@@ -114,7 +115,7 @@ class OverlapIndex:
         )
 
     def to_bytes(self) -> bytes:
-        """The file of the index: a line of JSON, then arrays of little-endian numbers."""
+        """The file of the index: a line that names the format, a line of JSON, then arrays of little-endian numbers."""
         arrays: list[NDArray[Any]] = [*self.quick]
         for name in self.ngrams:
             for owners in (self.ngrams[name], self.lines[name]):
@@ -136,7 +137,7 @@ class OverlapIndex:
             what: its name, for messages.
 
         Raises:
-            DataError: it is no such file, or is cut.
+            DataError: it is not the file of an index, or is truncated.
         """
         try:
             head, arrays = _read(data)
@@ -156,7 +157,7 @@ class OverlapIndex:
 
 
 class _Gathered:
-    """Hashes of one set, as they come."""
+    """Collects the hashes of one evaluation set, item by item."""
 
     def __init__(self) -> None:
         self._found: list[tuple[Hashes, Hashes, Numbers]] = []
@@ -170,25 +171,30 @@ class _Gathered:
 
 
 def _little(array: NDArray[Any]) -> bytes:
+    """The bytes of an array, little-endian, filled with zeros up to a multiple of _ALIGNED."""
     data = array.astype(array.dtype.newbyteorder("<")).tobytes()
     return data + bytes(-len(data) % _ALIGNED)
 
 
 def _read(data: bytes) -> tuple[dict[str, Any], list[NDArray[Any]]]:
-    """The head of a file, and its arrays: two of hashes, then of each set twice two of hashes and one of items."""
+    """The head of a file, and its arrays.
+
+    The first two are `quick`. Then each set has six: high halves, low halves and items of its n-grams, then of its
+    lines.
+    """
     if not data.startswith(_MAGIC):
         raise ValueError("it does not begin as an index does")
     end = data.index(b"\n", len(_MAGIC)) + 1
     head = json.loads(data[len(_MAGIC) : end])
     if len(head["sizes"]) != 2 + 6 * len(head["sets"]):
-        raise ValueError("its head names another number of arrays")
+        raise ValueError("the number of sizes in its head does not fit its sets")
     return head, _arrays(data, end, head["sizes"])
 
 
 def _arrays(data: bytes, at: int, sizes: Sequence[int]) -> list[NDArray[Any]]:
     found: list[NDArray[Any]] = []
     for number, size in enumerate(sizes):
-        kind = "<u4" if number >= 2 and number % 3 == 1 else "<u8"
+        kind = "<u4" if number >= 2 and number % 3 == 1 else "<u8"  # after `quick`, each third array is of items
         found.append(np.frombuffer(data, kind, size, at))
         length = size * np.dtype(kind).itemsize
         at += length + -length % _ALIGNED

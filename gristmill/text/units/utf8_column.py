@@ -1,4 +1,4 @@
-"""Utf8Column: texts as one column of bytes of UTF-8, with the code points that the bytes stand for."""
+"""Utf8Column: texts joined into one sequence of UTF-8 bytes; it turns byte offsets into code point offsets."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from gristmill.text.code_points import Numbers
 
 Flags8 = NDArray[np.uint8]
-"""For each byte of a column 1 or 0."""
+"""A 1 or a 0 for each byte of a column."""
 
 _SPACES = bytes(int(chr(code).isspace() and code < 0x80) for code in range(256))
 _LEADS = bytes(int(code in {0xC2, 0xE1, 0xE2, 0xE3}) for code in range(256))
@@ -19,7 +19,7 @@ _WIDE_SPACES = frozenset((0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F
 
 
 class BitCounts:
-    """How many flags are set before a place: one bit for each flag, and a sum for each eight of them.
+    """Counts the set flags before a place. It keeps one bit for each flag, and a running sum for every eight flags.
 
     Args:
         flags: flags, 0 or 1 in one byte each (n).
@@ -35,16 +35,16 @@ class BitCounts:
         np.cumsum(np.bitwise_count(bits), out=self._sums[1:])
 
     def before(self, places: Numbers) -> Numbers:
-        """The number of flags before each place (shape of `places`)."""
+        """The number of set flags before each place (shape of `places`)."""
         eights = places >> 3
-        kept = self._bits.take(eights) >> (8 - (places & 7)).astype(np.uint8)
+        kept = self._bits.take(eights) >> (8 - (places & 7)).astype(np.uint8)  # a shift by 8 leaves no bit
         counts: Numbers = self._sums.take(eights) + np.bitwise_count(kept)
         return counts
 
 
 @dataclass(frozen=True)
 class Utf8Column:
-    """T texts in UTF-8, each followed by a separator. Lone surrogates have three bytes, as `surrogatepass` has them.
+    """T texts in UTF-8, each followed by a separator. A lone surrogate has three bytes (`surrogatepass`).
 
     Args:
         data: the bytes.
@@ -80,11 +80,12 @@ class Utf8Column:
 
     @cached_property
     def ascii(self) -> bool:
-        """Whether each byte is a code point."""
+        """Whether all bytes are ASCII, so that each byte is one code point."""
         return self.data.isascii()
 
     @cached_property
     def _inner(self) -> BitCounts:
+        """The counts of continuation bytes: all bytes of a code point but its first."""
         return BitCounts((self.bytes & np.uint8(0xC0)) == np.uint8(0x80))
 
     def code_points(self, places: Numbers) -> Numbers:
@@ -93,7 +94,7 @@ class Utf8Column:
 
     @cached_property
     def spaces(self) -> Flags8:
-        """Whether each byte is of white space, as `str.isspace` has it."""
+        """Whether each byte is part of a character for which `str.isspace` is true."""
         flags = np.frombuffer(self.data.translate(_SPACES), np.uint8)
         if self.ascii:
             return flags
@@ -131,5 +132,5 @@ def encoded_text(text: str) -> bytes:
 
 
 def decoded(data: bytes) -> str:
-    """The text that `encoded_text` gave."""
+    """The text from which `encoded_text` made these bytes."""
     return data.decode("utf-8", "surrogatepass")

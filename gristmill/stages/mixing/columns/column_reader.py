@@ -21,6 +21,7 @@ _TYPES: Mapping[str, Any] = {
 
 Extract = Callable[[Any], Any]
 _Tree = dict[str, Any]
+"""The type of each key of an object, or the tree of the object that it holds."""
 
 
 def _struct(name: str, tree: _Tree) -> Any:
@@ -35,6 +36,7 @@ def _struct(name: str, tree: _Tree) -> Any:
 
 
 def _grow(tree: _Tree, column: Column) -> None:
+    """Adds the type of a column to a tree, at the path of the column."""
     keys = column.path.split(".")
     for key in keys[:-1]:
         below = tree.setdefault(key, {})
@@ -51,7 +53,7 @@ def _extract(tree: _Tree, path: str) -> Extract:
     slots: list[str] = []
     subtree = tree
     for key in path.split("."):
-        slots.append(f"f{sorted(subtree).index(key)}")
+        slots.append(f"f{sorted(subtree).index(key)}")  # the name that _struct() gives the field
         subtree = subtree[key] if isinstance(subtree[key], dict) else {}
 
     def value(row: Any) -> Any:
@@ -78,17 +80,17 @@ def origin_value(column: Column) -> str | None:
 
 
 class ColumnReader:
-    """Reads the declared columns of rows.
+    """Reads the values of columns: from document rows, from the recipe of the source, and from attribute sets.
 
     Args:
-        columns: the declared columns.
+        columns: the columns that a selection declares.
 
     Attributes:
         decoder: decoder of document rows: `id`, `source`, and the fields of the columns.
         sets: names of the attribute sets of the columns, sorted.
 
     Raises:
-        RecipeError: two columns contradict each other.
+        RecipeError: two columns contradict each other, or an origin column has no value yet: see origin_value().
     """
 
     def __init__(self, columns: Sequence[Column]) -> None:
@@ -113,7 +115,7 @@ class ColumnReader:
             first: number of the first row in the shard.
 
         Raises:
-            MalformedRow: a row lacks one of them.
+            MalformedRow: a row has no `id` or no `source`, or one of them is not a string.
         """
         pairs = [(self._source(row), self._id(row)) for row in rows]
         for number, (source, id_) in enumerate(pairs):
@@ -126,7 +128,7 @@ class ColumnReader:
 
         Args:
             rows: decoded rows.
-            absent: counter that receives the number of rows that lack a key, by column. Their value is None.
+            absent: counter that receives the number of rows without a value, by column. Such a row has the value None.
         """
         values: dict[str, list[Any]] = {}
         for name, value in self._origins.items():
@@ -143,7 +145,7 @@ class ColumnReader:
         return values
 
     def labels_of(self, name: str) -> tuple[str, ...]:
-        """The labels of an attribute set that columns name, sorted."""
+        """The labels that the columns read from one attribute set, sorted."""
         return tuple(sorted({label_of(c) for c in self._attributes if set_of(c) == name}))
 
     def labels(
@@ -156,7 +158,7 @@ class ColumnReader:
             found: spans of each row, by label; None for a row without the label.
             path: path of its shard, for messages.
             first: number of the first row in the shard.
-            absent: counter that receives the number of rows that lack a label, by column. Their value is None.
+            absent: counter that receives the number of rows without a label, by column. Such a row has the value None.
 
         Raises:
             MalformedRow: a column that is declared as one score has several spans.
