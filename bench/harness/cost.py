@@ -37,16 +37,17 @@ class Cost:
         return {name: round(value, 3) for name, value in asdict(self).items()}
 
 
-def timed(command: Sequence[str | Path], log: Path, env: Mapping[str, str] | None = None) -> Cost:
+def timed(command: Sequence[str | Path], log: Path, env: Mapping[str, str] | None = None, *, code: int = 0) -> Cost:
     """Runs a program from the checkout; its whole process tree is counted, start-up included.
 
     Args:
         command: the program and its arguments.
         log: takes standard error; `<log>.out` takes standard output.
         env: variables to set besides those of this process.
+        code: exit code with which it ends.
 
     Raises:
-        BenchError: it ended with another code than 0.
+        BenchError: it ended with another code.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as errors, Path(f"{log}.out").open("wb") as output:
@@ -61,7 +62,7 @@ def timed(command: Sequence[str | Path], log: Path, env: Mapping[str, str] | Non
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.perf_counter() - begun
     process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
+    if process.returncode != code:
         said = log.read_text(errors="replace")[-3_000:]
         raise BenchError(f"{' '.join(map(str, command[:4]))} ended with {process.returncode}:\n{said}")
     return Cost(usage.ru_utime + usage.ru_stime, wall)

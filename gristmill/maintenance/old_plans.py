@@ -41,7 +41,7 @@ def find_old_plans(store: Store, say: Say) -> list[OldPlans]:
         say: function that receives a line for each length that is left because a file of it is damaged.
 
     Returns:
-        If a plan of the length was made for other merged ledgers than the lake has, all objects of the length, with
+        If all plans of the length were made for other merged ledgers than the lake has, all objects of the length, with
         its ledger last. Else the objects of the length that its ledger does not name.
 
     Raises:
@@ -75,10 +75,10 @@ def _by_ledger(store: Store) -> dict[str, list[Entry]]:
 
 
 def _is_old(store: Store, ledger: IndexLedger) -> bool:
-    """Whether a plan was made for another merged ledger of its split than the lake has."""
+    """Whether each plan was made for another merged ledger of its split than the lake has: no trainer reads one."""
     paths = (path for path in ledger.files if path.endswith(".json"))
     stored = ((path, store.read_tagged(path)) for path in paths)
-    return any(tagged is not None and not _is_current(store, decode_plan(tagged[0], path)) for path, tagged in stored)
+    return not any(tagged is not None and _is_current(store, decode_plan(tagged[0], path)) for path, tagged in stored)
 
 
 def _is_current(store: Store, plan: PackingPlan) -> bool:

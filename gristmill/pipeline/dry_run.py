@@ -230,8 +230,8 @@ class Prospects:
         due = list(dict.fromkeys(asset for asset, key in slices if self._state(asset, key) in _DUE))
         kept_from = next((self._kept_from[each] for each in slices if each in self._kept_from), "")
         try:
-            if kept_from and (self._any_new(slices) or indexes.takes_others(self._store, address)):
-                kept = (f"it keeps its snapshots while {kept_from} is refused",)
+            if kept_from and indexes.loses_slices(self._store, address):
+                kept = (f"it keeps its slices while {kept_from} is refused",)
                 return self._noted(Prospect(address, "", "refused", why=kept))
             if due:
                 return self._noted(Prospect(address, "", "follow", why=tuple(f"after {asset}" for asset in due)))
@@ -260,10 +260,6 @@ class Prospects:
             own = f"{asset} ({snapshot})" if snapshot else asset
             if above or isinstance(error, OtherMaking):
                 self._kept_from[asset, snapshot] = above or own
-
-    def _any_new(self, slices: Sequence[tuple[str, str]]) -> bool:
-        """Whether a slice would be made for the first time."""
-        return any(self._state(*each) in _DUE and not read_head(self._store, place(*each)) for each in slices)
 
     def _unmade(self, slices: Sequence[tuple[str, str]]) -> tuple[str, ...]:
         """Why an index has to wait: none of its slices was ever made, and nothing can make one. Else empty."""

@@ -54,8 +54,8 @@ class MixIndexes:
             return why_mix_open(store, self.mix, self.sources, self.known)
         return why_cache_open(store, self.mix, tokenizer, self.sources, self.known)
 
-    def takes_others(self, store: Store, address: str) -> bool:
-        """Whether an index would take other snapshots of streams now than it has, or was never made.
+    def loses_slices(self, store: Store, address: str) -> bool:
+        """Whether an index that is written now would lack a slice that the lake's index has.
 
         Raises:
             DataError: a ledger is wrong.
@@ -63,8 +63,10 @@ class MixIndexes:
         before = read_index(store, address)
         finished = slices_of(store, address, self.mix, self.known)
         now = closed_slices(store, address, finished, self.known, self.sources).content
-        taken = [{(each.stream, each.snapshot) for each in index.slices} for index in (before, now) if index]
-        return len(taken) < 2 or taken[0] != taken[1]
+        had, has = (
+            {(each.stream, each.snapshot) for each in index.slices} if index else set() for index in (before, now)
+        )
+        return bool(had - has)
 
     def close(self, store: Store) -> dict[str, tuple[str, ...]]:
         """Writes the indexes that the lake does not have.

@@ -1,4 +1,4 @@
-"""Raw objects that are in another snapshot now than the one that was made of them."""
+"""Raw objects that are all in another snapshot now than the one that was made of them."""
 
 from collections.abc import Collection
 from contextlib import suppress
@@ -21,10 +21,10 @@ _TWICE = (
 
 
 def moved_snapshots(lake: Lake, source: Source, made: Collection[str], there: Collection[str]) -> dict[str, str]:
-    """The snapshots that have raw objects of a finished snapshot that has none now, each with the reason and the mend.
+    """The snapshots that have all raw objects of a finished snapshot that has none now, each with reason and mend.
 
     That is so after `partition` of a recipe changed, or a folder got another name. Both snapshots together would have
-    the documents twice.
+    the documents twice. Snapshots that replace each other are never together.
 
     Args:
         lake: the lake.
@@ -32,18 +32,20 @@ def moved_snapshots(lake: Lake, source: Source, made: Collection[str], there: Co
         made: keys of the snapshots that have a ledger.
         there: keys of the snapshots that have raw data.
     """
-    asset, known = documents_asset(source.name, source.versions[0]), dict[tuple[int, str], str]()
+    if source.snapshots == "replace":
+        return {}
+    asset, known = documents_asset(source.name, source.versions[0]), dict[str, set[tuple[int, str]]]()
     for gone in sorted(set(made) - set(there)):
         head = read_head(lake.store(), place(asset, gone))
         if head is not None and head.totals.get("shards"):
             stamps = raw_stamps(lake.store(), place(asset, gone))
-            known.update({(each.size, each.etag): gone for each in stamps.values() if each.size})
+            known[gone] = {(each.size, each.etag) for each in stamps.values() if each.size}
     found: dict[str, str] = {}
     files = adopted_folder(source, source.versions[0]).files if source.adopts else source
     for snapshot in sorted(set(there) - set(made)) if known else ():
         with suppress(GristmillError):  # the step of the snapshot raises it again
             listing = list_raw(files, raw_store(lake, files), snapshot)
-            gone = next(filter(None, (known.get((e.size, e.etag)) for e in listing.entries.values())), "")
-            if gone:
-                found[snapshot] = f"it has raw objects of snapshot {gone!r}, {_TWICE}"
+            objects = {(each.size, each.etag) for each in listing.entries.values()}
+            if gone := next((gone for gone, its in known.items() if its and its <= objects), ""):
+                found[snapshot] = f"it has the raw objects of snapshot {gone!r}, {_TWICE}"
     return found

@@ -115,7 +115,11 @@ def _slices(store: Store, path: str, ledger: IndexLedger, heads: list[Ledger]) -
             )
         elif head.fingerprint != upstream.fingerprint:
             what = f"made from {named} as {upstream.fingerprint[:12]}, which is {head.fingerprint[:12]} now"
-            by_gc = "; gristmill gc removes them too" if kind_of(ledger.asset) is PACKING else ""
+            by_gc = (
+                "; gristmill gc removes them once no trainer can read one of them"
+                if kind_of(ledger.asset) is PACKING
+                else ""
+            )
             yield Finding(path, None, what, f"{how_to_reindex(store, path)}{by_gc}")
         elif not LedgerProof(store, place(upstream.asset, upstream.snapshot)).findings:
             heads.append(head)

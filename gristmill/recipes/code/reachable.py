@@ -9,6 +9,9 @@ Acting = Callable[[ast.stmt, set[str]], bool] | None
 _READING = frozenset({"dict", "frozenset", "len", "list", "set", "sorted", "str", "tuple"})
 """Builtins that act on nothing; `sorted` without a key."""
 
+_SAYS = frozenset({"draft", "reason", "same_output"})
+"""Options that say whether a change counts, and change nothing that a recipe makes."""
+
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -97,11 +100,12 @@ def _declaration(statement: ast.stmt, functions: Sequence[str], acting: Acting) 
     if not chosen or call.args or any(keyword.arg is None for keyword in call.keywords):
         return []
     made = ast.Expr(ast.Call(call.func, [], []))
+    targets: list[ast.expr] = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
     if acting is not None and acting(made, {*_used(call.func)}):
-        return [statement]
+        whole = ast.Call(call.func, [], [each for each in call.keywords if each.arg not in _SAYS])
+        return [ast.copy_location(ast.Assign(targets, whole), statement)]
     options: list[ast.stmt] = [ast.Expr(each.value) for each in call.keywords if acting and each not in chosen]
     pairs = [part for keyword in chosen for part in (ast.Constant(keyword.arg), keyword.value)]
-    targets: list[ast.expr] = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
     return [*options, ast.copy_location(ast.Assign(targets, ast.Tuple(pairs, ast.Load())), statement)]
 
 

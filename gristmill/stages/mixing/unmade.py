@@ -100,7 +100,7 @@ def _mend_of_assets(assets: Sequence[str]) -> str:
     folders = " ".join(folder for asset in assets for folder in (f"{asset}/", *_beside(asset)))
     return (
         f"no recipe of --shelves makes {', '.join(assets)}, so gristmill make does not change it: put its recipe back,"
-        f" or name its package, and make it; or delete {folders}"
+        f" or name its package, and make it (withdraw releases that pin it before you delete it); or delete {folders}"
     )
 
 

@@ -61,7 +61,10 @@ def test_plans_of_another_length_go_when_their_slices_changed(mill: Mill) -> Non
     make_caches(mill, new, texts=[8] * 4)
     close(mill, new)
     assert [path for path, _ in findings(mill)] == ["packing/16.json"]
-    assert "or remove its files of this length; gristmill gc removes them too" in findings(mill)[0][1]
+    assert (
+        "or remove its files of this length; gristmill gc removes them once no trainer can read one of them"
+        in findings(mill)[0][1]
+    )
     assert removed(mill) == ["texts-train-16.json", "texts-train-16.npy", "16.json"]  # the ledger goes last
     assert (findings(mill), plans(mill)) == ([], ["8.json", "texts-train-8.json", "texts-train-8.npy"])
 
@@ -102,3 +105,17 @@ def test_the_plan_of_a_stream_without_a_slice_is_sound(mill: Mill) -> None:
         "texts-train-8.npy",
     ]
     assert findings(mill) == []
+
+
+def test_plans_stay_as_long_as_a_trainer_can_read_one_of_their_length(mill: Mill) -> None:
+    """The texts grow and the talks do not, so a training on the talks may go on with its plan."""
+    mix = mix_of("texts", "talks", **PACKED)
+    make_caches(mill, mix, texts=[8] * 3, talks=[5] * 3)
+    close(mill, mix)
+    plan_cache(mill.store, mix, BYTES, 16, mill.said.append)
+    make_caches(mill, mix, texts=[8] * 4)
+    close(mill, mix)
+    assert removed(mill) == []
+    make_caches(mill, mix, talks=[5] * 4)
+    close(mill, mix)
+    assert len(removed(mill)) == 5

@@ -5,7 +5,7 @@ from testkit import Mill, make_documents
 from gristmill.raw_data.moved import moved_snapshots
 from gristmill.recipes.source import Everything
 
-TWICE = "it has raw objects of snapshot {!r}, which is finished and has none now, so documents would be there twice"
+TWICE = "it has the raw objects of snapshot {!r}, which is finished and has none now, so documents would be there twice"
 
 
 def test_objects_of_a_snapshot_that_has_none_now_are_found_in_the_new_ones(mill: Mill) -> None:

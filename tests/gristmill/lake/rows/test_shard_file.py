@@ -310,7 +310,7 @@ shard, size = "a.jsonl.gz", store.head("a.jsonl.gz").size
 for read in (
     lambda: list(read_blocks(store, shard)),
     lambda: list(read_rows(store, shard, None, Document)),
-    lambda: RowFeed(store, shard, None).take(1, "b"),
+    lambda: RowFeed(store, shard, None).next_rows(1, "b"),
     lambda: member_rows(store, shard, [(0, 0)], size, 0),
     lambda: read_table(store, place(documents_asset("pages", "v0"), "2024")),
     lambda: read_blocklist(store, "takedowns"),

@@ -201,7 +201,7 @@ OWN = LabelledSet(name="own", file="lake:inputs/own.jsonl", sha256="SHA256", rea
 RUN = """
 import sys
 from gristmill.lake.store.open import open_store
-from gristmill.pipeline.models import look_at_folder
+from gristmill.pipeline.models import folder_state
 from gristmill.recipes.models.labelled_set import LabelledSet
 from gristmill.recipes.shelf import read_shelf
 from gristmill.stages.models.labels import make_labels, read_labels
