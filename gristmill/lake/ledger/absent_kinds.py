@@ -34,7 +34,7 @@ def absent_kinds(store: Store) -> Iterator[tuple[str, str]]:
 
 
 def _a_ledger(store: Store, top: str) -> str | None:
-    """The path of the head of a ledger below a folder; None if there is none, so that no kind has made the folder."""
+    """The path of the head of a ledger below a folder; None if no kind has made the folder, so it has no ledger."""
     for folder in folders_like(store, f"{top}{{recipe}}/ledgers/"):
         for path in (entry.path for entry in store.list(folder)):
             if path.endswith(".json") and not path.endswith(".run.json") and ".receipts/" not in path:

@@ -74,8 +74,8 @@ class RuleAnswer(msgspec.Struct, frozen=True):
     Attributes:
         wrong: empty; or `rule`: a rule is not valid; `row`: a query failed; `memory`: it needs more than its limit;
             `broken`: DuckDB failed, and this process must end.
-        words: description of the fault; empty if there is none.
-        number: number of the rule that is not valid.
+        words: description of the fault; empty if all rules are right.
+        number: number of the wrong rule.
     """
 
     wrong: Literal["", "rule", "row", "memory", "broken"] = ""

@@ -52,7 +52,7 @@ def _former(store: Store, catalogue: Catalogue, there: Sequence[Place]) -> Itera
 
 
 def mend_of_unmade(unmade: Mapping[Place, str]) -> str:
-    """The advice on partitions that unmade() gives, or some of them; empty if there are none.
+    """The advice on partitions that unmade() gives, or on some of them; an empty text without partitions.
 
     >>> from gristmill.lake.address import place
     >>> mend_of_unmade({place("mixes/m/documents/web", "2023"): "sources/pages/v0/documents"}).partition("; delete ")[2]

@@ -49,7 +49,7 @@ class Table:
             may_lack: whether a missing partition is one without rows.
 
         Returns:
-            The table; without rows if there is none and it may lack.
+            The table; it has no rows if the object is missing and may be missing.
 
         Raises:
             DataError: the partition is missing, its ledger is damaged, or a part of a dedupe is of another recipe.

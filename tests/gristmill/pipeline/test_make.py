@@ -17,6 +17,7 @@ from gristmill.pipeline.planner import Planner
 from gristmill.pipeline.targets import read_targets
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from gristmill.recipes.mix import Mix, Stream
+from gristmill.recipes.rules import Rule, field
 from gristmill.recipes.tokenizer import Tokenizer, Training
 from gristmill.stages.tokenization.files import ledger_path
 
@@ -259,6 +260,33 @@ def test_the_indexes_keep_their_slices_while_these_are_refused(mill: Mill, make:
 
     catalogue.mixes["blend"] = BLEND
     assert left(make()[0]) == []
+
+
+def by_language(name: str, language: str) -> Stream:
+    rule = Rule(f"is-{language}", f"language = '{language}'", "each document has one of two")
+    columns = (field("metadata.language", name="language"),)
+    return replace(BLEND.streams[0], name=name, columns=columns, include=(rule,))
+
+
+def test_new_snapshots_and_takedowns_reach_an_index_while_another_stream_is_refused(
+    mill: Mill, make: Make, catalogue: Catalogue
+) -> None:
+    """English are documents 0, 2 and 4 of 2024, French 1 and 3. English is refused, 3 is taken down, and 2025 comes."""
+    english, french = by_language("pages", "en"), by_language("more", "fr")
+    catalogue.mixes["blend"] = replace(BLEND, streams=(english, french))
+    mill.raw_shards(1, rows=5)
+    assert left(make()[0]) == []
+    catalogue.mixes["blend"] = replace(BLEND, streams=(replace(english, rate=0.5), french))
+    taken = {"source": "pages", "id": "doc-00003", "reason": "asked"}
+    mill.store.put(blocklist_path("takedowns"), msgspec.json.encode(taken) + b"\n")
+    mill.raw("a.jsonl.gz", make_documents(4, start=50), snapshot="2025")
+    maker, _ = make()
+    refused, wait = ("refused", MIXED), ("wait", CACHE)
+    assert [(state, asset) for asset, _, state in left(maker)] == [refused, refused, wait]
+    for index in INDEXES:
+        slices = msgspec.json.decode(mill.store.read(f"{index}/index.json"))["slices"]
+        rows = {(each["stream"], each["snapshot"]): each["totals"]["rows"] for each in slices}
+        assert rows == {("pages", "2024"): 3, ("more", "2024"): 1, ("more", "2025"): 2}
 
 
 def test_raw_data_that_moved_to_another_snapshot_are_refused_before_anything_is_made(mill: Mill, make: Make) -> None:

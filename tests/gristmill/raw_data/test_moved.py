@@ -37,3 +37,23 @@ def test_a_snapshot_whose_loss_was_confirmed_is_no_more_asked_for(mill: Mill) ->
     (raw / "2024").rename(raw / "moved")
     mill.make(replace(mill.conversion(), vanished=True))
     assert moved_snapshots(mill.lake, mill.source(), {"2024"}, {"moved"}) == {}
+
+
+def test_one_object_that_stays_the_same_is_no_move(mill: Mill) -> None:
+    """A licence file, say, that lies in each snapshot: here a link to the same file."""
+    mill.raw_shards(2)
+    mill.convert()
+    raw = mill.root / "sources" / "pages" / "raw"
+    (raw / "2025").mkdir()
+    (raw / "2025" / "a.jsonl.gz").hardlink_to(raw / "2024" / "a.jsonl.gz")
+    assert moved_snapshots(mill.lake, mill.source(), {"2024"}, {"2025"}) == {}
+    (raw / "2025" / "b.jsonl.gz").hardlink_to(raw / "2024" / "b.jsonl.gz")
+    assert list(moved_snapshots(mill.lake, mill.source(), {"2024"}, {"2025"})) == ["2025"]
+
+
+def test_an_edition_may_have_all_objects_of_the_one_that_it_replaces(mill: Mill) -> None:
+    mill.raw_shards(1)
+    mill.convert()
+    raw = mill.root / "sources" / "pages" / "raw"
+    (raw / "2024").rename(raw / "2025")
+    assert moved_snapshots(mill.lake, replace(mill.source(), snapshots="replace"), {"2024"}, {"2025"}) == {}

@@ -121,7 +121,7 @@ def remove_rows(store: Store, path: str, pairs: Collection[Pair]) -> list[Pair]:
     Args:
         store: the lake.
         path: path of the file.
-        pairs: pairs that must not stand there any more.
+        pairs: pairs that the file must no longer contain.
 
     Returns:
         The pairs that stood there, sorted.

@@ -112,6 +112,7 @@ OPTIONS = [
     ("Tagger(document=tag, needs=tuple(WORDS.setdefault(one, 1) for one in ('apple',)))", "tuple("),
     ("Tagger(document=tag, needs=tuple(sorted(('apple',), key=fill)))", "tuple("),
     ("made(document=tag, description='apple')", "BERRY = made("),
+    ("made(document=tag, reason='apple', same_output=True, draft='apple' > '')", ""),
     ("Tagger(document=tag, description=unread('apple'))", ""),
     ("Tagger(document=tag, name=f'{LIMIT}', needs=tuple(f'apple {word}' for word in sorted(WORDS)))", ""),
 ]
