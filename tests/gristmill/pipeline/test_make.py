@@ -302,5 +302,11 @@ def test_raw_data_that_moved_to_another_snapshot_are_refused_before_anything_is_
     assert (V0, "2024-01", "refused") in left(maker)
     assert not [asset for asset, *_ in left(maker) if asset in INDEXES]  # they have 2025, and still 2024
     assert [line.partition(":")[0] for line in mill.said[said:] if ": written (" in line] == list(INDEXES)
-    (raw / "2024-01").rename(raw / "2024")
+    (raw / "2024-01" / "a.jsonl.gz").rename(raw / "2025" / "b.jsonl.gz")  # into the finished one
+    (raw / "2024-01").rmdir()
+    maker, made = make()
+    assert made == []
+    assert (V0, "2025", "refused") in left(maker)
+    (raw / "2024").mkdir()
+    (raw / "2025" / "b.jsonl.gz").rename(raw / "2024" / "a.jsonl.gz")
     assert left(make()[0]) == []
