@@ -1,12 +1,14 @@
 """A process of a pool that is killed is an error in words, of a command as well: exit code 2, and no trace."""
 
+import errno
 import multiprocessing
+import multiprocessing.util
 import operator
 import pickle
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -52,11 +54,11 @@ RACE = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadException
 @contextmanager
 def first_child_killed() -> Iterator[None]:
     """Kills the first process that this one starts."""
-    ended = threading.Event()
+    before, ended = set(multiprocessing.active_children()), threading.Event()  # of another test, and not dead yet
 
     def kill() -> None:
         while not ended.is_set():
-            for child in multiprocessing.active_children()[:1]:
+            for child in set(multiprocessing.active_children()) - before:
                 child.kill()
                 return
             time.sleep(0.001)
@@ -68,6 +70,57 @@ def first_child_killed() -> Iterator[None]:
     finally:
         ended.set()
         thread.join()
+
+
+@RACE
+@pytest.mark.parametrize(
+    "error",
+    [
+        ValueError("bad value(s) in fds_to_keep"),
+        OSError("handle is closed"),
+        OSError(errno.EBADF, "Bad file descriptor"),
+    ],
+    ids=["doubled", "closed", "gone"],
+)
+def test_a_process_that_dies_while_the_next_is_started_is_an_error_in_words(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(multiprocessing.util, "spawnv_passfds", start_after_a_death(error))
+    with pytest.raises(StoreError, match=f"^{WORDS}$"):
+        list(in_processes([partial(time.sleep, 60)] * 2, 2))
+
+
+def start_after_a_death(error: Exception) -> Callable[..., int]:
+    """A function that starts processes. Before the second it kills the first, and fails when its pool has closed pipes.
+
+    Python 3.12 does not close them while it starts a process: there the second process begins after some time.
+    """
+    start = multiprocessing.util.spawnv_passfds
+
+    def spawn(path: bytes, words: Sequence[bytes], pipes: Sequence[int]) -> int:
+        for child in multiprocessing.active_children():
+            child.kill()
+            for _ in range(200):
+                if not all(map(is_open, pipes)):
+                    raise error
+                time.sleep(0.01)
+        return start(path, words, pipes)
+
+    return spawn
+
+
+def is_open(descriptor: int) -> bool:
+    """Whether a descriptor of this process is open."""
+    return Path(f"/proc/self/fd/{descriptor}").is_symlink()
+
+
+def test_an_error_of_a_pool_that_is_not_broken_is_raised_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    def spawn(*_: object) -> int:
+        raise BlockingIOError(errno.EAGAIN, "no more processes")
+
+    monkeypatch.setattr(multiprocessing.util, "spawnv_passfds", spawn)
+    with pytest.raises(BlockingIOError, match="no more processes"):
+        list(in_processes([partial(operator.mul, 2, n) for n in range(2)], 2))
 
 
 @pytest.mark.slow
