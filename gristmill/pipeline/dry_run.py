@@ -226,13 +226,17 @@ class Prospects:
             return self._noted(Prospect(address, "", "wait", why=(f"for {tokenizer}",)))
         found = kind_of(address)
         kind = (found.closes if found else None) or MIX
-        slices = [(kind.at(**names, stream=stream), key) for stream, keys in indexes.known.items() for key in keys]
+        streams = {kind.at(**names, stream=stream): stream for stream in indexes.known}
+        slices = [(asset, key) for asset, stream in streams.items() for key in indexes.known[stream]]
         due = list(dict.fromkeys(asset for asset, key in slices if self._state(asset, key) in _DUE))
-        kept_from = next((self._kept_from[each] for each in slices if each in self._kept_from), "")
+        refused = {streams[each[0]]: self._kept_from[each] for each in reversed(slices) if each in self._kept_from}
         try:
-            if kept_from and indexes.loses_slices(self._store, address):
-                kept = (f"it keeps its slices while {kept_from} is refused",)
-                return self._noted(Prospect(address, "", "refused", why=kept))
+            losing = indexes.losing_streams(self._store, address) if refused else set[str]()
+            kept = [
+                f"it keeps its slices while {above} is refused" for stream, above in refused.items() if stream in losing
+            ]
+            if kept:
+                return self._noted(Prospect(address, "", "refused", why=tuple(dict.fromkeys(kept))))
             if due:
                 return self._noted(Prospect(address, "", "follow", why=tuple(f"after {asset}" for asset in due)))
             stuck = self._unmade(slices)

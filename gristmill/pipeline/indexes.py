@@ -54,8 +54,8 @@ class MixIndexes:
             return why_mix_open(store, self.mix, self.sources, self.known)
         return why_cache_open(store, self.mix, tokenizer, self.sources, self.known)
 
-    def loses_slices(self, store: Store, address: str) -> bool:
-        """Whether an index that is written now would lack a slice that the lake's index has.
+    def losing_streams(self, store: Store, address: str) -> set[str]:
+        """The streams of which an index that is written now would lack a slice that the lake's index has.
 
         Raises:
             DataError: a ledger is wrong.
@@ -66,7 +66,7 @@ class MixIndexes:
         had, has = (
             {(each.stream, each.snapshot) for each in index.slices} if index else set() for index in (before, now)
         )
-        return bool(had - has)
+        return {stream for stream, _ in had - has}
 
     def close(self, store: Store) -> dict[str, tuple[str, ...]]:
         """Writes the indexes that the lake does not have.

@@ -19,6 +19,7 @@ from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.rules import Rule, field
 from gristmill.recipes.tokenizer import Tokenizer, Training
+from gristmill.stages.conversion.step import ConversionStep
 from gristmill.stages.tokenization.files import ledger_path
 
 V0, MIXED, CACHE = "sources/pages/v0/documents", "mixes/blend/documents/pages", "token_caches/blend/tiny-1/pages"
@@ -284,9 +285,31 @@ def test_new_snapshots_and_takedowns_reach_an_index_while_another_stream_is_refu
     refused, wait = ("refused", MIXED), ("wait", CACHE)
     assert [(state, asset) for asset, _, state in left(maker)] == [refused, refused, wait]
     for index in INDEXES:
-        slices = msgspec.json.decode(mill.store.read(f"{index}/index.json"))["slices"]
-        rows = {(each["stream"], each["snapshot"]): each["totals"]["rows"] for each in slices}
-        assert rows == {("pages", "2024"): 3, ("more", "2024"): 1, ("more", "2025"): 2}
+        assert rows_of_slices(mill, index) == {("pages", "2024"): 3, ("more", "2024"): 1, ("more", "2025"): 2}
+
+
+def rows_of_slices(mill: Mill, index: str) -> dict[tuple[str, str], int]:
+    """The rows of each slice of an index, by its stream and snapshot."""
+    slices = msgspec.json.decode(mill.store.read(f"{index}/index.json"))["slices"]
+    return {(each["stream"], each["snapshot"]): each["totals"]["rows"] for each in slices}
+
+
+def test_an_index_loses_a_retracted_snapshot_while_another_stream_is_refused(
+    mill: Mill, make: Make, catalogue: Catalogue
+) -> None:
+    """English are documents 0, 2, 4 of 2024, and 50 and 52 of 2025. English is refused; French loses 2024."""
+    english, french = by_language("pages", "en"), by_language("more", "fr")
+    catalogue.mixes["blend"] = replace(BLEND, streams=(english, french))
+    mill.raw_shards(1, rows=5)
+    mill.raw("a.jsonl.gz", make_documents(4, start=50), snapshot="2025")
+    assert left(make()[0]) == []
+    catalogue.mixes["blend"] = replace(BLEND, streams=(replace(english, rate=0.5), french))
+    mill.store.delete(["sources/pages/raw/2024/a.jsonl.gz"])
+    mill.make(replace(ConversionStep(catalogue.sources["pages"], "2024", SHELVES), vanished=True))
+    maker, _ = make()
+    assert {asset for asset, *_ in left(maker)}.isdisjoint(INDEXES)
+    for index in INDEXES:
+        assert rows_of_slices(mill, index) == {("pages", "2024"): 3, ("pages", "2025"): 2, ("more", "2025"): 2}
 
 
 def test_raw_data_that_moved_to_another_snapshot_are_refused_before_anything_is_made(mill: Mill, make: Make) -> None:
