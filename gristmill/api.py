@@ -117,6 +117,7 @@ def make(
     address: str = "",
     say: Say = _silent,
     take_over: bool = False,
+    vanished: Sequence[str] = (),
 ) -> Iterator[Ledger]:
     """Makes what is missing or out of date: documents, attribute sets, mixes, tokenizers, tokens and indexes.
 
@@ -136,6 +137,7 @@ def make(
         address: address of the Dask scheduler or the Ray head.
         say: function that takes lines of progress; for example `print`.
         take_over: whether to go on in the place of other processes that are making the same.
+        vanished: snapshots, as `source/snapshot`, whose raw data people removed on purpose: what was made of them goes.
 
     Yields:
         The ledger of each partition that was made by this call.
@@ -149,15 +151,21 @@ def make(
     """
     packages = choose_shelves(shelves, lake.url)
     with closing(open_engine(engine, workers, address)) as opened:
-        maker = Maker(_planner(lake, targets, snapshots, packages), lake, opened, say, take_over)
+        maker = Maker(_planner(lake, targets, snapshots, packages, vanished), lake, opened, say, take_over)
         yield from maker.run()
         maker.raise_failures()
 
 
-def _planner(lake: Lake, targets: str | Sequence[str], snapshots: Sequence[str], packages: tuple[str, ...]) -> Planner:
+def _planner(
+    lake: Lake,
+    targets: str | Sequence[str],
+    snapshots: Sequence[str],
+    packages: tuple[str, ...],
+    vanished: Sequence[str],
+) -> Planner:
     catalogue = _read_catalogue(packages)
     words = [targets] if isinstance(targets, str) else list(targets)
-    return Planner(catalogue, packages, lake, read_targets(catalogue, words, snapshots))
+    return Planner(catalogue, packages, lake, read_targets(catalogue, words, snapshots), vanished)
 
 
 def plan(
@@ -166,6 +174,7 @@ def plan(
     snapshots: Sequence[str] = (),
     *,
     shelves: Sequence[str] | None = None,
+    vanished: Sequence[str] = (),
 ) -> Iterator[Prospect]:
     """Finds out what make() would make in a lake, and why. Reads ledgers and listings, and changes nothing.
 
@@ -174,6 +183,7 @@ def plan(
         targets: names or addresses of what to make, as in make().
         snapshots: keys of the snapshots, as in make().
         shelves: the packages that hold the recipes; by default those of GRISTMILL_SHELVES or the project.
+        vanished: snapshots whose raw data people removed on purpose, as in make().
 
     Yields:
         The state of each tokenizer, partition and index that is asked for, also of finished ones, and of those inputs
@@ -184,7 +194,7 @@ def plan(
         StoreError: the lake does not answer: try again.
     """
     packages = choose_shelves(shelves, lake.url)
-    yield from _planner(lake, targets, snapshots, packages).prospects()
+    yield from _planner(lake, targets, snapshots, packages, vanished).prospects()
 
 
 def make_tokenizer(

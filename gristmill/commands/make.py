@@ -18,7 +18,7 @@ from contextlib import closing, contextmanager
 from types import FrameType
 
 from gristmill.commands._shared.progress import Progress
-from gristmill.commands._shared.targets import add_targets, asked_for
+from gristmill.commands._shared.targets import add_targets, add_vanished, asked_for
 from gristmill.commands._shared.terminal import (
     add_engine,
     add_options,
@@ -50,6 +50,7 @@ STOPS = (signal.SIGINT, signal.SIGTERM)
 def declare(parser: ArgumentParser) -> None:
     """Adds the arguments."""
     add_targets(parser)
+    add_vanished(parser)
     add_options(parser)
     parser.add_argument("--dry-run", action="store_true", help="show what would be made, as `plan` does; make nothing")
     parser.add_argument(
@@ -75,7 +76,7 @@ def run(arguments: Namespace) -> int:
         StoreError: the lake does not answer. Partitions that were made before are kept.
     """
     shelves, catalogue, targets = asked_for(arguments)
-    planner = Planner(catalogue, shelves, lake_of(arguments), targets)
+    planner = Planner(catalogue, shelves, lake_of(arguments), targets, arguments.vanished)
     planner.check_something()
     if arguments.estimate:
         return show_estimate(planner, Estimator(lake_of(arguments).store(), catalogue))

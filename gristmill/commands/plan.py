@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from gristmill.commands._shared.reading_lines import reading_lines
-from gristmill.commands._shared.targets import add_targets, asked_for, line_of
+from gristmill.commands._shared.targets import add_targets, add_vanished, asked_for, line_of
 from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, print_line
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.asset_kinds import names_of
@@ -34,6 +34,7 @@ HELP = "show what would be made, and why; exit code 1 if there is anything"
 def declare(parser: ArgumentParser) -> None:
     """Adds the arguments."""
     add_targets(parser)
+    add_vanished(parser)
     add_options(parser)
     parser.add_argument("--source", help="show only partitions that are made from this source")
     parser.add_argument("--mix", help="show only the slices, token caches and indexes of this mix")
@@ -54,7 +55,7 @@ def run(arguments: Namespace) -> int:
     for kind, shelf in (("source", catalogue.sources), ("mix", catalogue.mixes)):
         if getattr(arguments, kind):
             known_recipe(kind, shelf, getattr(arguments, kind), f"--{kind}")
-    planner = Planner(catalogue, shelves, lake_of(arguments), targets)
+    planner = Planner(catalogue, shelves, lake_of(arguments), targets, arguments.vanished)
     planner.check_something()
     return show_plan(planner, catalogue, lambda prospect: _chosen(arguments, catalogue, prospect), arguments)
 

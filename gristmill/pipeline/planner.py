@@ -50,13 +50,20 @@ class Planner:
         shelves: the packages that hold them.
         lake: the lake.
         targets: targets that were asked for; by default everything.
+        vanished: snapshots, as `source/snapshot`, whose raw data people removed on purpose.
 
     Raises:
-        RecipeError: a snapshot was asked for that no source of the targets has.
+        RecipeError: a snapshot was asked for that no source of the targets has; or one that is said to have vanished
+            was never made, or has raw data.
     """
 
     def __init__(
-        self, catalogue: Catalogue, shelves: tuple[str, ...], lake: Lake, targets: Targets | None = None
+        self,
+        catalogue: Catalogue,
+        shelves: tuple[str, ...],
+        lake: Lake,
+        targets: Targets | None = None,
+        vanished: Sequence[str] = (),
     ) -> None:
         self.catalogue, self.shelves, self._lake = catalogue, shelves, lake
         self._targets = targets or Targets()
@@ -71,6 +78,7 @@ class Planner:
         self.unlisted: list[Prospect] = []
         """The raw data that cannot be listed."""
         self._known: dict[str, list[str]] = {}
+        self._vanished, self._absent = set(vanished), list[str]()
         asked = self._graph.target_assets(self._targets)
         sources = self._graph.sources_of(asked)
         for name in self._graph.sources_of(self._graph.with_all_inputs(asked, self._store, self._targets)):
@@ -80,6 +88,11 @@ class Planner:
         self.remarks += (each for name in self._known for each in beside_raw(self._store, catalogue.sources[name]))
         self.remarks += filter(None, (remark_on(name, mix.validation) for name, mix in catalogue.mixes.items()))
         check_snapshots_exist(self._targets.snapshots, {name: self._known[name] for name in sources})
+        if unknown := sorted(self._vanished.difference(self._absent)):
+            raise RecipeError(
+                f"--vanished {unknown[0]}: no snapshot of this name was made and has no raw data now; these are:"
+                f" {', '.join(self._absent) or 'none'}"
+            )
 
     @cached_property
     def _wanted(self) -> dict[str, set[str]] | None:
@@ -212,8 +225,10 @@ class Planner:
                 lambda remark: self.remarks.append(str(remark)),
             )
             made = made_snapshots(self._store, source)
+            self._absent += (f"{source.name}/{snapshot}" for snapshot in sorted(made - there))
+            confirmed = {snapshot for snapshot in made if f"{source.name}/{snapshot}" in self._vanished}
             documents = documents_asset(source.name, source.versions[0])
-            for snapshot, why in moved_snapshots(self._lake, source, made, there).items():
+            for snapshot, why in moved_snapshots(self._lake, source, made - confirmed, there).items():
                 self.states.refuse(documents, snapshot, why)
             return sorted(made | there)
         except (RecipeError, StoreError) as error:
@@ -240,7 +255,7 @@ class Planner:
             snapshot in self._wanted.get(a, ()) for a in self._graph.assets_of_source(source)
         ):
             return
-        vanished = has_vanished(self._store, source, snapshot)
+        vanished = f"{name}/{snapshot}" in self._vanished or has_vanished(self._store, source, snapshot)
         steps = source_steps(self.catalogue, source, snapshot, shelves, options, vanished=vanished)
         yield from self._only_wanted(steps)
         for mix, stream in self._streams(source):

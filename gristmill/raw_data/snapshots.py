@@ -13,7 +13,10 @@ from gristmill.raw_data.scan import present_snapshots, raw_top, scan_raw, show_p
 from gristmill.raw_data.shard_names import names_equal_on_disk, one_on_disk
 from gristmill.recipes.source import Source
 
-CONFIRM = "if it is to go, let the raw sensor confirm that it has vanished (docs/reference/dagster.md)"
+CONFIRM = (
+    "if it is to go, say so by `gristmill make --vanished SOURCE/SNAPSHOT`, or let the raw sensor confirm it"
+    " (docs/reference/dagster.md)"
+)
 """How to get rid of a snapshot whose raw data are gone. `make` alone never takes a lost folder for a removed one."""
 
 

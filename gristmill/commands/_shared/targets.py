@@ -29,6 +29,17 @@ def add_targets(parser: ArgumentParser) -> None:
     )
 
 
+def add_vanished(parser: ArgumentParser) -> None:
+    """Adds the option that confirms that raw data were removed on purpose."""
+    parser.add_argument(
+        "--vanished",
+        action="append",
+        default=[],
+        metavar="SOURCE/SNAPSHOT",
+        help="raw data that people removed on purpose: what was made of them goes too; may be repeated",
+    )
+
+
 def asked_for(arguments: Namespace) -> tuple[tuple[str, ...], Catalogue, Targets]:
     """The packages, the recipes and the targets of the arguments; `lake` of the arguments becomes the lake among them.
 

@@ -64,6 +64,29 @@ def test_a_source_is_made_from_raw_to_its_sets_and_then_left_alone(command: Comm
     assert main(["plan", "--source", "letters"]) == 1  # the mix is still to be made
 
 
+def test_raw_data_that_people_removed_on_purpose_take_along_what_was_made_of_them(command: Command) -> None:
+    command.raw((1, 2, 3))
+    command.raw((4, 5), snapshot="2025")
+    assert command("blend")[0] == 0
+    raw = command.mill.root / "sources" / "letters" / "raw"
+    (raw / "2024" / "a.jsonl.gz").unlink()
+    code, _, error = command("blend")
+    assert (code, "say so by `gristmill make --vanished SOURCE/SNAPSHOT`" in error) == (1, True)
+    for wrong in ("letters/2025", "letters/2026", "2024"):
+        only = f"--vanished {wrong}: no snapshot of this name was made and has no raw data now; these are: letters/2024"
+        assert command("blend", "--vanished", wrong) == (2, [], f"{only}\n")
+    before = command.mill.stamps()
+    assert main(["plan", "-", "blend", "--vanished", "letters/2024"]) == 1
+    assert command.mill.stamps() == before
+    code, lines, error = command("blend", "--vanished", "letters/2024")
+    assert (code, error) == (0, "")
+    assert f"made {LETTERS_V0} (2024): 0 rows in 0 shards" in lines
+    index = read_index(command.mill.store, "mixes/blend/index")
+    assert index is not None
+    assert {each.snapshot: each.totals["rows"] for each in index.slices} == {"2025": 2}
+    assert command("blend")[1][-1] == "everything is up to date"
+
+
 def test_plan_and_make_refuse_a_raw_name_that_no_store_reads_in_the_same_words(
     command: Command, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

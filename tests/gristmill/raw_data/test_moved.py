@@ -28,7 +28,7 @@ def test_objects_of_a_snapshot_that_has_none_now_are_found_in_the_new_ones(mill:
     found = moved_snapshots(mill.lake, mill.source(), {"2024"}, {"2025", "moved"})
     assert list(found) == ["moved"]
     assert found["moved"].startswith(TWICE.format("2024"))
-    assert "let the raw sensor confirm" in found["moved"]
+    assert "by `gristmill make --vanished SOURCE/SNAPSHOT`, or" in found["moved"]
     assert moved_snapshots(mill.lake, mill.source(), {"2024"}, {"2024", "2025", "moved"}) == {}
     assert moved_snapshots(mill.lake, mill.source(), {"2024"}, set()) == {}
 

@@ -125,7 +125,10 @@ def test_of_a_vanished_snapshot_the_mend_is_not_what_make_refuses(
     whole: Mill, capsys: pytest.CaptureFixture[str]
 ) -> None:
     whole.store.delete([f"{RAW}a.jsonl.gz", f"{RAW}b.jsonl.gz"])
-    confirm = "if it is to go, let the raw sensor confirm that it has vanished (docs/reference/dagster.md)"
+    confirm = (
+        "if it is to go, say so by `gristmill make --vanished SOURCE/SNAPSHOT`, or let the raw sensor confirm it"
+        " (docs/reference/dagster.md)"
+    )
     findings = Said(whole, capsys, "--all").findings
     assert len(findings) == 2
     for finding, name in zip(findings, "ab", strict=True):
