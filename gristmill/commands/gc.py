@@ -16,6 +16,7 @@ from gristmill.commands._shared.chosen_lake import chosen_lake
 from gristmill.commands._shared.terminal import add_lake, add_shelves, print_line, shelves_of
 from gristmill.errors import RecipeError
 from gristmill.lake.ledger.files import list_ledgers
+from gristmill.lake.ledger.folders.pinned_upload import objects_by_release
 from gristmill.lake.store.protocol import Store
 from gristmill.maintenance.gc import (
     Unnamed,
@@ -162,7 +163,7 @@ def _show_unmade(store: Store, arguments: Namespace) -> None:
         if left and len(left) == sum(bool(each.kind.made_by) for each in list_ledgers(store)):
             print_line("note   no recipe of --shelves makes anything of this lake: name the packages of its recipes")
             return
-        for mend in mends_by_recipe(left):
+        for mend in mends_by_recipe(left, objects_by_release(store)):
             print_line(f"note   {mend}")
 
 

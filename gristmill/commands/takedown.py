@@ -16,6 +16,7 @@ from gristmill.commands._shared.chosen_lake import chosen_lake
 from gristmill.commands._shared.terminal import add_lake, add_shelves, print_line, shelves_of
 from gristmill.lake.address import Place, blocklist_path, check_name, place
 from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.ledger.folders.pinned_upload import objects_by_release
 from gristmill.lake.rows.blocklists.blocklist import add_to_blocklist, lost_entries, new_on, take_off_blocklist
 from gristmill.lake.rows.blocklists.blocklist_files import record_path, recorded_entries, rows_in
 from gristmill.lake.store.protocol import Store
@@ -89,7 +90,7 @@ def run(arguments: Namespace) -> int:
     if arguments.json:
         for found in search.found:
             print_line(msgspec.json.encode(found).decode())
-    for line in () if arguments.json else (*_places(wanted, search), *_due(due, without, name)):
+    for line in () if arguments.json else (*_places(wanted, search), *_due(store, due, without, name)):
         print_line(line)
     _told(search.unsearched)
     for line in unknown_words(nobody, search):
@@ -192,13 +193,14 @@ def _without_recipe(store: Store, search: Search, due: Sequence[DueSlice], shelv
     return {each: read for each, read in now.items() if each in there or _stream_of(each) in streams}
 
 
-def _due(due: Sequence[DueSlice], without: Mapping[Place, str], blocklist: str) -> Iterator[str]:
+def _due(store: Store, due: Sequence[DueSlice], without: Mapping[Place, str], blocklist: str) -> Iterator[str]:
     told: set[Place] = set()
+    releases = objects_by_release(store) if without else {}
     for each in due:
         if each.place in without:
             alike = {other: now for other, now in without.items() if _stream_of(other) == _stream_of(each.place)}
             told |= alike.keys()
-            yield f"WRONG: {each}: {mend_of_unmade(alike)}"
+            yield f"WRONG: {each}: {mend_of_unmade(alike, releases)}"
         elif each.by == each.place.asset:
             yield f"due: {each}"
         elif each.by:
@@ -206,7 +208,7 @@ def _due(due: Sequence[DueSlice], without: Mapping[Place, str], blocklist: str) 
         else:
             yield f"WRONG: {each}: its recipe does not name the blocklist, and {list_for_mix(blocklist)}"
     for other in (each for each in without if each not in told):
-        yield f"WRONG: {other.asset} ({other.snapshot}): {mend_of_unmade({other: without[other]})}"
+        yield f"WRONG: {other.asset} ({other.snapshot}): {mend_of_unmade({other: without[other]}, releases)}"
 
 
 def _stream_of(here: Place) -> tuple[str, str, str]:

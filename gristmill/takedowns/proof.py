@@ -13,6 +13,7 @@ import msgspec
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import Place, blocklist_path, place
 from gristmill.lake.ledger.files import list_ledgers
+from gristmill.lake.ledger.folders.pinned_upload import objects_by_release
 from gristmill.lake.rows.blocklists.blocklist import read_blocklist
 from gristmill.lake.store.protocol import Store
 from gristmill.releases.pins import pinned_by_releases
@@ -97,7 +98,7 @@ def proof_lines(
     yield _listed(store, wanted, blocklist)
     unreached = [each.place.asset for each in due_slices(store, search, blocklist) if not each.by]
     mend = f"; {', '.join(unreached)}: names no {blocklist}, and {list_for_mix(blocklist)}" if unreached else ""
-    yield _live(search, unmade(store, shelves.packages), mend)
+    yield _live(store, search, unmade(store, shelves.packages), mend)
     left = find_unread(store, search.read)
     yield _old(left.old)
     yield _releases(store, left.old)
@@ -142,24 +143,25 @@ def _listed(store: Store, wanted: Wanted, name: str) -> ProofLine:
     return ProofLine("blocklist", "listed", f"{path} names all {len(wanted)}, so mixes that name it leave them out")
 
 
-def _live(search: Search, without: Mapping[Place, str], unreached: str) -> ProofLine:
+def _live(store: Store, search: Search, without: Mapping[Place, str], unreached: str) -> ProofLine:
     """The line on what training reads; what no recipe makes any more needs another mend than `make`."""
     what = "live lake"
     found = [each for each in search.found if each.area in TRAINED]
     if found:
         slices = {place(each.asset, each.snapshot) for each in found}
         remake = "; make these slices" if slices - without.keys() else ""
-        return ProofLine(what, "found", f"{_places(found)}{unreached or remake}{_left(without, slices)}")
+        return ProofLine(what, "found", f"{_places(found)}{unreached or remake}{_left(store, without, slices)}")
     skipped = search.skipped_in_words(("documents", *TRAINED))
     if skipped:
         told = {each for each in without if any(f"{each.asset} ({each.snapshot})" in words for words in skipped)}
-        return ProofLine(what, "not proven", f"{_some(skipped)}{_left(without, told)}")
+        return ProofLine(what, "not proven", f"{_some(skipped)}{_left(store, without, told)}")
     searched = ", ".join(f"{search.searched.get(area, 0)} of {area}" for area in TRAINED)
     return ProofLine(what, "absent", f"no shard of the finished slices has them: {searched}")
 
 
-def _left(without: Mapping[Place, str], wanted: Container[Place]) -> str:
-    mend = mend_of_unmade({each: documents for each, documents in without.items() if each in wanted})
+def _left(store: Store, without: Mapping[Place, str], wanted: Container[Place]) -> str:
+    left = {each: documents for each, documents in without.items() if each in wanted}
+    mend = mend_of_unmade(left, objects_by_release(store)) if left else ""
     return f"; {mend}" if mend else ""
 
 

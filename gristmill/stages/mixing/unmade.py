@@ -1,15 +1,19 @@
 """What no recipe makes any more: it stays as it is, whatever becomes of its source, until somebody deletes it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import Place, documents_asset, ledger_folder, place_of_ledger
 from gristmill.lake.asset_kinds import DOCUMENTS, EXPORT, MIX, TOKEN_CACHE, kind_of, names_of, whole_asset_of
 from gristmill.lake.ledger.files import list_ledgers, read_head
+from gristmill.lake.ledger.folders.pinned_upload import objects_by_release
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from gristmill.stages.mixing.index import is_made_of
+
+Releases = Mapping[str, Collection[str] | None]
+"""The paths that releases name, as objects_by_release() gives them."""
 
 
 def unmade(store: Store, packages: Sequence[str]) -> dict[Place, str]:
@@ -51,26 +55,35 @@ def _former(store: Store, catalogue: Catalogue, there: Sequence[Place]) -> Itera
                 yield each, documents
 
 
-def mend_of_unmade(unmade: Mapping[Place, str]) -> str:
+def mend_of_unmade(unmade: Mapping[Place, str], releases: Releases) -> str:
     """The advice on partitions that unmade() gives, or on some of them; an empty text without partitions.
 
+    Args:
+        unmade: the partitions, as unmade() gives them.
+        releases: paths that releases name, as objects_by_release() gives them.
+
     >>> from gristmill.lake.address import place
-    >>> mend_of_unmade({place("mixes/m/documents/web", "2023"): "sources/pages/v0/documents"}).partition("; delete ")[2]
+    >>> web, docs = place("mixes/m/documents/web", "2023"), "sources/pages/v0/documents"
+    >>> mend_of_unmade({web: docs}, {}).partition("; delete ")[2]
     'mixes/m/documents/web/2023/ mixes/m/ledgers/web/2023.{json,run.json,shards.jsonl.gz,ids}'
-    >>> mend_of_unmade({place("mixes/m/documents/web", "2023"): ""}).partition("; or delete ")[2]
+    >>> mend_of_unmade({web: ""}, {}).partition("; or delete ")[2]
     'mixes/m/documents/web/ mixes/m/ledgers/web/'
+    >>> mend_of_unmade({web: ""}, {"a": [f"{web.folder}b"]}).partition("; or ")[2].partition(" mixes")[0]
+    'withdraw the releases that name its objects (gristmill erase --release a), then delete'
     """
     former = {each: documents for each, documents in unmade.items() if documents}
-    words = [_mend_of_assets(sorted({each.asset for each in unmade.keys() - former.keys()})), _mend_of_former(former)]
-    return "; ".join(filter(None, words))
+    gone = sorted({each.asset for each in unmade.keys() - former.keys()})
+    return "; ".join(filter(None, (_mend_of_assets(gone, releases), _mend_of_former(former, releases))))
 
 
-def mends_by_recipe(unmade: Mapping[Place, str]) -> Iterator[str]:
-    """The advice on partitions that unmade() gives, one text for each recipe that made them."""
+def mends_by_recipe(unmade: Mapping[Place, str], releases: Releases) -> Iterator[str]:
+    """The advice on partitions that unmade() gives, one text for each recipe that made them. The arguments are those of
+    mend_of_unmade.
+    """
     recipes: dict[str, dict[Place, str]] = {}
     for each, documents in unmade.items():
         recipes.setdefault(each.kind.made_by.format(**names_of(each.asset)), {})[each] = documents
-    return map(mend_of_unmade, recipes.values())
+    return (mend_of_unmade(of_recipe, releases) for of_recipe in recipes.values())
 
 
 def mend_of_ledger(store: Store, packages: Sequence[str], path: str) -> str:
@@ -86,22 +99,33 @@ def mend_of_ledger(store: Store, packages: Sequence[str], path: str) -> str:
     here = place_of_ledger(path)
     if here is not None:
         now = unmade(store, packages)
-        return mend_of_unmade({here: now[here]}) if here in now else ""
+        return mend_of_unmade({here: now[here]}, objects_by_release(store)) if here in now else ""
     try:
         gone = read_catalogue(tuple(packages), checked=False).unmade({whole_asset_of(path) or ""})
     except RecipeError:
         return ""
-    return _mend_of_assets(sorted(gone))
+    return _mend_of_assets(sorted(gone), objects_by_release(store))
 
 
-def _mend_of_assets(assets: Sequence[str]) -> str:
+def _mend_of_assets(assets: Sequence[str], releases: Releases) -> str:
     if not assets:
         return ""
-    folders = " ".join(folder for asset in assets for folder in (f"{asset}/", *_beside(asset)))
+    folders = [folder for asset in assets for folder in (f"{asset}/", *_beside(asset))]
     return (
         f"no recipe of --shelves makes {', '.join(assets)}, so gristmill make does not change it: put its recipe back,"
-        f" or name its package, and make it (withdraw releases that pin it before you delete it); or delete {folders}"
+        f" or name its package, and make it; or {_withdraw(folders, releases)}delete {' '.join(folders)}"
     )
+
+
+def _withdraw(folders: Sequence[str], releases: Releases) -> str:
+    """What comes before folders are deleted: the releases that name objects there, or may name some."""
+    below = tuple(folders)
+    pinning = [
+        f"gristmill erase --release {name}"
+        for name, paths in releases.items()
+        if paths is None or any(path.startswith(below) for path in paths)
+    ]
+    return f"withdraw the releases that name its objects ({', '.join(pinning)}), then " if pinning else ""
 
 
 def _beside(asset: str) -> Iterator[str]:
@@ -113,13 +137,14 @@ def _beside(asset: str) -> Iterator[str]:
             yield kind.quarantine.format(**names_of(asset), snapshot="").removesuffix("/")
 
 
-def _mend_of_former(former: Mapping[Place, str]) -> str:
+def _mend_of_former(former: Mapping[Place, str], releases: Releases) -> str:
     if not former:
         return ""
     slices = ", ".join(f"{each.asset} ({each.snapshot})" for each in former)
     now = ", ".join(dict.fromkeys(former.values()))
     files = " ".join(f"{_folder(each)} {each.stem}.{{json,run.json,shards.jsonl.gz,ids}}" for each in former)
-    return f"no recipe makes {slices}: its stream reads {now} now, which has no such snapshot; delete {files}"
+    first = _withdraw([folder for each in former for folder in each.folders], releases)
+    return f"no recipe makes {slices}: its stream reads {now} now, which has no such snapshot; {first}delete {files}"
 
 
 def _folder(here: Place) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from releasekit import write_whole
 from testkit import SNAPSHOT, Mill, link
 from tracelake import declare_tokenizer, even, make_trace_lake, spell, where
 
@@ -312,6 +313,23 @@ def test_a_slice_and_a_cache_that_no_recipe_makes_are_not_due_but_wrong(
     assert wrong.endswith(f"; or delete mixes/even/documents/pages/ mixes/even/ledgers/pages/ {cache}")
     assert main(["gc", str(mill.root), *SHELF]) == 0
     assert f"note   no {wrong.partition(': no ')[2]}\n" in capsys.readouterr().out
+
+
+def test_the_advice_to_delete_what_no_recipe_makes_names_the_release_that_has_it(
+    mill: Mill, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The mix has no tokenizer any more; the takedown, its proof, `gc` and `verify` say what to do about the cache."""
+    write_whole(mill)
+    catalogue = read_catalogue(("gristmill", "testshelf"), checked=False)
+    monkeypatch.setitem(vars(catalogue.mixes["even"]), "tokenizers", ())
+    mend = "or withdraw the releases that name its objects (gristmill erase --release first), then delete token_caches/"
+    assert [mend in line for line in taken(mill, capsys)[1] if line.startswith("WRONG")] == [True]
+    assert [mend in line for line in taken(mill, capsys, "--prove")[1] if line.startswith("live lake")] == [True]
+    assert main(["gc", str(mill.root), *SHELF]) == 0
+    assert f"{mend}even/tiny-1/pages/" in capsys.readouterr().out
+    mill.store.delete([place("token_caches/even/tiny-1/pages", SNAPSHOT).table])
+    assert main(["verify", str(mill.root), "--asset", "token_caches", *SHELF]) == 1
+    assert f"{mend}even/tiny-1/pages/" in capsys.readouterr().out
 
 
 @pytest.mark.slow

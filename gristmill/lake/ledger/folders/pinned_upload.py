@@ -6,7 +6,7 @@ The same holds for the small files of an export, and for those of a tokenizer: a
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 
 import msgspec
@@ -81,6 +81,18 @@ def name_of_release(path: str) -> str | None:
     """
     found = _RELEASE.fullmatch(path)
     return found[1] if found else None
+
+
+def objects_by_release(store: Store) -> dict[str, Collection[str] | None]:
+    """The paths of the objects that each release names, by its name; None if its file is damaged: nobody knows."""
+    found: dict[str, Collection[str] | None] = {}
+    for entry in store.list(RELEASES):
+        if name := name_of_release(entry.path):
+            try:
+                found[name] = _objects_of(store, entry)
+            except DataError:
+                found[name] = None
+    return found
 
 
 def _pinning(store: Store, path: str) -> Iterator[tuple[str, str]]:
