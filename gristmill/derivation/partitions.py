@@ -20,7 +20,7 @@ from gristmill.execution.step import Step, StepPlan
 from gristmill.execution.work import Job, Outcome, Say, encode_raw
 from gristmill.installation import code_version
 from gristmill.lake.asset_kinds import BLOCKLIST, RAW, kind_of
-from gristmill.lake.ledger.files import told_changes
+from gristmill.lake.ledger.files import mend_of_change, other_versions, told_changes
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.ledger.receipts import read_run_note
 from gristmill.lake.ledger.shard_sample import ShardSample
@@ -72,6 +72,8 @@ class Derivation:
             work = _Work(self._store, target)
             if why := work.why_not():
                 self._say(f"{target.place.asset} ({target.place.snapshot}): not proven, {why}")
+            elif refused := work.refused():
+                yield refused
             else:
                 yield from work.unlike()
                 yield from work.upstream()
@@ -183,6 +185,14 @@ class _Work:
         if code.problem:
             return code.problem
         return "code changed" if code.has_changed(self.state.codes) else ""
+
+    def refused(self) -> Finding | None:
+        """The finding that its recipe reads another version, so that `make` refuses it; None if it does not."""
+        head, target = self.state.head, self._target
+        other = (
+            other_versions(head, target.upstream) if head and not (head.recipe.draft and target.recipe.draft) else ""
+        )
+        return Finding(self.place.ledger, None, other, mend_of_change(head.recipe)) if head and other else None
 
     @cached_property
     def made_elsewhere(self) -> str:

@@ -86,7 +86,7 @@ def index_findings(store: Store, path: str, shelves: Sequence[str], say: Say) ->
     heads: list[Ledger] = []
     yield from _slices(store, path, ledger, heads)
     yield from _strays(store, path, ledger)
-    yield from (Finding(path, None, what, mend) for what in slice_findings(store, ledger, shelves, say))
+    yield from (Finding(path, None, what, own or mend) for what, own in slice_findings(store, ledger, shelves, say))
     if not changed and len(heads) == len(ledger.inputs):
         for file, what in _contradictions(store, ledger, heads, shelves, say):
             yield Finding(file, None, what, mend)

@@ -319,12 +319,12 @@ def check_same_recipe(old: Recipe, new: Recipe, place: Place) -> None:
         return
     raise OtherMaking(
         f"{place.asset} ({place.snapshot}) was made by another recipe of the same name: {told_changes(old, new)}."
-        f" {_mend_of_change(old)}"
+        f" {mend_of_change(old)}"
     )
 
 
-def _mend_of_change(old: Recipe) -> str:
-    """What to do with a changed recipe. `old`: the recipe in the ledger."""
+def mend_of_change(old: Recipe) -> str:
+    """The mend of a changed recipe, a sentence without its end. `old`: the recipe in the ledger."""
     draft = ", or mark the recipe draft=True until this is made, and seal it then"
     mend = draft if old.draft else "; a draft replaces only what a draft made"
     return f"Declare the change under the next number (or version){mend}"
@@ -348,14 +348,23 @@ def check_made_alike(head: Ledger, recipe: Recipe, inputs: Iterable[Upstream], p
     check_same_recipe(old, recipe, place)
     if (old.draft and recipe.draft) or head.asset != place.asset:  # a ledger of another name was moved here by hand
         return
+    if other := other_versions(head, inputs):
+        raise OtherMaking(f"{place.asset} ({place.snapshot}) {other}. {mend_of_change(old)}")
+
+
+def other_versions(head: Ledger, inputs: Iterable[Upstream]) -> str:
+    """The words that say of which documents a finished partition was made; empty unless its recipe reads others now.
+
+    Args:
+        head: the head of its ledger.
+        inputs: partitions that it would be made from; their fingerprints do not count.
+    """
     before, now = _versions_of(head.inputs), _versions_of(inputs)
     shared = before.keys() & now.keys()
     if all(before[source] == now[source] for source in shared) and (shared or not (before and now)):
-        return
+        return ""
     was, is_ = (", ".join(sorted(chain.from_iterable(each.values()))) for each in (before, now))
-    raise OtherMaking(
-        f"{place.asset} ({place.snapshot}) was made of {was}, and its recipe reads {is_}. {_mend_of_change(old)}"
-    )
+    return f"was made of {was}, and its recipe reads {is_}"
 
 
 def shares_source(head: Ledger, inputs: Iterable[Upstream]) -> bool:

@@ -5,15 +5,15 @@ from contextlib import suppress
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.execution.work import Say
-from gristmill.lake.address import cache_index, documents_asset
+from gristmill.lake.address import Place, cache_index, documents_asset, mix_asset, place
 from gristmill.lake.asset_kind import AssetKind
 from gristmill.lake.asset_kinds import CONSOLIDATED, PACKING, kind_of, names_of
-from gristmill.lake.ledger.files import list_ledgers, read_head
+from gristmill.lake.ledger.files import list_ledgers, mend_of_change, other_versions, read_head, shares_source
 from gristmill.lake.ledger.index_ledger import IndexLedger
-from gristmill.lake.ledger.model import Ledger
+from gristmill.lake.ledger.model import Ledger, Upstream
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import read_catalogue
-from gristmill.recipes.mix import Stream
+from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.source import Source
 from gristmill.stages.mixing.index import chosen_snapshots, has_documents, is_made_of, read_index
 from gristmill.text.natural_order import newest
@@ -27,8 +27,10 @@ OTHER_ORDER = "its slices are in another order than the keys of their snapshots,
 _SHOWN = 5
 
 
-def slice_findings(store: Store, ledger: IndexLedger, shelves: Sequence[str], say: Say) -> Iterator[str]:
+def slice_findings(store: Store, ledger: IndexLedger, shelves: Sequence[str], say: Say) -> Iterator[tuple[str, str]]:
     """The faults of the choice of an index: it lacks finished slices, or names some that it does not take.
+
+    With each comes its mend, if `make` alone does not mend it; else an empty text.
 
     The recipe on the shelf says which it takes. Without a recipe, it takes all finished slices; but of a stream of
     which `index.json` names some as left, it takes the newest alone, as a source of editions does.
@@ -44,7 +46,7 @@ def slice_findings(store: Store, ledger: IndexLedger, shelves: Sequence[str], sa
         return
     slices = [(each.asset.rpartition("/")[2], each.snapshot) for each in ledger.inputs]
     if are_disordered(slices):
-        yield OTHER_ORDER
+        yield OTHER_ORDER, ""
     if kind is PACKING:  # plans name their merged ledgers
         return
     there = _finished(store, kind.closes, names_of(ledger.asset))
@@ -56,9 +58,36 @@ def slice_findings(store: Store, ledger: IndexLedger, shelves: Sequence[str], sa
     }
     sure = taken if whole == there else _taken(store, ledger, whole, shelves, lambda _: None)
     if (lacking := sorted(sure - named)) and not taken <= named:
-        yield f"{BEHIND} by {_slices(lacking)}: finished, and not in it"
+        yield f"{BEHIND} by {_slices(lacking)}: finished, and not in it", ""
     if more := sorted(each for each in named - taken - sure if each[1] in there.get(each[0], {})):
-        yield f"it has {_slices(more)} that its recipe does not take"
+        mend = _mend_of_refused(store, names_of(ledger.asset)["mix"], shelves, more)
+        yield f"it has {_slices(more)} that its recipe does not take", mend
+
+
+def _mend_of_refused(store: Store, mix: str, shelves: Sequence[str], slices: Sequence[tuple[str, str]]) -> str:
+    """The mend of slices that `make` refuses, since their stream reads other documents now; empty if it refuses none.
+
+    It leaves slices of a former source alone if the source of now has no such snapshot.
+    """
+    recipe = _mix(shelves, mix)
+    streams = {stream.key: stream for stream in recipe.streams} if recipe else {}
+    for key, snapshot in slices:
+        stream, head = streams.get(key), _sound_head(store, place(mix_asset(mix, key), snapshot))
+        if recipe is None or stream is None or head is None or (head.recipe.draft and recipe.draft):
+            continue
+        documents = place(documents_asset(stream.source, stream.version), snapshot)
+        reads = [Upstream(documents.asset, snapshot, "")]
+        there = shares_source(head, reads) or store.head(documents.ledger) is not None
+        if there and other_versions(head, reads):
+            return mend_of_change(head.recipe)
+    return ""
+
+
+def _sound_head(store: Store, slice_: Place) -> Ledger | None:
+    """The head of a slice; None if it has none, or a damaged one, which has an audit of its own."""
+    with suppress(DataError, RecipeError):
+        return read_head(store, slice_)
+    return None
 
 
 def _taken(
@@ -124,10 +153,7 @@ def _finished(store: Store, kind: AssetKind, names: Mapping[str, str]) -> dict[s
     for partition in list_ledgers(store, kind.ledger.partition("{stream}")[0].format(**fields)):
         if partition.kind is not kind:
             continue
-        try:
-            head = read_head(store, partition)
-        except (DataError, RecipeError):
-            continue
+        head = _sound_head(store, partition)
         if head is not None and head.totals.get("shards"):
             found.setdefault(names_of(partition.asset)["stream"], {})[partition.snapshot] = head
     return found
@@ -135,12 +161,16 @@ def _finished(store: Store, kind: AssetKind, names: Mapping[str, str]) -> dict[s
 
 def _streams(shelves: Sequence[str], name: str) -> list[tuple[Stream, Source]] | None:
     """The streams of a mix, each with its source; None if no shelf has the mix, or the shelves have an error."""
-    try:
-        catalogue = read_catalogue(tuple(shelves), checked=False)
-    except RecipeError:
-        return None
-    mix = catalogue.mixes.get(name)
-    return None if mix is None else [(stream, catalogue.sources[stream.source]) for stream in mix.streams]
+    mix = _mix(shelves, name)
+    sources = read_catalogue(tuple(shelves), checked=False).sources if mix else {}
+    return None if mix is None else [(stream, sources[stream.source]) for stream in mix.streams]
+
+
+def _mix(shelves: Sequence[str], name: str) -> Mix | None:
+    """The recipe of a mix; None if no shelf has it, or the shelves have an error."""
+    with suppress(RecipeError):
+        return read_catalogue(tuple(shelves), checked=False).mixes.get(name)
+    return None
 
 
 def _by_index(

@@ -9,6 +9,7 @@ from testkit import SHELVES, SNAPSHOT, Mill, own_shelf, packed
 from wholelake import DOCUMENTS, STREAM, WORDS, even, flip, make_cache
 
 from gristmill.__main__ import main
+from gristmill.recipes.catalogue import read_catalogue
 from gristmill.stages.mixing.step import stream_step
 
 ALONE = """
@@ -74,6 +75,26 @@ def test_what_no_recipe_makes_asks_for_no_make_and_what_it_asks_for_is_enough(
     subprocess.run(["bash", "-c", f"rm -rf {mend.partition('; or delete ')[2]}"], cwd=whole.root, check=True)
     assert main(words) == 0
     assert capsys.readouterr().out.endswith("7 of 7 ledgers proven, 0 findings\n")
+
+
+def test_a_slice_that_make_refuses_has_the_mend_that_make_names(
+    whole: Mill, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The finished mix read v1, and its recipe reads v0 now. To make it again without its ledger goes around this."""
+    mix = read_catalogue(SHELVES, checked=False).mixes["even"]
+    monkeypatch.setitem(vars(mix.streams[0]), "version", "v0")
+    shelves = ["--shelves", ",".join(SHELVES)]
+    assert main(["make", str(whole.root), "mixes/even/documents/pages", *shelves]) == 1
+    refusal = capsys.readouterr().err
+    other, mend = refusal.partition("refused: ")[2].rstrip("\n").split(". ")
+    assert (other[:12], mend[:34]) == ("was made of ", "Declare the change under the next ")
+    assert main(["verify", str(whole.root), "--all", "--remix", "1", *shelves]) == 1
+    findings = [line.strip() for line in capsys.readouterr().out.splitlines() if line.startswith("  ")]
+    index = "token_caches/even/tiny-1/index/ledger.json"
+    assert findings == [
+        f"{index}: it has 1 slice (pages (2024)) that its recipe does not take ({mend})",
+        f"mixes/even/ledgers/pages/2024.json: {other} ({mend})",
+    ]
 
 
 @pytest.mark.slow
