@@ -184,7 +184,7 @@ def mixer_config(
     names = [stream.name for stream in config.streams]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise RecipeError(f"{where}: {len(twice)} names of streams occur twice, such as {twice[0]!r}; rename one")
+        raise RecipeError(f"{where}: several streams have one name, such as {twice[0]!r}; rename one")
     for stream in config.streams:
         _check(stream, f"{where}: stream {stream.name!r}")
     return config

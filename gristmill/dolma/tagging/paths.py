@@ -5,6 +5,7 @@ Source: github.com/allenai/dolma, release 1.2.1, `core/runtime.py` (_make_paths_
 in its name that differ among the files of its pattern.
 """
 
+import fnmatch
 import glob
 import os
 import re
@@ -22,6 +23,7 @@ from gristmill.lake.store.protocol import ObjectVersion, Store
 WILDCARD = re.compile(r"[*?[\]]")
 BUCKET = "s3://"
 
+_BRACKET = re.compile(r"\[!?\]?[^\]/]*\]")
 _RAW = re.compile(r"/sources/[^/]+/raw(/|$)")
 
 
@@ -262,7 +264,9 @@ def matching_objects(store: Store, pattern: str) -> Iterator[tuple[str, ObjectVe
 
 
 def pattern_regex(pattern: str) -> str:
-    """The regular expression of a pattern: `**` alone is any folders, `*` and `?` do not pass a slash.
+    """The regular expression of a pattern: `**` alone is any folders, `*`, `?` and brackets do not pass a slash.
+
+    Brackets are those of `fnmatch`: `!` excludes, `^` is a character, and a range that runs backwards is empty.
 
     Args:
         pattern: pattern of paths.
@@ -271,12 +275,12 @@ def pattern_regex(pattern: str) -> str:
     out, at = "", 0
     while at < len(pattern):
         rule = next((rule for rule in rules if pattern.startswith(rule[0], at)), None)
-        closing = pattern.find("]", at + 2) if pattern[at] == "[" else -1
+        bracket = _BRACKET.match(pattern, at)
         if rule:
             out, at = out + rule[1], at + len(rule[0])
-        elif closing > 0:
-            inner = pattern[at + 1 : closing].replace("\\", "\\\\")
-            out, at = f"{out}[{'^' + inner[1:] if inner[0] == '!' else inner}]", closing + 1
+        elif bracket:
+            inner = fnmatch.translate(bracket.group())[: -len(r"\Z")]
+            out, at = f"{out}(?!/){inner}", bracket.end()
         else:
             out, at = out + re.escape(pattern[at]), at + 1
     return out

@@ -60,7 +60,7 @@ def test_what_is_refused(stream: dict[str, Any], reason: str) -> None:
 
 
 def test_streams_need_their_own_names() -> None:
-    with pytest.raises(RecipeError, match="occur twice, such as 's'"):
+    with pytest.raises(RecipeError, match="several streams have one name, such as 's'"):
         mixer_config(json.dumps({"streams": [STREAM, STREAM]}).encode(), "c.json", {})
     with pytest.raises(RecipeError, match="at least one stream"):
         mixer_config(b"{}", "c.json", {})

@@ -73,6 +73,33 @@ def test_folders_of_a_bucket_that_begin_with_a_dot_are_not_read(tmp_path: Path) 
     assert [path for path, _ in found] == ["mixed/a.json", "mixed/b/c.json"]
 
 
+def test_brackets_are_those_of_the_toolkit_on_a_disk_and_in_a_bucket(tmp_path: Path) -> None:
+    """`glob` decides on a disk, a regular expression in a bucket and for the outputs of a run."""
+    files(tmp_path, *(f"d/{name}" for name in "0128^a!][-&\\\n"), "d/x/0", "d/12")
+    for inner in (
+        "8-12",
+        "9-10",
+        "9-1",
+        "!9-1",
+        "!]a",
+        "]a",
+        "^a",
+        "!a",
+        "[",
+        "&&",
+        "a&&]",
+        "0-2",
+        "]-a",
+        "\\",
+        "--0",
+        "!",
+    ):
+        for pattern in (f"d/[{inner}]", f"d/[{inner}]*", f"d/*[{inner}]", f"d[{inner}/0", f"d/[x/{inner}]"):
+            listed = [path for path in glob_paths(f"{tmp_path}/{pattern}") if Path(path).is_file()]
+            found = [f"{tmp_path}/{path}" for path, _ in matching_objects(FolderStore(str(tmp_path)), pattern)]
+            assert sorted(found) == sorted(listed), pattern
+
+
 def test_links_below_two_stars_are_followed(tmp_path: Path) -> None:
     files(tmp_path, "disk/b/1.gz", "documents/a/0.gz", "documents/.git/x.gz")
     (tmp_path / "documents" / "disk").symlink_to(tmp_path / "disk")
