@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from gristmill.formats.fasttext.model_file import Floats
+Floats = NDArray[np.float32]
 
 _STEPS = 32  # 2**(i / 32) comes from a table, and a polynomial does the rest
 _PER_STEP = float.fromhex("0x1.71547652b82fep+0") * _STEPS  # steps in 1.0: 32 / ln 2

@@ -3,13 +3,16 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Numbers = NDArray[np.int64]
 Words32 = NDArray[np.uint32]
+Rows = NDArray[np.uint16]
+
+MISSING = 0xFFFF
+"""A number that is no row. All of its bits are 1."""
 
 END = b"</s>"
 """The word that fastText adds to each text. Where it stands in a text, the text ends."""
@@ -36,7 +39,7 @@ class InputRows:
         bounds: word or text n has `rows[bounds[n]:bounds[n + 1]]` (N + 1).
     """
 
-    rows: NDArray[Any]
+    rows: Rows
     bounds: Numbers
 
 
@@ -46,11 +49,10 @@ class Features:
 
     Args:
         words: the row of each known word.
-        shortest, longest: characters of n-grams, which are those of `<word>`; a longest of 0 means no n-grams.
-        buckets: the row of each hash of an n-gram; `missing` if the model has none for it.
-        missing: a number that is no row. All of its bits are 1.
+        shortest, longest: characters of n-grams, which are those of `<word>`; 2 or more.
+        buckets: the row of each hash of an n-gram; MISSING if the model has none for it.
 
-    >>> features = Features({b"mill": 0}, 1, 0, np.zeros(0, np.uint16), 0xFFFF)
+    >>> features = Features({b"mill": 0}, 2, 2, np.array([MISSING], np.uint16))
     >>> rows = features.of([b"a", b"mill"])
     >>> rows.rows.tolist(), rows.bounds.tolist()
     ([0], [0, 0, 1])
@@ -59,13 +61,12 @@ class Features:
     words: Mapping[bytes, int]
     shortest: int
     longest: int
-    buckets: NDArray[Any]
-    missing: int
+    buckets: Rows
 
     def of(self, words: Sequence[bytes]) -> InputRows:
         """The rows of words in UTF-8, each without white space and zero bytes."""
         if not words:
-            return InputRows(np.zeros(0, self.buckets.dtype), np.zeros(1, np.int64))
+            return InputRows(np.zeros(0, np.uint16), np.zeros(1, np.int64))
         joined = b"".join([b"<", b">\n<".join(words), b">\n", b"\n" * self.longest])
         raw = np.frombuffer(joined, np.uint8)
         starts = None if joined.isascii() else np.flatnonzero((raw & 0xC0) != 0x80)  # of characters
@@ -74,23 +75,19 @@ class Features:
         breaks = characters == _BREAK
         heads = np.zeros(len(words) + 1, np.int64)
         heads[1:] = np.flatnonzero(breaks[:size]) + 1
-        lengths = range(self.shortest, self.longest + 1) if self.longest else range(0)
-        found = np.full((size, 1 + len(lengths)), self.missing, self.buckets.dtype)
-        known = map(self.words.get, words, repeat(self.missing))
-        found[heads[:-1], 0] = np.fromiter(known, self.buckets.dtype, len(words))
-        missing = np.where(breaks, self.buckets.dtype.type(self.missing), self.buckets.dtype.type(0))
+        found = np.full((size, 2 + self.longest - self.shortest), MISSING, np.uint16)
+        known = map(self.words.get, words, repeat(MISSING))
+        found[heads[:-1], 0] = np.fromiter(known, np.uint16, len(words))
+        missing = np.where(breaks, np.uint16(MISSING), np.uint16(0))
         across = missing[:size].copy()
         for length, hashes in enumerate(self._hashes(raw, starts, characters, size), 1):
             across |= missing[length - 1 : length - 1 + size]
             if hashes is not None:
                 rows = self.buckets.take(hashes)
                 rows |= across
-                if length == 1:  # `<` and `>` alone are no n-grams
-                    rows[heads[:-1]] = self.missing
-                    rows[heads[1:] - 2] = self.missing
                 found[:, 1 + length - self.shortest] = rows
         flat = found.ravel()
-        (at,) = np.nonzero(flat != self.missing)
+        (at,) = np.nonzero(flat != MISSING)
         return InputRows(flat.take(at), np.searchsorted(at, heads * found.shape[1]))
 
     def _hashes(
@@ -98,7 +95,7 @@ class Features:
     ) -> Iterator[Words32 | None]:
         """For n = 1 to `longest` the bucket of the n characters from each character on; None below `shortest`."""
         steps = _steps(raw, starts, characters)
-        modulus = np.uint32(max(len(self.buckets), 1))
+        modulus = np.uint32(len(self.buckets))
         hashes = np.full(size, _BASIS)
         buckets = np.empty(size, np.uint32)
         for place in range(self.longest):

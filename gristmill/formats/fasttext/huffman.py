@@ -6,11 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gristmill.formats.fasttext.exponential import exponential
-from gristmill.formats.fasttext.model_file import Floats
-
-MOST_WORDS = 10**15
-"""How often all labels together may occur: fastText takes this number for nodes that are not made yet."""
+from gristmill.formats.fasttext.exponential import Floats, exponential
 
 Found = tuple[NDArray[np.int64], NDArray[np.int64], Floats]
 
@@ -32,7 +28,7 @@ class HuffmanTree:
 
     @classmethod
     def of(cls, counts: Sequence[int]) -> "HuffmanTree":
-        """The tree of labels that occur so often, the most frequent first. All counts together are below 10**15."""
+        """The tree of labels that occur so often, the most frequent first."""
         labels = len(counts)
         weights = list(counts)
         children: list[tuple[int, int]] = []
@@ -77,7 +73,7 @@ class HuffmanTree:
             nodes, texts = children[nodes].T.ravel(), np.concatenate([texts, texts])
             alive = logs >= least
             nodes, texts, logs = nodes[alive], texts[alive], logs[alive]
-        parts = [np.concatenate(part) for part in zip(*found, strict=True)] if found else [nodes, texts, logs]
+        parts = [np.concatenate(part) for part in zip(*found, strict=True)]
         return parts[0], parts[1], parts[2]
 
 

@@ -5,18 +5,15 @@ Source: https://github.com/facebookresearch/fastText, `FastText::loadModel`, `Di
 allocate any memory, or read and write outside of its vectors.
 """
 
-import struct
 from typing import NamedTuple
 
-import numpy as np
-
 from gristmill.errors import RecipeError
+from gristmill.formats.fasttext.file_bytes import FileBytes, Flawed
 
 _MAGIC, _VERSION = 793_712_314, 12
 _SUPERVISED = 3
 _LOSSES = range(1, 5)  # hierarchical softmax, negative sampling, softmax, one against all
 _CENTROIDS = 256
-_WORD = 4 * 65_536 + 1  # bytes of the longest word, with its end: a text without white space, such as a Chinese one
 _SEQUENCE = 4096  # code points of the longest sequence of a word
 _DIM = 4096
 _COUNT = 10**15  # hierarchical softmax takes this number for "no node"
@@ -38,32 +35,6 @@ class FastTextFacts(NamedTuple):
     quantized: bool
 
 
-class _Flawed(Exception):  # noqa: N818 - the tree reads as English
-    """The file contradicts itself; the message says where."""
-
-
-class _FileBytes:
-    """Reads values from the bytes of a file, and never behind their end."""
-
-    def __init__(self, data: bytes) -> None:
-        self.data, self.at = data, 0
-
-    def take(self, form: str) -> tuple[int, ...]:
-        size = struct.calcsize(f"<{form}")
-        self.need(size)
-        values = struct.unpack_from(f"<{form}", self.data, self.at)
-        self.at += size
-        return values
-
-    def need(self, size: int) -> None:
-        if size < 0 or size > len(self.data) - self.at:
-            raise _Flawed(f"byte {self.at:,} needs {size:,} more bytes, but {len(self.data) - self.at:,} are left")
-
-    def skip(self, size: int) -> None:
-        self.need(size)
-        self.at += size
-
-
 def check_fasttext(data: bytes, what: str) -> FastTextFacts:
     """Checks that the file of a fastText classifier can be loaded safely. The library itself is not called.
 
@@ -77,60 +48,54 @@ def check_fasttext(data: bytes, what: str) -> FastTextFacts:
     Raises:
         RecipeError: it is no fastText classifier, is cut off, or has numbers that do not fit together.
     """
-    cursor = _FileBytes(data)
+    cursor = FileBytes(data)
     try:
         return _model(cursor)
-    except _Flawed as error:
+    except Flawed as error:
         raise RecipeError(f"{what} is no valid fastText classifier: {error}; get it again from its origin") from error
 
 
-def _model(cursor: _FileBytes) -> FastTextFacts:
+def _model(cursor: FileBytes) -> FastTextFacts:
     if len(cursor.data) < 8 or cursor.take("ii") != (_MAGIC, _VERSION):
-        raise _Flawed("it does not begin as one of version 12")
+        raise Flawed("it does not begin as one of version 12")
     dim, _, _, _, _, word_ngrams, loss, model, bucket, shortest, longest, _ = cursor.take("12i")
     cursor.skip(8)
     if model != _SUPERVISED or loss not in _LOSSES:
-        raise _Flawed("it is no classifier")
+        raise Flawed("it is no classifier")
     if not 0 < dim <= _DIM or not 0 <= shortest <= longest <= _SEQUENCE or not 0 <= word_ngrams <= _DIM:
-        raise _Flawed("its vectors or its sequences have impossible lengths")
+        raise Flawed("its vectors or its sequences have impossible lengths")
     if bucket < 0 or (bucket == 0 and (longest > 0 or word_ngrams > 1)):
-        raise _Flawed("it has sequences, but no vectors for them")
+        raise Flawed("it has sequences, but no vectors for them")
     words, labels, rows = _dictionary(cursor, bucket)
     quantized = cursor.take("B")[0]
     _matrix(cursor, quantized, rows, dim)
     _matrix(cursor, cursor.take("B")[0] and quantized, len(labels), dim, exact=True)
     if cursor.at != len(cursor.data):
-        raise _Flawed(f"{len(cursor.data) - cursor.at:,} bytes are behind its end")
+        raise Flawed(f"{len(cursor.data) - cursor.at:,} bytes are behind its end")
     return FastTextFacts(labels, words, dim, bool(quantized))
 
 
-def _dictionary(cursor: _FileBytes, bucket: int) -> tuple[int, tuple[str, ...], int]:
+def _dictionary(cursor: FileBytes, bucket: int) -> tuple[int, tuple[str, ...], int]:
     """The number of words, the labels, and how many vectors the words and their sequences need."""
     size, words, labels, _, pruned = cursor.take("iiiqq")
     if words < 0 or labels < 1 or size != words + labels or pruned < -1:
-        raise _Flawed("the sizes of its dictionary contradict each other")
+        raise Flawed("the sizes of its dictionary contradict each other")
     cursor.need(size * 10)  # a name's end, a count and a kind each
     names: list[str] = []
     for number in range(size):
-        end = cursor.data.find(b"\0", cursor.at, cursor.at + _WORD)
-        if end < 0:
-            raise _Flawed(f"word {number} has no end")
-        name = cursor.data[cursor.at : end]
-        cursor.at = end + 1
+        name = cursor.word()
         count, kind = cursor.take("qB")
         if not 0 <= count < _COUNT or kind != (number >= words):
-            raise _Flawed(f"word {number} has an impossible count or kind")
+            raise Flawed(f"word {number} has an impossible count or kind")
         if kind:
             names.append(_label(name, number))
     if len(set(names)) != len(names):
-        raise _Flawed("a label occurs twice")
+        raise Flawed("a label occurs twice")
     if pruned < 0:
         return words, tuple(names), words + bucket
-    cursor.need(pruned * 8)
-    pairs = np.frombuffer(cursor.data, "<i4", pruned * 2, cursor.at).reshape(-1, 2)
-    cursor.skip(pruned * 8)
+    pairs = cursor.array("<i4", pruned * 2).reshape(-1, 2)
     if pruned and (pairs.min() < 0 or pairs[:, 0].max() >= max(bucket, 1)):
-        raise _Flawed("its remaining sequences have impossible numbers")
+        raise Flawed("its remaining sequences have impossible numbers")
     return words, tuple(names), words + (int(pairs[:, 1].max()) + 1 if pruned else 0)
 
 
@@ -138,10 +103,10 @@ def _label(name: bytes, number: int) -> str:
     try:
         return name.decode().removeprefix("__label__")
     except UnicodeDecodeError as error:
-        raise _Flawed(f"label {number} is not UTF-8") from error
+        raise Flawed(f"label {number} is not UTF-8") from error
 
 
-def _matrix(cursor: _FileBytes, quantized: int, rows: int, dim: int, *, exact: bool = False) -> None:
+def _matrix(cursor: FileBytes, quantized: int, rows: int, dim: int, *, exact: bool = False) -> None:
     """Passes a matrix: of `rows` vectors, or of more if a few are never asked for."""
     if not quantized:
         found, width = cursor.take("qq")
@@ -153,7 +118,7 @@ def _matrix(cursor: _FileBytes, quantized: int, rows: int, dim: int, *, exact: b
     cursor.skip(codes)
     parts = _quantizer(cursor, dim)
     if codes != found * parts or norms not in (0, 1):
-        raise _Flawed("its compressed vectors have another length than their number")
+        raise Flawed("its compressed vectors have another length than their number")
     if norms:
         cursor.skip(found)
         _quantizer(cursor, 1)
@@ -161,13 +126,13 @@ def _matrix(cursor: _FileBytes, quantized: int, rows: int, dim: int, *, exact: b
 
 def _same_size(found: int, width: int, rows: int, dim: int, *, exact: bool) -> None:
     if width != dim or found < rows or (exact and found != rows) or found > 1 << 40:
-        raise _Flawed(f"it has {found:,} vectors of {width:,} numbers, where {rows:,} of {dim:,} belong")
+        raise Flawed(f"it has {found:,} vectors of {width:,} numbers, where {rows:,} of {dim:,} belong")
 
 
-def _quantizer(cursor: _FileBytes, dim: int) -> int:
+def _quantizer(cursor: FileBytes, dim: int) -> int:
     """Passes the centroids of compressed vectors. Returns the number of codes of a vector."""
     whole, parts, length, last = cursor.take("iiii")
     if whole != dim or length < 1 or parts < 1 or not 0 < last <= length or (parts - 1) * length + last != dim:
-        raise _Flawed("the parts of its compressed vectors do not fit together")
+        raise Flawed("the parts of its compressed vectors do not fit together")
     cursor.skip(dim * _CENTROIDS * 4)
-    return parts
+    return int(parts)

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from gristmill.errors import RecipeError
-from gristmill.formats.fasttext.model import FastTextModel
+from gristmill.formats.fasttext.model import LanguageModel
 from gristmill.formats.fasttext.reading import read_model
 
 MODEL = Path(__file__).parents[2] / "models" / "lid.176.ftz"
@@ -48,7 +48,7 @@ def languages_of(texts: Sequence[str], most: int = LANGUAGES) -> list[list[tuple
     found: list[list[tuple[str, float]]] = [[] for _ in texts]
     beginnings = [text[:CODE_POINTS] for text in texts]
     places = [place for place, text in enumerate(beginnings) if text.replace("\0", " ").strip()]
-    likeliest = model(MODEL, SHA256).likeliest([beginnings[place] for place in places], most, LEAST)
+    likeliest = model().likeliest([beginnings[place] for place in places], most, LEAST)
     for place, languages in zip(places, likeliest, strict=True):
         # Sums of floats may exceed 1.
         found[place] = [(code, min(round(probability, DIGITS), 1.0)) for code, probability in languages]
@@ -56,23 +56,34 @@ def languages_of(texts: Sequence[str], most: int = LANGUAGES) -> list[list[tuple
 
 
 @cache
-def model(path: Path, sha256: str) -> FastTextModel:
-    """The model. It is loaded once for each process and path.
+def model() -> LanguageModel:
+    """The model. It is loaded once for each process.
+
+    Raises:
+        RecipeError: the file is missing, or is another.
+    """
+    return read_model(model_bytes(MODEL))
+
+
+def model_bytes(path: Path) -> bytes:
+    """The bytes of the model's file, whose sha256 is compared.
 
     Args:
         path: the model's file.
-        sha256: its expected sha256, in hex.
 
     Raises:
         RecipeError: the file is missing, or is another.
     """
     try:
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        data = path.read_bytes()
     except OSError as error:
-        raise RecipeError(f"language-1: its model {path.name} cannot be read ({error.strerror}); restore it") from error
-    if digest != sha256:
         raise RecipeError(
-            f"language-1: its model {path.name} has sha256 {digest}, not {sha256}; restore it, "
+            f"the model of languages {path.name} cannot be read ({error.strerror}); restore it"
+        ) from error
+    digest = hashlib.sha256(data).hexdigest()
+    if digest != SHA256:
+        raise RecipeError(
+            f"the model of languages {path.name} has sha256 {digest}, not {SHA256}; restore it, "
             "or declare a tagger of another name for another model"
         )
-    return read_model(path)
+    return data

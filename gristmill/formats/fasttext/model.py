@@ -1,14 +1,12 @@
-"""FastTextModel: a fastText classifier, computed for many texts at once, bit for bit as fastText computes it."""
+"""LanguageModel: fastText's model of languages, for many texts at once, bit for bit as fastText computes it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from gristmill.formats.fasttext.exponential import exponential
-from gristmill.formats.fasttext.huffman import Found, HuffmanTree
-from gristmill.formats.fasttext.model_file import Floats
+from gristmill.formats.fasttext.exponential import Floats, exponential
+from gristmill.formats.fasttext.huffman import HuffmanTree
 from gristmill.formats.fasttext.word_rows import WordRows
 
 BYTES = 300_000
@@ -18,7 +16,7 @@ _LITTLE = 1e-5
 
 
 @dataclass(frozen=True)
-class FastTextModel:
+class LanguageModel:
     """A classifier with L labels, over vectors of D numbers.
 
     Args:
@@ -26,22 +24,22 @@ class FastTextModel:
         rows: finder of the rows of texts.
         vectors: the input matrix (rows, D).
         outputs: the output matrix (L, D).
-        tree: tree of the labels, for a model with hierarchical softmax; None for softmax.
-        end: the row of the word that ends each text; None if the model does not know it.
+        tree: tree of the labels.
+        end: the row of the word that ends each text.
     """
 
     labels: tuple[str, ...]
     rows: WordRows
     vectors: Floats
     outputs: Floats
-    tree: HuffmanTree | None
-    end: int | None
+    tree: HuffmanTree
+    end: int
 
     def likeliest(self, texts: Sequence[str], most: int, least: float) -> list[list[tuple[str, float]]]:
         """The likeliest labels of each text, as `fasttext.predict(text, k=most, threshold=least)` gives them.
 
         In place of a line feed or a zero, which `predict` refuses or cuts at, a text may have either: they end a word.
-        Of labels that are equally likely the first in `labels` is taken. A text without a feature has no label.
+        Of labels that are equally likely the first in `labels` is taken.
 
         Args:
             texts: any texts. A lone surrogate is read as `?`.
@@ -54,20 +52,19 @@ class FastTextModel:
         found: list[list[tuple[str, float]]] = [[] for _ in texts]
         lowest = np.float32(np.log(float(np.float32(least)) + _LITTLE))
         for places, coded in _columns(texts):
-            means, filled = self._means(coded)
-            labels, columns, logs = self._found(means, lowest)
+            labels, columns, logs = self.tree.search(self.outputs, self._means(coded), lowest)
             order = np.lexsort((labels, -logs, columns))
             labels, columns, logs = labels[order], columns[order], logs[order]
             ranks = np.arange(len(columns)) - np.searchsorted(columns, columns)
-            chosen = (ranks < most) & filled[columns]
+            chosen = ranks < most
             labels, columns = labels[chosen], columns[chosen]
             scores = exponential(logs[chosen])
             for label, column, score in zip(labels.tolist(), columns.tolist(), scores.tolist(), strict=True):
                 found[places[column]].append((self.labels[label], score))
         return found
 
-    def _means(self, texts: Sequence[bytes]) -> tuple[Floats, Any]:
-        """The mean vector of each text, shape (T, D), and whether it has a feature (T)."""
+    def _means(self, texts: Sequence[bytes]) -> Floats:
+        """The mean vector of each text, shape (T, D)."""
         rows = self.rows.of(texts)
         vectors = self.vectors.take(rows.rows, axis=0)
         sums = np.zeros((len(texts), self.vectors.shape[1]), np.float32)
@@ -75,25 +72,9 @@ class FastTextModel:
         for text in range(len(texts)):
             # Along the first axis numpy adds row after row, as fastText does. Another order gives other bits.
             np.add.reduce(vectors[bounds[text] : bounds[text + 1]], axis=0, out=sums[text])
-        counts = np.diff(rows.bounds)
-        if self.end is not None:
-            sums += self.vectors[self.end]
-            counts += 1
-        sums *= (1.0 / np.maximum(counts, 1)).astype(np.float32)[:, None]
-        return sums, counts > 0
-
-    def _found(self, means: Floats, lowest: np.float32) -> Found:
-        """Label, text and logarithm of the probability of each label that is likely enough."""
-        if self.tree is not None:
-            return self.tree.search(self.outputs, means, lowest)
-        powers = np.zeros((len(self.outputs), len(means)), np.float32)
-        for weights, column in zip(self.outputs.T, np.ascontiguousarray(means.T), strict=True):
-            powers += weights[:, None] * column  # in fastText's order
-        powers = exponential(powers - powers.max(axis=0))
-        powers /= np.add.reduce(powers, axis=0)
-        logs: Floats = np.log(powers.astype(np.float64) + _LITTLE).astype(np.float32)
-        labels, columns = np.nonzero(logs >= lowest)
-        return labels, columns, logs[labels, columns]
+        sums += self.vectors[self.end]
+        sums *= (1.0 / (np.diff(rows.bounds) + 1)).astype(np.float32)[:, None]
+        return sums
 
 
 def _columns(texts: Sequence[str]) -> Iterator[tuple[list[int], list[bytes]]]:

@@ -2,18 +2,17 @@
 
 from collections.abc import Sequence
 from threading import Lock
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gristmill.formats.fasttext.features import END, LABEL, Features, InputRows, Numbers, words_of
+from gristmill.formats.fasttext.features import END, LABEL, Features, InputRows, Numbers, Rows, words_of
 
 Keys = NDArray[np.uint64]
 """Eight bytes of each word, as numbers."""
 
 REMEMBERED = 1 << 22
-"""Rows that are remembered at most: 8 or 16 MB. If there are more, all are forgotten."""
+"""Rows that are remembered at most: 8 MB. If there are more, all are forgotten."""
 
 _EIGHT = 8
 _PARTS = 3  # words of up to 24 bytes are remembered
@@ -31,7 +30,7 @@ class WordRows:
         features: reader of a word's features, such as its n-grams.
         remembered: rows that are remembered at most.
 
-    >>> features = Features({b"mill": 0}, 1, 0, np.zeros(0, np.uint16), 0xFFFF)
+    >>> features = Features({b"mill": 0}, 2, 2, np.array([0xFFFF], np.uint16))
     >>> rows = WordRows(features).of([b"a mill and a mill", b"mill"])
     >>> rows.rows.tolist(), rows.bounds.tolist()
     ([0, 0, 0], [0, 2, 3])
@@ -43,7 +42,7 @@ class WordRows:
         self._forget()
 
     def _forget(self) -> None:
-        self._rows, self._used = np.empty(0, self.features.buckets.dtype), 0
+        self._rows, self._used = np.empty(0, np.uint16), 0
         self._keys = np.zeros((_PARTS, 1 << _SLOT_BITS), np.uint64)
         self._starts, self._sizes = np.zeros(1 << _SLOT_BITS, np.int64), np.zeros(1 << _SLOT_BITS, np.int64)
 
@@ -92,10 +91,10 @@ class WordRows:
             kept[slots] = key.take(new)
         return firsts, counts
 
-    def _add(self, rows: NDArray[Any]) -> None:
+    def _add(self, rows: Rows) -> None:
         end = self._used + len(rows)
         if end > len(self._rows):
-            larger = np.empty(2 * end, self._rows.dtype)
+            larger = np.empty(2 * end, np.uint16)
             larger[: self._used] = self._rows[: self._used]
             self._rows = larger
         self._rows[self._used : end] = rows

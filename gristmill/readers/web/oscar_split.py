@@ -4,20 +4,18 @@ Source: oscar-project/ungoliant (06fa8caf11b0173ab911f76bb0995b7cb8f4f48f): its 
 The model is lid.176 as for the tagger `language-1`; OSCAR's releases used the larger file of the same model.
 """
 
-import hashlib
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from msgspec import UNSET
 
-from gristmill.errors import RecipeError
 from gristmill.extras import Needs, extra, needs
+from gristmill.formats.fasttext.lid176 import MODEL, model_bytes
 from gristmill.formats.oscar.compose import text_digest
 from gristmill.formats.oscar.labels import bcp47_tag
 from gristmill.formats.oscar.schema import new_metadata
@@ -28,8 +26,6 @@ from gristmill.recipes.option_types import check_types
 from gristmill.recipes.raw_object import Converted, LeftOut, RawObject
 from gristmill.recipes.reader import Reader
 
-_MODEL = Path(__file__).parents[2] / "models" / "lid.176.ftz"
-_SHA256 = "8f3472cfe8738a7b6099e8e999c3cbfae0dcd15696aac7d7738a8039db603e83"
 _LONG = 100  # code points
 _LONG_SHARE = 0.6  # of the code points in long lines
 _LINE, _DOCUMENT = 0.8, 0.6  # least probability of a line's language, and of a document's
@@ -234,15 +230,8 @@ def identify(line: str) -> Identified:
 @cache
 def _model() -> Any:
     """The model. It is loaded once per process."""
-    try:
-        digest = hashlib.sha256(_MODEL.read_bytes()).hexdigest()
-    except OSError as error:
-        raise RecipeError(
-            f"OscarFromWet: its model {_MODEL.name} cannot be read ({error.strerror}); restore it"
-        ) from error
-    if digest != _SHA256:
-        raise RecipeError(f"OscarFromWet: its model {_MODEL.name} has sha256 {digest}, not {_SHA256}; restore it")
+    model_bytes(MODEL)
     with extra():
         import fasttext  # noqa: PLC0415 - takes 30 ms, and only processes that identify languages need it
 
-    return fasttext.load_model(str(_MODEL))
+    return fasttext.load_model(str(MODEL))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from scriptrows import PARTS, SAMPLES, all_texts, edge_texts, short_texts
 
-from gristmill.formats.fasttext.lid176 import MODEL, SHA256, languages_of, model
+from gristmill.formats.fasttext.lid176 import MODEL, languages_of, model
 from gristmill.lake.rows.document import Document
 from gristmill.taggers.language import LANGUAGE, tag
 
@@ -128,6 +128,6 @@ def test_labels_and_scores_are_those_of_fasttext_on_all_sample_data() -> None:
 
 
 def test_every_language_of_the_model_is_declared_and_no_other() -> None:
-    known = set(model(MODEL, SHA256).labels)
+    known = set(model().labels)
     assert set(LANGUAGE.declared or ()) == known
     assert len(known) == 176

@@ -30,10 +30,3 @@ def test_even_odds_halve_the_probability_at_each_node() -> None:
 def test_below_an_unlikely_node_no_label_is_searched() -> None:
     tree = HuffmanTree.of([5, 3, 1])  # the root has the node of the labels 2 and 1, and then the label 0
     assert probabilities(tree, [0, 9], 0.1) == pytest.approx({0: 1.0}, abs=1e-3)
-
-
-def test_no_text_has_no_label() -> None:
-    labels, texts, logs = HuffmanTree.of([5, 3, 1]).search(
-        np.ones((2, 4), np.float32), np.ones((0, 4), np.float32), np.float32(-1)
-    )
-    assert len(labels) == len(texts) == len(logs) == 0

@@ -6,17 +6,15 @@ from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gristmill.formats.fasttext.features import Features, words_of
+from gristmill.formats.fasttext.features import MISSING, Features, words_of
 from gristmill.formats.fasttext.word_rows import WordRows
-
-MISSING = 0xFFFF
 
 
 def made() -> Features:
     """Words have n-grams of 2 and 3 characters; every third bucket has no row."""
     buckets = np.arange(97, dtype=np.uint16) + 2
     buckets[::3] = MISSING
-    return Features({b"a": 0, "m\u00fchle".encode(): 1}, 2, 3, buckets, MISSING)
+    return Features({b"a": 0, "m\u00fchle".encode(): 1}, 2, 3, buckets)
 
 
 def word_by_word(text: bytes) -> list[int]:

@@ -145,7 +145,7 @@ def test_odd_lines_have_no_language_or_one(line: str) -> None:
 
 def test_a_model_that_is_missing_or_another_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     oscar_split._model.cache_clear()  # noqa: SLF001
-    monkeypatch.setattr(oscar_split, "_MODEL", tmp_path / "lid.176.ftz")
+    monkeypatch.setattr(oscar_split, "MODEL", tmp_path / "lid.176.ftz")
     with pytest.raises(RecipeError, match=r"lid\.176\.ftz cannot be read"):
         identify("text")
     (tmp_path / "lid.176.ftz").write_bytes(b"another")
