@@ -81,8 +81,6 @@ class Prospects:
         self._store, self._foreseen = store, foreseen or {}
         self._states: dict[tuple[str, str], str] = {}
         self._refused: dict[tuple[str, str], str] = {}
-        self._kept_from: dict[tuple[str, str], str] = {}
-        """The refused partition that each partition is, or is made from, whose finished work another making forbids."""
 
     def note_made(self, asset: str, snapshot: str) -> None:
         """Notes that a partition was made since it was surveyed: what reads it follows no longer."""
@@ -196,10 +194,8 @@ class Prospects:
                 return self._noted(Prospect(address, "", "wait", why=why))
             why = why_unresolved(self._store, dedupe, editions)
         except (DataError, RecipeError) as error:
-            self._keep_from(error, (address,), "", (*prints, *scores))
             state: State = "refused" if isinstance(error, RecipeError) else "wrong"
             return self._noted(Prospect(address, "", state, why=(str(error),)))
-        self._keep_from(None, (address,), "", (*prints, *scores))
         # what is left out now has a higher rank for ever, so the run says it
         left = [
             f"without {asset} ({key}): {self._said(asset, key)}" for asset, key in prints if self._lacks(asset, key)
@@ -226,17 +222,12 @@ class Prospects:
             return self._noted(Prospect(address, "", "wait", why=(f"for {tokenizer}",)))
         found = kind_of(address)
         kind = (found.closes if found else None) or MIX
-        streams = {kind.at(**names, stream=stream): stream for stream in indexes.known}
-        slices = [(asset, key) for asset, stream in streams.items() for key in indexes.known[stream]]
+        slices = [(kind.at(**names, stream=stream), key) for stream, keys in indexes.known.items() for key in keys]
         due = list(dict.fromkeys(asset for asset, key in slices if self._state(asset, key) in _DUE))
-        refused = {streams[each[0]]: self._kept_from[each] for each in reversed(slices) if each in self._kept_from}
         try:
-            losing = indexes.losing_streams(self._store, address) if refused else set[str]()
-            kept = [
-                f"it keeps its slices while {above} is refused" for stream, above in refused.items() if stream in losing
-            ]
-            if kept:
-                return self._noted(Prospect(address, "", "refused", why=tuple(dict.fromkeys(kept))))
+            kept = self._kept(indexes, address)
+            if kept is not None:
+                return self._noted(kept)
             if due:
                 return self._noted(Prospect(address, "", "follow", why=tuple(f"after {asset}" for asset in due)))
             stuck = self._unmade(slices)
@@ -248,22 +239,17 @@ class Prospects:
             return self._noted(Prospect(address, "", state, why=(str(error),)))
         return self._noted(Prospect(address, "", "make" if why else "finished", why=why))
 
-    def _keep_from(
-        self, error: Exception | None, assets: Iterable[str], snapshot: str, reads: Iterable[tuple[str, str]]
-    ) -> None:
-        """Notes partitions that are refused because their making changed, or that are made from such partitions.
-
-        Args:
-            error: why they are refused; None: they are not.
-            assets: their assets.
-            snapshot: their snapshot.
-            reads: the partitions that they are made from.
-        """
-        above = next((self._kept_from[each] for each in reads if each in self._kept_from), "")
-        for asset in assets:
-            own = f"{asset} ({snapshot})" if snapshot else asset
-            if above or isinstance(error, OtherMaking):
-                self._kept_from[asset, snapshot] = above or own
+    def _kept(self, indexes: MixIndexes, address: str) -> Prospect | None:
+        """The state of an index that would lose slices which cannot be made again now; None if it would lose none."""
+        mixed = [(mix_asset(indexes.mix.name, stream), key) for stream, keys in indexes.known.items() for key in keys]
+        stuck = {each for each in mixed if self._state(*each) in _STUCK}
+        if not stuck:
+            return None
+        unfinished = indexes.unfinished_slices(self._store, address)
+        lost = [each for each in mixed if each in stuck and each in unfinished]
+        why = tuple(f"it keeps its slices while {asset} ({key}) is {self._said(asset, key)}" for asset, key in lost)
+        refused = any(self._state(*each) == "refused" for each in lost)
+        return Prospect(address, "", "refused" if refused else "wait", why=why) if lost else None
 
     def _unmade(self, slices: Sequence[tuple[str, str]]) -> tuple[str, ...]:
         """Why an index has to wait: none of its slices was ever made, and nothing can make one. Else empty."""
@@ -289,8 +275,6 @@ class Prospects:
         if len(parts) > 1:
             return [prospect for part in parts for prospect in self._survey(part)]
         due, stuck = self._above(step)
-        reads = [(asset, key) for asset in step.reads for key in (step.snapshot, "")]
-        self._keep_from(None, step.makes, step.snapshot, reads)
         failed = [asset for asset in stuck if self._state(asset, step.snapshot) == "failed"]
         if failed:
             return self._alike(step, "wait", tuple(f"for {each}" for each in failed))
@@ -300,7 +284,6 @@ class Prospects:
                     raise OtherMaking(self._refused[each])
             surveys = survey_step(step, self._store)
         except (DataError, RecipeError, StoreError) as error:
-            self._keep_from(error, step.makes, step.snapshot, reads)
             refused = isinstance(error, RecipeError)  # whatever the inputs become
             if isinstance(step, TaggingStep) and len(step.taggers) > 1 and (refused or not (due or stuck)):
                 return [each for tagger in step.taggers for each in self._survey(replace(step, taggers=(tagger,)))]

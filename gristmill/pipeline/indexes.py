@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gristmill.lake.address import cache_index, export_index, mix_index
+from gristmill.lake.address import cache_index, export_index, mix_asset, mix_index
 from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.export import Export
@@ -13,7 +13,7 @@ from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.cache_index.index import cache_reading, index_cache, why_cache_open
 from gristmill.stages.export.index import index_export, why_export_open
 from gristmill.stages.export.release import release_warnings
-from gristmill.stages.mixing.index import closed_slices, index_mix, read_index, slices_of, why_mix_open
+from gristmill.stages.mixing.index import index_mix, read_index, slices_of, why_mix_open
 
 
 @dataclass(frozen=True)
@@ -54,19 +54,19 @@ class MixIndexes:
             return why_mix_open(store, self.mix, self.sources, self.known)
         return why_cache_open(store, self.mix, tokenizer, self.sources, self.known)
 
-    def losing_streams(self, store: Store, address: str) -> set[str]:
-        """The streams of which an index that is written now would lack a slice that the lake's index has.
+    def unfinished_slices(self, store: Store, address: str) -> set[tuple[str, str]]:
+        """The slices of the lake's index that are not finished any more: without a ledger, or of other documents.
+
+        Returns:
+            The mix's stream, as its address, and the snapshot of each.
 
         Raises:
             DataError: a ledger is wrong.
         """
         before = read_index(store, address)
         finished = slices_of(store, address, self.mix, self.known)
-        now = closed_slices(store, address, finished, self.known, self.sources).content
-        had, has = (
-            {(each.stream, each.snapshot) for each in index.slices} if index else set() for index in (before, now)
-        )
-        return {stream for stream, _ in had - has}
+        named = {(each.stream, each.snapshot) for each in before.slices} if before else set[tuple[str, str]]()
+        return {(mix_asset(self.mix.name, stream), key) for stream, key in named if key not in finished.get(stream, ())}
 
     def close(self, store: Store) -> dict[str, tuple[str, ...]]:
         """Writes the indexes that the lake does not have.

@@ -17,7 +17,8 @@ from gristmill.pipeline.planner import Planner
 from gristmill.pipeline.targets import read_targets
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from gristmill.recipes.mix import Mix, Stream
-from gristmill.recipes.rules import Rule, field
+from gristmill.recipes.rules import Rule, field, score
+from gristmill.recipes.source import Revision
 from gristmill.recipes.tokenizer import Tokenizer, Training
 from gristmill.stages.conversion.step import ConversionStep
 from gristmill.stages.tokenization.files import ledger_path
@@ -261,6 +262,30 @@ def test_the_indexes_keep_their_slices_while_these_are_refused(mill: Mill, make:
 
     catalogue.mixes["blend"] = BLEND
     assert left(make()[0]) == []
+
+
+@pytest.mark.parametrize("draft", [False, True])
+def test_the_indexes_keep_their_slices_while_the_version_that_they_read_now_fails(
+    mill: Mill, make: Make, catalogue: Catalogue, *, draft: bool
+) -> None:
+    mill.raw_shards(1, rows=3)
+    catalogue.mixes["blend"] = blend = replace(BLEND, draft=draft)
+    make()
+    v1 = Revision(
+        columns=(score("words-1__nothing"),), include=(Rule("all", "words_1__nothing > 0", "a test"),), version="v1"
+    )
+    catalogue.sources["pages"] = replace(catalogue.sources["pages"], revisions=(v1,))
+    catalogue.mixes["blend"] = replace(blend, streams=(replace(blend.streams[0], version="v1"),))
+    before = {path: data for path, data in mill.tree().items() if "/index/" in path}
+    maker, made = make("blend")
+    assert made == []
+    assert left(maker) == [
+        ("sources/pages/v1/documents", "2024", "failed"),
+        (MIXED, "2024", "wait"),
+        *((each, "", "wait") for each in INDEXES),
+    ]
+    assert maker.not_made[-1].prospect.why == (REFUSED.replace("refused", "waiting"),)
+    assert {path: data for path, data in mill.tree().items() if "/index/" in path} == before
 
 
 def by_language(name: str, language: str) -> Stream:
