@@ -462,7 +462,6 @@ UNTESTED: dict[str, str] = {
     "gristmill/recipes/duplicates/units.py": "by tests/gristmill/recipes/duplicates/test_dedupe.py",
     "gristmill/templates/new_recipe.py": "by tests/gristmill/test_dagster_components.py",
     "gristmill/takedowns/own_objects.py": "by tests/gristmill/takedowns/test_accounted.py",
-    "gristmill/takedowns/proof.py": "by tests/gristmill/commands/test_takedown.py",
     "gristmill/takedowns/erasing/erasure.py": "by tests/gristmill/commands/test_erase.py",
     "gristmill/takedowns/due.py": "by tests/gristmill/commands/test_takedown.py",
     "gristmill/takedowns/places.py": "by tests/gristmill/commands/test_takedown.py",

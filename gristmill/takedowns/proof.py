@@ -43,6 +43,9 @@ _KEPT: Sequence[tuple[str, tuple[Area, ...], Area]] = (
 )
 """What a takedown leaves: lines of the proof, their areas, and the area whose partitions were searched for them."""
 
+_TAKEN = {"raw", *TRAINED, *(area for _, areas, _ in _KEPT for area in areas)}
+"""The areas that a line of the proof is written for. Each other area gets a line of its own, so that none is lost."""
+
 
 class ProofLine(msgspec.Struct, frozen=True):
     """What is proven of a part of the lake.
@@ -91,26 +94,26 @@ def proof_lines(
         StoreError: the lake does not answer.
     """
     search = Finder(store, wanted, shelves, proven=True, left_out=True).run()
-    nobody_knows = _unknown(store, wanted, search)
-    if nobody_knows is not None:
+    if (nobody_knows := _unknown(store, wanted, search)) is not None:
         yield nobody_knows
         return
     yield _listed(store, wanted, blocklist)
     unreached = [each.place.asset for each in due_slices(store, search, blocklist) if not each.by]
     mend = f"; {', '.join(unreached)}: names no {blocklist}, and {list_for_mix(blocklist)}" if unreached else ""
-    yield _live(store, search, unmade(store, shelves.packages), mend)
+    without = unmade(store, shelves.packages)
+    yield _live(store, search, without, mend)
     left = find_unread(store, search.read)
     yield _old(left.old)
     yield _releases(store, left.old)
     refused = search_foreign(store, search.unread_rows, wanted, scan=False, exclude=exclude)
     for what, areas, searched in _KEPT:
         yield _with_rows(_kept(what, search, areas, searched), refused)
+    yield from _packaged(store, search, without, exclude)
     yield _learnt(store, search)
     assets = {each.asset for each in list_ledgers(store)} if scan else set()
     made_ids = why_not_in_rows(wanted, shelves.packages, assets) if scan else ""
     unread_raw = search_foreign(store, left.raw, wanted, scan=scan, exclude=exclude, raw=True, made_ids=made_ids)
-    records = search.unread_raw | search.unread_rows
-    left_out = search_foreign(store, records, wanted, scan=False, exclude=exclude)
+    left_out = search_foreign(store, search.unread_raw | search.unread_rows, wanted, scan=False, exclude=exclude)
     unread_raw.excluded += left_out.excluded
     yield _raw(search, unread_raw, left_out.unread, left.elsewhere, unfinished_erasures(store, wanted))
     yield _strays(left.strays)
@@ -147,16 +150,21 @@ def _live(store: Store, search: Search, without: Mapping[Place, str], unreached:
     """The line on what training reads; what no recipe makes any more needs another mend than `make`."""
     what = "live lake"
     found = [each for each in search.found if each.area in TRAINED]
+    skipped = search.skipped_in_words(("documents", *TRAINED))
     if found:
         slices = {place(each.asset, each.snapshot) for each in found}
         remake = "; make these slices" if slices - without.keys() else ""
-        return ProofLine(what, "found", f"{_places(found)}{unreached or remake}{_left(store, without, slices)}")
-    skipped = search.skipped_in_words(("documents", *TRAINED))
+        why = f"{_places(found)}{unreached or remake}{_left(store, without, slices)}"
+        return ProofLine(what, "found", f"{why}; not searched: {_some(skipped)}" if skipped else why)
     if skipped:
-        told = {each for each in without if any(f"{each.asset} ({each.snapshot})" in words for words in skipped)}
-        return ProofLine(what, "not proven", f"{_some(skipped)}{_left(store, without, told)}")
+        return ProofLine(what, "not proven", f"{_some(skipped)}{_left(store, without, _told(without, skipped))}")
     searched = ", ".join(f"{search.searched.get(area, 0)} of {area}" for area in TRAINED)
     return ProofLine(what, "absent", f"no shard of the finished slices has them: {searched}")
+
+
+def _told(without: Mapping[Place, str], skipped: Sequence[str]) -> set[Place]:
+    """The partitions without a recipe that the words on what was not searched name."""
+    return {each for each in without if any(f"{each.asset} ({each.snapshot})" in words for words in skipped)}
 
 
 def _left(store: Store, without: Mapping[Place, str], wanted: Container[Place]) -> str:
@@ -193,6 +201,22 @@ def _kept(what: str, search: Search, areas: tuple[Area, ...], searched: Area) ->
     if skipped:
         return ProofLine(what, "not proven", _some(skipped))
     return ProofLine(what, "absent", f"searched with {_count(search, searched)}")
+
+
+def _packaged(
+    store: Store, search: Search, without: Mapping[Place, str], exclude: Sequence[str]
+) -> Iterator[ProofLine]:
+    """A line for each area that no other line takes: of the kinds that packages add.
+
+    The area of a package that is not installed is its folder. If a person has excluded it, the line on foreign files
+    tells so.
+    """
+    excluded = {f"{name.rstrip('/')}/" for name in exclude}
+    areas = {*search.searched, *(each.area for each in search.found), *(each.area for each in search.unsearched)}
+    for area in sorted(areas - _TAKEN - excluded):
+        line = _kept(area, search, (area,), "documents")
+        mend = _left(store, without, _told(without, search.skipped_in_words([area])))
+        yield msgspec.structs.replace(line, why=line.why + mend)
 
 
 def _with_rows(line: ProofLine, refused: ForeignFiles) -> ProofLine:
